@@ -2,7 +2,7 @@
 //! published rows.
 
 use servescope_lab::measured::operators::{held_out, samples};
-use servescope_lab::measured::splitwise::{self, Way, What};
+use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
 use servescope_lab::published::one_run;
 use servescope_lab::published::peft;
 use servescope_lab::published::policies::is_in_order;
@@ -10,7 +10,7 @@ use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, servers, servers_table, splitwise_table, thresholds_table,
 };
-use servescope_lab::{Run, Scenario, thresholds};
+use servescope_lab::{Run, Scenario, expected_error, silicon, thresholds};
 
 #[test]
 fn closed_forms_hold() {
@@ -111,14 +111,14 @@ fn the_roofline_predicts_models_that_it_was_not_fitted_on() {
 fn the_roofline_is_as_near_to_splitwise_as_stated() {
     println!("{}", splitwise_table());
     let points = splitwise::points();
-    let sheet = splitwise::off(&points, What::Token, Way::Datasheet, |_| true);
+    let sheet = splitwise::off(&points, Quantity::Token, Predictor::Datasheet, |_| true);
     assert_eq!(sheet.count, 102);
     assert!(sheet.signed < -0.5, "peaks are a lower bound: {sheet:?}");
-    let launched = splitwise::off(&points, What::Token, Way::Launched, |_| true);
+    let launched = splitwise::off(&points, Quantity::Token, Predictor::Launched, |_| true);
     assert!(launched.size < 0.16, "{launched:?}");
-    let scaled = splitwise::off(&points, What::Token, Way::Scaled, |_| true);
+    let scaled = splitwise::off(&points, Quantity::Token, Predictor::Scaled, |_| true);
     assert!(scaled.size < 0.08, "{scaled:?}");
-    let prompts = splitwise::off(&points, What::OnePrompt, Way::Fitted, |_| true);
+    let prompts = splitwise::off(&points, Quantity::OnePrompt, Predictor::Fitted, |_| true);
     assert!(prompts.size < 0.25, "{prompts:?}");
 }
 
@@ -143,4 +143,20 @@ fn one_adapter_a_batch_serves_less_the_more_adapters_there_are() {
     let [few, many] = ["5", "100"].map(|n| (throughput_rps(n, "fcfs"), throughput_rps(n, "peft")));
     assert!(few.0 > 2.0 * few.1 && many.0 > 5.0 * many.1, "{few:?} {many:?}");
     assert!(few.1 > 2.0 * many.1 && (few.0 / many.0 - 1.0).abs() < 0.05, "{few:?} {many:?}");
+}
+
+/// The folder holds files of measured deployments; `SERVESCOPE_BLESS=1` writes the errors again.
+#[test]
+fn the_expected_errors_are_those_of_the_measured_rows_left_out() {
+    let Some(folder) = servescope_tests::named_folder("SERVESCOPE_SILICON") else { return };
+    let file = folder.join("silicon_a.csv");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let rows = silicon::read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let found = silicon::expected_errors(&rows);
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../crate/lab/src/settings/expected-errors.txt");
+    if std::env::var_os("SERVESCOPE_BLESS").is_some() {
+        std::fs::write(recorded, &found).unwrap();
+        return;
+    }
+    assert!(found == expected_error::EXPECTED_ERRORS, "{recorded} is not what was found:\n{found}");
 }

@@ -1,4 +1,4 @@
-//! `12_agent_sessions.json`: agent sessions, equal to the original's with Python's own random numbers.
+//! `12_agent_sessions.json`: agent sessions, equal to AIBrix's with Python's own random numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use servescope_workload::aibrix::lines;
 use crate::Case;
 use crate::python::Python;
 
-/// Hashed names of the original, each standing for one name of ours.
+/// Hashed names of AIBrix, each standing for one name of ours.
 #[derive(Default)]
 struct Names(BTreeMap<String, String>, BTreeMap<String, String>);
 

@@ -19,7 +19,7 @@ fn constant_workloads() {
         if case.is_error() {
             let output = wanted.output_tokens.unwrap_or_else(|| panic!("{case}: not refused"));
             assert_eq!(ours.output_tokens, Some(vec![output; count]), "{case}");
-            return case.defect("a completion length, where the original crashes: done right");
+            return case.defect("a completion length, where AIBrix crashes: done right");
         }
         assert_eq!(case.output("rps_list_length").as_u64(), Some(count as u64), "{case}");
         assert!(ours.rates_rps.iter().all(|&r| Some(r) == case.output("rps_value").as_f64()), "{case}");
@@ -32,7 +32,7 @@ fn constant_workloads() {
         }
         assert!(ours.step_ms * count as f64 >= duration_ms, "{case}: the lists do not last the duration");
         if interval_ms > 1000.0 {
-            case.defect("intervals above a second, which shorten the original's run: done right");
+            case.defect("intervals above a second, which shorten AIBrix's run: done right");
         }
     });
 }

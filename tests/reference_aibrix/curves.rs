@@ -25,14 +25,14 @@ fn pattern_curves() {
         if case.is_error() {
             assert!(pattern.only_rise && !is_rate, "{case}: not refused");
             assert!(ours.len() == count && ours[0] >= 1 && ours.is_sorted(), "{case}: {ours:?}");
-            return case.defect("lengths that only rise, where the original crashes: done right");
+            return case.defect("lengths that only rise, where AIBrix crashes: done right");
         }
         compare(case, &pattern, case.output("pattern_params"));
         assert_eq!(case.output("num_intervals").as_u64(), Some(count as u64), "{case}");
         let theirs: Vec<i64> = crate::numbers(case.output("values")).iter().map(|&x| x as i64).collect();
         assert_eq!(ours, theirs, "{case}");
         for warning in pattern.warnings(count) {
-            case.defect(&format!("nothing said by the original: {warning:?}"));
+            case.defect(&format!("nothing said by AIBrix: {warning:?}"));
         }
     });
 }

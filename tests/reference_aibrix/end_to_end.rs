@@ -1,4 +1,4 @@
-//! `13_end_to_end.json`: whole runs of the original. Its draws are its own; the same rules are held against its lines and
+//! `13_end_to_end.json`: whole runs of AIBrix. Its draws are its own; the same rules are held against its lines and
 //! against ours for the same arguments.
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::Case;
 
 const INTERVAL_MS: f64 = 1000.0;
 
-/// What requests are taken from, with the texts by which the original's lines name them.
+/// What requests are taken from, with the texts by which AIBrix's lines name them.
 struct Prompts {
     plain: Vec<PromptLengths>,
     sessions: Vec<Vec<PromptLengths>>,
@@ -63,7 +63,7 @@ impl Prompts {
         }
     }
 
-    /// The original's lines as choices of ours, each held to the lengths of what it names.
+    /// AIBrix's lines as choices of ours, each held to the lengths of what it names.
     fn choices(&self, case: &Case<'_>) -> Vec<Entry<Choice>> {
         let lines = case.json["output"].as_array().unwrap_or_else(|| panic!("{case}: no lines"));
         lines

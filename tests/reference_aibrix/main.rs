@@ -1,7 +1,7 @@
 //! AIBrix's own answers: curves, arrivals, statistics, grouping, matching, agent sessions, whole runs.
 //!
 //! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
-//! `tests/reference/aibrix`. What the original refuses must be refused; where it fails by a defect, the test says what comes
+//! `tests/reference/aibrix`. What AIBrix refuses must be refused; where it fails by a defect, the test says what comes
 //! out in its place.
 
 mod agent;
@@ -33,7 +33,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Says what became of a defect of the original.
+    /// Says what became of a defect of AIBrix.
     fn defect(&self, what: &str) {
         println!("{self}: {what}");
     }
@@ -54,12 +54,12 @@ impl Case<'_> {
         self.input(key).as_f64().unwrap_or_else(|| panic!("{self}: {key} is no number"))
     }
 
-    /// What the original answered.
+    /// What AIBrix answered.
     fn output(&self, key: &str) -> &Value {
         &self.json["output"][key]
     }
 
-    /// Whether the original refused or crashed.
+    /// Whether AIBrix refused or crashed.
     fn is_error(&self) -> bool {
         !self.output("error_type").is_null()
     }

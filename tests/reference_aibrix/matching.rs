@@ -24,8 +24,7 @@ fn prompt_matching() {
         if case.is_error() {
             let one_sided = target.input_tokens.is_none() || target.output_tokens.is_none();
             assert!(one_sided && matches!(ours, Some(Match::Nearest(_))), "{case}: {ours:?}");
-            return case
-                .defect("a length not asked for in the nearest, where the original crashes: done right");
+            return case.defect("a length not asked for in the nearest, where AIBrix crashes: done right");
         }
         let (picked, candidates, via, error) = match ours {
             Some(Match::Band { error, prompts }) => (prompts[0], Some(prompts.len() as u64), "band", error),
@@ -38,7 +37,7 @@ fn prompt_matching() {
         assert_eq!(theirs.first().copied(), Some(name(picked).as_str()), "{case}");
         assert_eq!(case.output("candidates_at_first_matching_band").as_u64(), candidates, "{case}");
         if theirs.len() > 1 {
-            // The original's test for "no band" is also true of a band of half-width 1.
+            // AIBrix's test for "no band" is also true of a band of half-width 1.
             let also = nearest(&prompts, target).map(name);
             assert!(error >= 1.0 && theirs.get(1).copied() == also.as_deref(), "{case}: {theirs:?}");
             return case.defect("two prompts for one request: the band's is taken");

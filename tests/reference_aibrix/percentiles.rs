@@ -10,7 +10,7 @@ pub(crate) fn recorded(mu: &Value, sigma: &Value) -> Option<Lognormal> {
     Some(Lognormal { mu: mu.as_f64()?, sigma: sigma.as_f64()? })
 }
 
-/// Whether our minimum is where the original's search stopped: within its tolerances of 1e-4 and one in a thousand.
+/// Whether our minimum is where AIBrix's search stopped: within its tolerances of 1e-4 and one in a thousand.
 pub(crate) fn compare_fit(case: &Case<'_>, ours: Option<Lognormal>, theirs: Option<Lognormal>) {
     match (ours, theirs) {
         (Some(ours), Some(theirs)) => {

@@ -22,7 +22,7 @@ fn read(case: &Case<'_>) -> Result<Statistics, servescope_workload::aibrix::Aibr
     }
 }
 
-/// Why we read a file that the original does not: a header that its documentation allows, or a percentile that says what
+/// Why we read a file that AIBrix does not: a header that its documentation allows, or a percentile that says what
 /// it is.
 fn excuse(case: &Case<'_>) -> Option<&'static str> {
     let lacks = |file: &str, column: &str| {
@@ -47,7 +47,7 @@ fn check(case: &Case<'_>) {
     };
     if case.is_error() {
         let reason = excuse(case).unwrap_or_else(|| panic!("{case}: not refused"));
-        return case.defect(&format!("refused by the original: {reason}"));
+        return case.defect(&format!("refused by AIBrix: {reason}"));
     }
     let mut counts = case.json["random"]["poisson"].as_array().into_iter().flatten().flat_map(|drawn| {
         let mean = drawn["lam"].as_f64();
@@ -75,14 +75,14 @@ fn check(case: &Case<'_>) {
     let is_cloudide = case.input("kind") == "cloudide";
     let rows = ours.rows.len();
     assert_eq!(distributions.len(), 2 * rows, "{case}: laws");
-    // The original draws all prompts before all completions for `maas`, and row by row for `cloudide`.
+    // AIBrix draws all prompts before all completions for `maas`, and row by row for `cloudide`.
     let distribution_of = |row: usize, completion: bool| match (is_cloudide, completion) {
         (true, completion) => &distributions[2 * row + usize::from(completion)],
         (false, false) => &distributions[row],
         (false, true) => &distributions[rows + row],
     };
     for completion in [false, true] {
-        // Completions of cloudide are the defect: the original takes them, and their scale, from the prompts.
+        // Completions of cloudide are the defect: AIBrix takes them, and their scale, from the prompts.
         let from_output = completion && !is_cloudide;
         let key = if completion { "output_len_per_second" } else { "input_len_per_second" };
         let scale = case.number(if from_output { "output_scale" } else { "input_scale" });
@@ -119,14 +119,14 @@ fn whole<'a>(case: &Case<'_>, ours: &Statistics, distribution_of: &impl Fn(usize
                 let wide = 0.2 * own(row) + 1.0;
                 assert!(seconds.iter().all(|x| (x - own(row)).abs() <= wide), "{case}: {seconds:?}");
             }
-            case.defect("completions of cloudide, which the original takes from the prompts: done right");
+            case.defect("completions of cloudide, which AIBrix takes from the prompts: done right");
         } else {
             let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1.0 + 1e-3 * b;
             assert!(list.iter().zip(&crate::numbers(case.output(key))).all(close), "{case}: {key}");
         }
     }
     if ours.unmatched_times > 0 {
-        case.defect(&format!("{} times are not in all files; the original is silent", ours.unmatched_times));
+        case.defect(&format!("{} times are not in all files; AIBrix is silent", ours.unmatched_times));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use servescope_engine::Outcome;
 use servescope_engine::RequestResult;
 use servescope_engine::observer::{Event, EventSink, Watch};
-use servescope_engine::peak_memory::{Entry, MemoryEstimate};
+use servescope_engine::peak_memory::{KvFootprint, PeakKvEstimator};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 use servescope_workload::trace::Request;
@@ -32,7 +32,7 @@ struct Server {
     limits: Limits,
     trace: Trace,
     results: Vec<RequestResult>,
-    memory: MemoryEstimate,
+    memory: PeakKvEstimator,
     adapters: AdapterPool,
     queue: SloraQueue,
     names: Vec<Value>,
@@ -78,7 +78,7 @@ impl Server {
             ),
             limits,
             results,
-            memory: MemoryEstimate::default(),
+            memory: PeakKvEstimator::default(),
             adapters: AdapterPool::new(trace.adapter_count(), &trace.adapter_rank),
             names: requests.iter().map(|(_, r)| r["id"].clone()).collect(),
             trace,
@@ -140,7 +140,7 @@ fn check_decision(case: &Value) {
         let id = waiting.len() + i;
         let produced = number(request, "output_len");
         let left = number(request, "max_output_len") - produced - 1;
-        server.memory.insert(Entry::new(0, number(request, "input_len") + produced, left));
+        server.memory.insert(KvFootprint::new(0, number(request, "input_len") + produced, left));
         server.adapters.acquire(server.trace.adapter[id]);
         server.queue.joined(id as u32, 0, &server.trace);
     }
@@ -206,7 +206,7 @@ fn check_abort(case: &Value) {
             "{id}: estimates"
         );
         // Each of these decisions stands before an empty server.
-        server.memory = MemoryEstimate::default();
+        server.memory = PeakKvEstimator::default();
         picked.iter().for_each(|&id| server.adapters.release(server.trace.adapter[id as usize]));
     }
 }

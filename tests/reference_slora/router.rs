@@ -132,9 +132,9 @@ impl EventSink for Steps {
             Event::Finished(id) => {
                 self.add("finished", self.id(id));
                 self.running.retain(|&other| other != id);
-                let leaves_nobody = self.running.is_empty()
+                let leaves_none = self.running.is_empty()
                     || self.joining.iter().all(|id| !self.running.contains(id)) && !self.joining.is_empty();
-                if self.merges && leaves_nobody {
+                if self.merges && leaves_none {
                     self.insert("unmerge", json!(true));
                 }
             }
@@ -209,7 +209,7 @@ fn read(case: &Value) -> Case {
             max_requests: number(case, "running_max_req_size"),
             max_request_tokens: u32::MAX,
             max_input_tokens: u32::MAX,
-            original: true,
+            reference_quirks: true,
             lora_compute: lora,
             ..FleetConfig::slora()
         }
@@ -278,7 +278,7 @@ fn check_requests(case: &Value, report: &Report) {
     assert!(expected.next().is_none(), "requests in another order");
 }
 
-/// The order of service of a case. Precedence as in the original: the scheduler's name, then `batch_num_adapters`, then
+/// The scheduling policy of a case. Precedence as in S-LoRA: the scheduler's name, then `batch_num_adapters`, then
 /// `enable_abort`.
 fn order(case: &Value) -> QueuePolicy {
     let is_artifact = case["implementation"] == "VTC-artifact";
@@ -379,7 +379,7 @@ fn router_runs() {
                 let step = ours.next().unwrap_or_else(|| panic!("{id}: no step for {theirs}"));
                 assert_eq!(normal(step), normal(theirs), "{id}");
             }
-            // The reference ends with its last request; the router then finds nobody, which may still move counters.
+            // The reference ends with its last request; the router then finds no request, which may still move counters.
             let end_us = case["expect"]["end_us"].as_u64().expect("end_us");
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");

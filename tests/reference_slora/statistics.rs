@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use servescope_workload::{
-    AdapterSpec, Arrivals, Length, MaxTokens, Popularity, Trace, UserSpec, WorkloadSpec, generate,
+    AdapterSpec, Arrivals, LengthDistribution, MaxTokens, Popularity, Trace, UserSpec, WorkloadSpec, generate,
 };
 
 /// Standard errors that the two means may lie apart.
@@ -52,10 +52,10 @@ const NAMES: [&str; 11] = [
     "mean_input",
 ];
 
-fn range(case: &Value, key: &str) -> Length {
+fn range(case: &Value, key: &str) -> LengthDistribution {
     let bound = |i: usize| case[key][i].as_u64().expect("a range has two bounds") as u32;
     // The original's upper bound is exclusive.
-    Length::Uniform { low: bound(0), high: bound(1) - 1 }
+    LengthDistribution::Uniform { low: bound(0), high: bound(1) - 1 }
 }
 
 fn check(case: &Value) {

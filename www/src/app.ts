@@ -327,7 +327,7 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
-  /** Charts out of sight, which nobody waits for. */
+  /** Charts out of sight, which are not waited for. */
   #others(charts: readonly ChartData[]): void {
     const { answer } = this.session.value;
     if (answer === null) return;

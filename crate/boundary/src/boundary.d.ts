@@ -87,6 +87,8 @@ export interface DeploymentView {
   model: string;
   layers: number;
   gpus: number;
+  nodes: number;
+  node_link_gb_s: number;
   memory_gb: number;
   /** From the bottom; they overflow the memory by `missing_gb`. */
   parts: { name: "weights" | "activations" | "adapters" | "kv" | "margin"; gb: number }[];
@@ -96,22 +98,26 @@ export interface DeploymentView {
   price: PriceQuote | null;
   /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
   cost: { measured_on: string; own: boolean; best: number; worst: number };
-  /** For timed operators: operators and attention, each with its relative errors. */
+  /** For timed operators and measured kernels. */
   timed: TimedSource | null;
 }
 
 export interface TimedSource {
+  kind: "profile" | "kernels";
   name: string;
   file: string | null;
+  /** Of a profile: operators and attention, each with its relative errors. */
   parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[];
   /** Where nothing was timed: of `points` median and 95th percentile, of `heads` the medians of the best and the worst predicted. */
   held_out: { name: "products" | "decode" | "prompts"; unseen: "points" | "heads"; from: number; to: number }[];
+  /** Kernels that were not timed for the deployment, by the names of their tables: related ones stand in. */
+  stand_ins: string[];
 }
 
 /** Files of measurements, or one fitted profile, and what they do not say. */
 export interface ProfileFiles { files: { name: string; text: string }[]; gpu: string; model: string; layers: number }
 
-/** A profile of somebody's own; degree 0: of all degrees. Without points there was nothing to compare with. */
+/** A profile that was loaded; degree 0: of all degrees. Without points there was nothing to compare with. */
 export interface FittedProfile {
   name: string;
   gpu: string;
@@ -185,6 +191,8 @@ export interface Summary {
   fleet?: FleetSummary | null;
   /** Of a proxy before the engine; the simulator that the page starts with has none. */
   gateway?: GatewaySummary | null;
+  /** Median absolute errors of mean TTFT and mean TPOT against measured deployments; null where none can be run so. */
+  expected_error: { ttft: number; tpot: number; rows: number; of: "model_and_gpu" | "gpu" | "all" } | null;
   warnings: Failure[];
 }
 
@@ -266,7 +274,7 @@ export interface MonitorView {
   jain: number | null;
   largest_gap_per_s: number | null;
   wasted_tokens: number;
-  /** Prompt and answer tokens of everybody. */
+  /** Prompt and output tokens of all clients. */
   computed_tokens: number;
   /** Requests whose KV memory over time is interpolated. */
   kv_interpolated: number;
@@ -280,7 +288,7 @@ export type CapacityMiss =
   | { kind: "too_long"; requests: number; offered: number }
   | { kind: "growing"; growth: number };
 
-/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting line. */
+/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting queue. */
 export interface CapacityMeasures {
   requests: number; quantile_s: (number | null)[]; throughput_rps: number; output_tokens_per_s: number;
   growth: number; growth_noise: number;
@@ -467,7 +475,7 @@ export interface TraceColumns {
   /** 4294967295 is the base model. */
   adapter: Uint32Array;
   input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
-  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where nobody waits. */
+  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where no request waits. */
   after: Uint32Array; think_us: Float64Array;
   /** One time, from which on nothing that waited is sent; it may be infinite. */
   until_us: Float64Array;
@@ -517,16 +525,14 @@ export interface ChartData {
 /** Where a chart's data lies on its canvas, CSS pixels and data units: hover is arithmetic on this. */
 export interface PlotFrame { left: number; top: number; right: number; bottom: number; x_min: number; x_max: number; y_min: number; y_max: number }
 
-/** Why one request waited: its times in seconds and who it waited for. */
-export interface Explanation {
+/** One request: its lengths, its times in seconds, and what it found when it arrived. */
+export interface RequestFacts {
   id: number; user: number; adapter: number; rank: number;
   input_tokens: number; output_tokens: number; max_tokens: number; outcome: string;
   arrival_s: number; scheduled_s: number | null; first_token_s: number | null; finish_s: number | null;
   queue_s: number; adapter_load_s: number; prefill_s: number; stalled_s: number; decode_s: number;
   /** Waiting requests in front of it when it arrived, running ones, and KV tokens in use. */
   ahead: number; running_at_arrival: number; kv_tokens_at_arrival: number;
-  /** Message key of the main reason ("why.memory", …) and its numbers. */
-  reason: string; params: Record<string, number>;
 }
 
 /** Seconds of one cause (`kv_memory`, `token_budget`, …). */

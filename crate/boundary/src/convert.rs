@@ -17,7 +17,7 @@ pub fn object(value: &impl Serialize) -> JsValue {
 }
 
 /// Failures as they are thrown.
-pub fn thrown(failures: Vec<Failure>) -> JsFailure {
+pub fn to_js_error(failures: Vec<Failure>) -> JsFailure {
     object(&serde_json::json!({ "failures": failures })).unchecked_into()
 }
 
@@ -36,7 +36,7 @@ pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Failure>) {
 pub fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
     match read_scenario(patch) {
         (scenario, failures) if failures.is_empty() => Ok(scenario),
-        (_, failures) => Err(thrown(failures)),
+        (_, failures) => Err(to_js_error(failures)),
     }
 }
 

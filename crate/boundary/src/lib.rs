@@ -4,8 +4,8 @@
 //! thrown as `{ failures: [{ code, path, message, params }] }`. The TypeScript types are in `boundary.d.ts`. A trace goes from
 //! one module to the other as columns.
 
+pub mod chart_from_js;
 pub mod convert;
-pub mod hand_over;
-pub mod read_chart;
-pub mod take_over;
+pub mod trace_from_js;
+pub mod trace_to_js;
 pub mod types;

@@ -142,12 +142,12 @@ extern "C" {
     /// Files of measurements, and what they do not say.
     #[wasm_bindgen(typescript_type = "ProfileFiles")]
     pub type JsProfileFiles;
-    /// A profile of somebody's own.
+    /// A profile that was loaded.
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
     /// Why a request waited.
-    #[wasm_bindgen(typescript_type = "Explanation")]
-    pub type JsExplanation;
+    #[wasm_bindgen(typescript_type = "RequestFacts")]
+    pub type JsRequestFacts;
     /// Where the data of a chart lies.
     #[wasm_bindgen(typescript_type = "PlotFrame")]
     pub type JsPlotFrame;

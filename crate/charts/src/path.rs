@@ -1,4 +1,4 @@
-//! Lines and surfaces in device pixels: cut at the plot's border, broken at gaps, without points nobody would see.
+//! Lines and surfaces in device pixels: cut at the plot's border, broken at gaps, without points that cannot be seen.
 
 use crate::frame::Rect;
 

@@ -18,7 +18,7 @@ use servescope_lab::workload::prompts::{
 };
 use servescope_lab::workload::trace::Extra;
 
-use crate::chart_files::write_traffic;
+use crate::chart_files::TrafficCharts;
 use crate::collections::collection;
 use crate::generate::writable;
 use crate::output::{Failed, note, read, write, write_or_print};
@@ -102,13 +102,13 @@ pub(crate) struct Arguments {
     /// agent: JSON configuration; its seed is the seed.
     #[arg(long, value_name = "FILE")]
     agent_config: Option<PathBuf>,
-    /// Prompt length where none is wanted and the original takes any prompt, tokens.
+    /// Prompt length where none is wanted and AIBrix takes any prompt, tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
     any_prompt_len: u32,
     /// Completion length where none is wanted, tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
     any_completion_len: u32,
-    /// Seed of the draws, which the original does not have.
+    /// Seed of the draws, which AIBrix does not have.
     #[arg(long, value_name = "N", default_value_t = 42)]
     seed: u64,
     /// jsonl or json, which are AIBrix's own (idle entries and agent events included), or another format: servescope,
@@ -118,10 +118,8 @@ pub(crate) struct Arguments {
     /// File to write; standard output if none.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
-    /// burstiness, lengths, users.
-    #[arg(long, value_name = "DIR")]
-    charts: Option<PathBuf>,
+    #[command(flatten)]
+    charts: TrafficCharts,
     /// Folder for workload.jsonl (or workload.json) and its plot, workload.svg; made where there is none.
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     output_dir: Option<PathBuf>,
@@ -147,9 +145,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let mut made = run_generator(&options).map_err(|error| Failed::input(error.to_string()))?;
     made.warnings.iter().for_each(|warning| note(&warning.to_string()));
     interval_note(arguments);
-    if arguments.charts.is_some() {
+    if arguments.charts.are_wanted() {
         let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
-        write_traffic(arguments.charts.as_deref(), &read.trace)?;
+        arguments.charts.write(&read.trace)?;
     }
     let has_texts = !arguments.prompt_file.is_empty() || tokenizer.is_some();
     if has_texts && options.trace_type == TraceType::Agent {

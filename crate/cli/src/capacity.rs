@@ -1,6 +1,5 @@
 //! `servescope capacity`: the highest rate that meets a goal, for one configuration or a grid of them.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,31 +12,24 @@ use servescope_lab::capacity::{
 use servescope_lab::notes::Purpose;
 use servescope_lab::{Failure, LoadedTrace, Scenario};
 
+use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{Failed, note, print, write};
-use crate::profile_args::ProfileArguments;
-use crate::progress;
-use crate::read_args::ReadArguments;
+use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Trace file to play, faster or slower, in place of generated requests.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArguments,
-    #[command(flatten)]
-    profile: ProfileArguments,
+    inputs: InputArguments,
     /// A parameter and the values to try, beside those of capacity.grid; may be given many times. Within a list of numbers
     /// stand semicolons.
     #[arg(long = "grid", value_name = "PATH=VALUE,VALUE...")]
     axes: Vec<String>,
-    /// Configurations to search at once; all cores by default. The answer does not depend on it.
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: Threads,
     /// Prints everything as JSON, every run of the search included.
     #[arg(long)]
     json: bool,
@@ -48,16 +40,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let mut scenario = arguments.scenario.scenario()?;
-    arguments.profile.give(&mut scenario)?;
+    arguments.inputs.give_profile(&mut scenario)?;
     let mut grid = Grid::of(&scenario)?;
     if !arguments.axes.is_empty() {
         grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);
         grid.check()?;
     }
-    let loaded = match &arguments.trace {
-        Some(path) => Some(arguments.read.read(path)?.loaded),
-        None => None,
-    };
+    let loaded = arguments.inputs.loaded()?;
     let configurations = grid.configurations(&scenario);
     grid.notes(&configurations).iter().for_each(|axis| note(&axis.message));
     if let [only] = configurations.as_slice() {
@@ -66,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
     notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
-    let pool = progress::pool(arguments.threads, configurations.len())?;
+    let pool = arguments.threads.pool(configurations.len())?;
     let mut ranking = pool.install(|| rank(search_all(&configurations, loaded.as_ref())));
     pool.install(|| check_best(&mut ranking, &configurations, loaded.as_ref()));
     if let Some(path) = &arguments.csv {

@@ -1,7 +1,8 @@
 //! Charts as SVG files, drawn as the page draws them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use servescope_charts::{Chart, Role, Style};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::Trace;
@@ -25,10 +26,30 @@ pub(crate) fn write_charts(folder: &Path, charts: impl IntoIterator<Item = Chart
     Ok(())
 }
 
+/// Where the charts of a workload go.
+#[derive(Args)]
+pub(crate) struct TrafficCharts {
+    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
+    /// burstiness, lengths, users.
+    #[arg(long = "charts", value_name = "DIR")]
+    charts: Option<PathBuf>,
+}
+
+impl TrafficCharts {
+    /// Whether there is a folder for them.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.charts.is_some()
+    }
+
+    /// Writes them, where there is a folder for them.
+    pub(crate) fn write(&self, trace: &Trace) -> Result<(), Failed> {
+        self.charts.as_deref().map_or(Ok(()), |folder| write_traffic(folder, trace))
+    }
+}
+
 /// Writes the charts of a workload: requests and tokens offered over time, sessions, gaps, lengths, users. A chart that would
 /// be empty is named in a note and not written.
-pub(crate) fn write_traffic(folder: Option<&Path>, trace: &Trace) -> Result<(), Failed> {
-    let Some(folder) = folder else { return Ok(()) };
+fn write_traffic(folder: &Path, trace: &Trace) -> Result<(), Failed> {
     let (drawn, empty): (Vec<Chart>, Vec<Chart>) =
         views::traffic(&[(Role::Arrivals, trace)], ViewOptions::default().columns)
             .into_iter()

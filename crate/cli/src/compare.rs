@@ -1,6 +1,5 @@
 //! `servescope compare`: two settings over the same seeds.
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -19,12 +18,11 @@ use servescope_lab::turn::{Turns, turns};
 use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
 
 use crate::chart_files::create;
+use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{Failed, note, print, write};
 use crate::plots::{Plot, axis, series};
-use crate::profile_args::ProfileArguments;
-use crate::progress;
-use crate::read_args::ReadArguments;
+use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
 /// Seeds where none are asked for.
@@ -50,15 +48,10 @@ pub(crate) struct Arguments {
     /// Sets one parameter in B.
     #[arg(long, value_name = "PATH=VALUE")]
     set_b: Vec<String>,
-    /// Trace file that A and B play in place of generated requests. A seed changes nothing then, so one run is divided into
-    /// batches unless --seeds says otherwise.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArguments,
-    #[command(flatten)]
-    profile: ProfileArguments,
-    /// Seeds: A's own and those that follow it; 20 by default. With 1, batches of one run take their place.
+    inputs: InputArguments,
+    /// Seeds: A's own and those that follow it; 20 by default. With 1, batches of one run take their place: the default of a
+    /// trace file, which no seed changes.
     #[arg(long, value_name = "N")]
     seeds: Option<usize>,
     /// Numbers of the summary to compare, by key path, such as ttft_s.p99 or per_user.0.ttft_mean_s; the usual ones by
@@ -68,9 +61,8 @@ pub(crate) struct Arguments {
     /// Finds where the better of A and B changes as a parameter goes over a range, for the first metric.
     #[arg(long, value_name = "PATH=FROM:TO[:log]")]
     turn: Option<String>,
-    /// Runs at once; all cores by default. The result does not depend on it.
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: Threads,
     /// Prints everything as JSON.
     #[arg(long)]
     json: bool,
@@ -97,7 +89,7 @@ struct Task {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let task = task(arguments)?;
     let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
-    let pool = progress::pool(arguments.threads, 2 * task.seeds.len())?;
+    let pool = arguments.threads.pool(2 * task.seeds.len())?;
     let (comparison, pair) = pool.install(|| task.compare())?;
     let mut told = pair[0].notes();
     told.extend(pair[1].notes().into_iter().filter(|note| !pair[0].notes().contains(note)));
@@ -139,16 +131,13 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
     let side = |name: Option<&str>, own: &[String]| -> Result<Scenario, Failed> {
         let settings = [&arguments.set[..], own].concat();
         let mut scenario = ScenarioArguments::named(name, settings).scenario()?;
-        arguments.profile.give(&mut scenario)?;
+        arguments.inputs.give_profile(&mut scenario)?;
         Ok(scenario)
     };
     let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
     let (of_a, of_b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
     let sides = vec![of_a, of_b];
-    let loaded = match &arguments.trace {
-        Some(path) => Some(arguments.read.read(path)?.loaded),
-        None => None,
-    };
+    let loaded = arguments.inputs.loaded()?;
     let metrics = if arguments.metrics.is_empty() {
         Metric::usual()
     } else {

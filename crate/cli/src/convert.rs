@@ -1,13 +1,13 @@
 //! `servescope convert`: from any known format, or any table, to a format that can be written.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::workload::formats::Format;
 use servescope_lab::workload::transform::{Step, join};
 
-use crate::chart_files::write_traffic;
+use crate::chart_files::TrafficCharts;
 use crate::generate::writable;
 use crate::output::Failed;
 use crate::read_args::{Input, ReadArguments, into_trace};
@@ -28,10 +28,8 @@ pub(crate) struct Arguments {
     steps: StepArguments,
     #[command(flatten)]
     write: WriteArguments,
-    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
-    /// burstiness, lengths, users.
-    #[arg(long, value_name = "DIR")]
-    charts: Option<PathBuf>,
+    #[command(flatten)]
+    charts: TrafficCharts,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -43,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         arguments.steps.steps()?,
         format,
         &arguments.write,
-        arguments.charts.as_deref(),
+        Some(&arguments.charts),
     )
 }
 
@@ -54,7 +52,7 @@ pub(crate) fn joined(
     steps: Vec<Step>,
     format: Format,
     write: &WriteArguments,
-    charts: Option<&Path>,
+    charts: Option<&TrafficCharts>,
 ) -> Result<(), Failed> {
     let files = inputs.iter().map(|input| (input.loaded.name.clone(), input.digest.clone())).collect();
     let mut traces: Vec<_> =
@@ -68,7 +66,7 @@ pub(crate) fn joined(
     };
     let steps = Steps::new(steps);
     let trace = steps.apply(trace)?;
-    write_traffic(charts, &trace)?;
+    charts.map_or(Ok(()), |charts| charts.write(&trace))?;
     let recipe = Recipe { source: Source::Files { files, join }, steps: steps.into_inner(), format };
     write.write(&recipe, &trace)
 }

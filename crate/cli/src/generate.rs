@@ -1,6 +1,5 @@
 //! `servescope generate`: a synthetic trace as a file, the file of a recipe once more, or the bodies of its requests.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -13,7 +12,7 @@ use servescope_lab::workload::formats::{self, Format};
 use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
-use crate::chart_files::write_traffic;
+use crate::chart_files::TrafficCharts;
 use crate::notes;
 use crate::output::{Failed, note, write_or_print};
 use crate::scenario_args::ScenarioArguments;
@@ -40,10 +39,8 @@ pub(crate) struct Arguments {
     steps: StepArguments,
     #[command(flatten)]
     write: WriteArguments,
-    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
-    /// burstiness, lengths, users.
-    #[arg(long, value_name = "DIR")]
-    charts: Option<PathBuf>,
+    #[command(flatten)]
+    charts: TrafficCharts,
 }
 
 impl Arguments {
@@ -65,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
     let trace = steps.apply(arguments.trace(&scenario)?)?;
-    write_traffic(arguments.charts.as_deref(), &trace)?;
+    arguments.charts.write(&trace)?;
     let purpose = if form.is_some() { Purpose::Bodies } else { Purpose::Trace };
     notes::tell(&notes_of(&scenario, &notes::context(purpose, None)));
     let output = arguments.write.output();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::chart_files::write_traffic;
+use crate::chart_files::TrafficCharts;
 use crate::output::{Failed, name, print, read};
 use crate::read_args::AnyOutput;
 
@@ -17,10 +17,8 @@ pub(crate) struct Arguments {
     json: bool,
     #[command(flatten)]
     any: AnyOutput,
-    /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
-    /// burstiness, lengths, users.
-    #[arg(long, value_name = "DIR")]
-    charts: Option<PathBuf>,
+    #[command(flatten)]
+    charts: TrafficCharts,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
@@ -29,15 +27,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         &read(&arguments.trace)?,
         arguments.any.tokens,
     )?;
-    match (&arguments.charts, &inspected.loaded) {
-        (Some(_), None) => {
+    match &inspected.loaded {
+        Some(loaded) => arguments.charts.write(&loaded.trace)?,
+        None if arguments.charts.are_wanted() => {
             let file = arguments.trace.display();
             return Err(Failed::input(format!(
                 "{file}: no times of arrival, so --charts has nothing to draw"
             )));
         }
-        (charts, Some(loaded)) => write_traffic(charts.as_deref(), &loaded.trace)?,
-        (None, None) => {}
+        None => {}
     }
     let Some(loaded) = inspected.loaded.filter(|_| !arguments.json) else {
         return print(&format!("{:#}\n", inspected.json));

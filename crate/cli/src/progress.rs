@@ -2,17 +2,28 @@
 
 use std::num::NonZero;
 
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::output::Failed;
 
-/// As many threads as asked for, all cores by default, and no more than there are tasks.
-pub(crate) fn pool(threads: Option<NonZero<usize>>, tasks: usize) -> Result<ThreadPool, Failed> {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.map_or_else(cores, NonZero::get).min(tasks.max(1));
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))
+/// How many threads simulate.
+#[derive(Args)]
+pub(crate) struct Threads {
+    /// Runs at once; all cores by default. The result does not depend on it.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+}
+
+impl Threads {
+    /// As many threads as asked for, all cores by default, and no more than there are tasks.
+    pub(crate) fn pool(&self, tasks: usize) -> Result<ThreadPool, Failed> {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = self.threads.map_or_else(cores, NonZero::get).min(tasks.max(1));
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))
+    }
 }
 
 /// A bar with the time left on standard error, where that is a terminal; it goes when it is dropped.

@@ -16,11 +16,10 @@ use servescope_lab::why::{RequestWhy, Why, most_delayed, why, why_requests};
 use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
 
 use crate::chart_files::{create, write_charts};
+use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{Failed, note, print, stream, write};
-use crate::profile_args::ProfileArguments;
 use crate::progress;
-use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 use crate::summary_text::{SeedRanges, table};
@@ -30,15 +29,10 @@ use crate::{vidur, why_text};
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Trace file to simulate in place of generated requests; its format is recognised.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArguments,
+    inputs: InputArguments,
     #[command(flatten)]
     steps: StepArguments,
-    #[command(flatten)]
-    profile: ProfileArguments,
     /// Vidur's flags to simulate, as `config.json`; of the scenario only the bounds of the SLO are used then.
     #[arg(long, value_name = "CONFIG", conflicts_with = "profile")]
     vidur: Option<PathBuf>,
@@ -89,16 +83,15 @@ impl FromStr for Asked {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
-    arguments.profile.give(&mut scenario)?;
+    arguments.inputs.give_profile(&mut scenario)?;
     let (run, loaded) = if let Some(config) = &arguments.vidur {
         if !steps.is_empty() {
             return Err(Failed::input("--step changes a scenario's requests, not those of --vidur"));
         }
-        let trace = (&arguments.read, arguments.trace.as_deref());
-        (vidur::simulate(config, arguments.tables.as_deref(), trace, &scenario)?, None)
+        (vidur::simulate(config, arguments.tables.as_deref(), arguments.inputs.file(), &scenario)?, None)
     } else {
-        let loaded = match &arguments.trace {
-            Some(path) => Some(steps.changed(arguments.read.read(path)?.loaded)?),
+        let loaded = match arguments.inputs.loaded()? {
+            Some(loaded) => Some(steps.changed(loaded)?),
             // A generated trace that steps have changed is simulated like one of a file.
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,

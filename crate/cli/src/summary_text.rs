@@ -7,8 +7,9 @@ use servescope_lab::RunSummary;
 use servescope_lab::capacity::Load;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
-use servescope_lab::engine::metrics::summary::{AdapterUse, KvUsage, SplitMeans};
-use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore};
+use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
+use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
+use servescope_lab::expected_error::ExpectedError;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::Range;
 
@@ -69,15 +70,10 @@ pub(crate) fn table(
         let [share, load, capacity] = [percent(Some(*share)), short(*load_rps), short(*capacity_rps)];
         line("load", format!("{share} of the capacity of these settings: {load} of {capacity} req/s"));
     }
-    line(
-        "GPU",
-        format!(
-            "busy {}, MFU {}, memory bandwidth {}",
-            percent(run.gpu.busy),
-            percent(run.gpu.mfu),
-            percent(run.gpu.bandwidth)
-        ),
-    );
+    if let Some(error) = summary.expected_error {
+        line("expected error", expected(&error));
+    }
+    line("GPU", gpu(&run.gpu));
     if let Some(fleet) = &summary.fleet {
         let all: f64 = fleet.operators_s.values().sum();
         let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
@@ -87,39 +83,9 @@ pub(crate) fn table(
     for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
         line(name, value);
     }
-    line(
-        "KV",
-        format!(
-            "mean {}, peak {} of {}",
-            percent(run.kv.mean_usage),
-            percent(run.kv.peak_usage),
-            pool(&run.kv)
-        ),
-    );
-    if let Some(cache) = &run.prefix_cache {
-        let (rate, cached, looked_up) =
-            (percent(cache.hit_rate), cache.cached_tokens, cache.looked_up_tokens);
-        line("prefix cache", format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"));
+    for (name, value) in engine_lines(run, users) {
+        line(name, value);
     }
-    line(
-        "iterations",
-        format!(
-            "{}, mean batch {}, mean time {} s",
-            run.batch.iterations,
-            number(run.batch.mean_size),
-            number(run.batch.mean_time_s)
-        ),
-    );
-    line("adapters", adapters(&run.adapters));
-    line(
-        "fairness",
-        format!(
-            "Jain {} of the service of {} users, largest gap {} tokens/s",
-            number(users.jain),
-            users.clients.len(),
-            number(users.largest_gap_per_s)
-        ),
-    );
     if let Some(prefix) = summary.prefix {
         let (share, block) = (percent(Some(prefix.hit_share)), prefix.block_tokens);
         line("prefix", format!("{share} of prompt tokens in a cache without limit, blocks of {block}"));
@@ -131,6 +97,47 @@ pub(crate) fn table(
         let _ = writeln!(text, "\nnote: {}", warning.message);
     }
     text
+}
+
+/// KV memory, prefix cache, iterations, adapters and fairness.
+fn engine_lines(run: &Summary, users: &Monitor) -> Vec<(&'static str, String)> {
+    let mut lines = vec![(
+        "KV",
+        format!(
+            "mean {}, peak {} of {}",
+            percent(run.kv.mean_usage),
+            percent(run.kv.peak_usage),
+            pool(&run.kv)
+        ),
+    )];
+    if let Some(cache) = &run.prefix_cache {
+        let (rate, cached, looked_up) =
+            (percent(cache.hit_rate), cache.cached_tokens, cache.looked_up_tokens);
+        lines.push((
+            "prefix cache",
+            format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"),
+        ));
+    }
+    lines.push((
+        "iterations",
+        format!(
+            "{}, mean batch {}, mean time {} s",
+            run.batch.iterations,
+            number(run.batch.mean_size),
+            number(run.batch.mean_time_s)
+        ),
+    ));
+    lines.push(("adapters", adapters(&run.adapters)));
+    lines.push((
+        "fairness",
+        format!(
+            "Jain {} of the service of {} users, largest gap {} tokens/s",
+            number(users.jain),
+            users.clients.len(),
+            number(users.largest_gap_per_s)
+        ),
+    ));
+    lines
 }
 
 /// Times of requests, of a fleet what each replica did, and the ranges over seeds.
@@ -284,4 +291,20 @@ fn short(x: f64) -> String {
         _ => 4,
     };
     format!("{x:.digits$}")
+}
+
+fn gpu(gpu: &GpuUse) -> String {
+    let [busy, mfu, bandwidth] = [gpu.busy, gpu.mfu, gpu.bandwidth].map(percent);
+    format!("busy {busy}, MFU {mfu}, memory bandwidth {bandwidth}")
+}
+
+/// How far the times are to be expected from a real server's, and from which deployments that is known.
+fn expected(error: &ExpectedError) -> String {
+    let of = match error.of {
+        "model_and_gpu" => "of this model on this GPU",
+        "gpu" => "of other models on this GPU: this model was not measured",
+        _ => "of other models and GPUs: these were not measured",
+    };
+    let [ttft, tpot] = [error.ttft, error.tpot].map(|share| percent(Some(share)));
+    format!("mean TTFT {ttft}, mean TPOT {tpot} (median over {} measured vLLM rows {of})", error.rows)
 }

@@ -1,6 +1,5 @@
 //! `servescope sweep`: every combination of some parameters' values, on one machine or on several.
 
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -12,11 +11,10 @@ use servescope_lab::sweep::{Axis, Line, Results, Shape, Sweep, join};
 use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
 
 use crate::compare::aligned;
+use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{Failed, note, print, read, text, write};
-use crate::profile_args::ProfileArguments;
-use crate::progress;
-use crate::read_args::ReadArguments;
+use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 use crate::sweep_charts::write_charts;
 use crate::sweep_file::{self, Journal};
@@ -28,13 +26,8 @@ const ASKED: usize = 64;
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Trace file to play in place of generated requests.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArguments,
-    #[command(flatten)]
-    profile: ProfileArguments,
+    inputs: InputArguments,
     /// A parameter and its values: N of them from FROM to TO, evenly or (with :log) by ratio, or a list. May be given up to
     /// four times. Within a list of numbers stand semicolons.
     #[arg(long, value_name = "PATH=FROM:TO:N[:log] | PATH=VALUE,VALUE...", num_args = 1..)]
@@ -60,9 +53,8 @@ pub(crate) struct Arguments {
     /// Puts the lines of several files of one sweep together.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "trace", "over", "metrics", "seeds", "shard"])]
     join: Vec<PathBuf>,
-    /// Runs at once; all cores by default. The result does not depend on it.
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: Threads,
     /// Prints the points as JSON: mean and interval of each metric over the seeds.
     #[arg(long)]
     json: bool,
@@ -82,10 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         }
         return show(arguments, &shape, &lines);
     }
-    let loaded = match &arguments.trace {
-        Some(path) => Some(arguments.read.read(path)?.loaded),
-        None => None,
-    };
+    let loaded = arguments.inputs.loaded()?;
     let sweep = match &arguments.points {
         Some(path) => planned(path, arguments, loaded.as_ref())?,
         None => asked(arguments, loaded.as_ref())?,
@@ -118,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 /// The sweep of the command line.
 fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
     let mut scenario = arguments.scenario.scenario()?;
-    arguments.profile.give(&mut scenario)?;
+    arguments.inputs.give_profile(&mut scenario)?;
     let axes = arguments.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
     Ok(Sweep::new(&scenario, axes, metrics, arguments.seeds, loaded)?)
@@ -128,7 +117,7 @@ fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, F
 fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
     let mut carrier = Scenario::default();
     carrier.set_text("cost.kind", "profile")?;
-    arguments.profile.give(&mut carrier)?;
+    arguments.inputs.give_profile(&mut carrier)?;
     let sweep = Sweep::from_plan(&text(path)?, loaded, carrier.shared_profile());
     sweep.map_err(|error| Failed::input(format!("{}: {error}", path.display())))
 }
@@ -181,7 +170,7 @@ fn simulate(
     let mut journal = Journal::open(arguments.out.as_deref(), sweep.shape())?;
     let left: Vec<usize> =
         indices.iter().copied().filter(|index| !journal.done.contains_key(index)).collect();
-    let pool = progress::pool(arguments.threads, left.len())?;
+    let pool = arguments.threads.pool(left.len())?;
     let (bar, start, engine_us) = (progress::bar(left.len()), Instant::now(), AtomicU64::new(0));
     let one = |&index: &usize| {
         let begin = Instant::now();

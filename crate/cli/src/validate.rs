@@ -137,7 +137,7 @@ fn held_out(folder: Option<&Path>) -> Result<String, Failed> {
     Ok(format!("{title}\n{}\n\n{law}\n{heads}", summed_table(&errors)))
 }
 
-/// Simulates the recordings of a folder whose order of service is known; says which are left out.
+/// Simulates the recordings of a folder whose scheduling policy is known; says which are left out.
 fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, Failed> {
     let mut paths = Vec::new();
     find(folder, &mut paths)?;
@@ -154,7 +154,7 @@ fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, Failed> {
         let recording = Recording::read(name, &text).map_err(Failed::input)?;
         match vtc::compare(&recording) {
             Some(comparison) => comparisons.push(comparison),
-            None => print(&format!("{name}: left out, its order of service or its server is not known\n"))?,
+            None => print(&format!("{name}: left out, its scheduling policy or its server is not known\n"))?,
         }
     }
     Ok(comparisons)

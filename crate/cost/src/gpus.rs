@@ -60,6 +60,10 @@ pub struct Gpu {
     pub bandwidth_gb_s: Fact,
     /// Bandwidth to the other GPUs of its node.
     pub link_gb_s: Fact,
+    /// GPUs of a node, or of the rack that NVLink joins.
+    pub gpus_per_node: u32,
+    /// Bandwidth of each GPU to those of other nodes.
+    pub node_link_gb_s: Fact,
     /// Power limit of the board, watts.
     pub tdp_w: Option<Fact>,
     /// Memory that is counted, bytes: what the driver reports where a source says so; GiB where a source counts GiB; else
@@ -99,7 +103,9 @@ mod tests {
     #[test]
     fn every_figure_is_positive_and_has_a_known_source() {
         for gpu in GPUS {
-            let facts = [gpu.bf16_tflops, gpu.memory_gb, gpu.bandwidth_gb_s, gpu.link_gb_s];
+            let node = gpu.node_link_gb_s;
+            assert!(gpu.gpus_per_node > 1 && node.value <= gpu.link_gb_s.value, "{}", gpu.id);
+            let facts = [gpu.bf16_tflops, gpu.memory_gb, gpu.bandwidth_gb_s, gpu.link_gb_s, node];
             for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.tdp_w) {
                 assert!(fact.value > 0.0 && !fact.sources.is_empty(), "{}", gpu.id);
                 for key in fact.sources.split(' ') {

@@ -15,7 +15,7 @@ mod tests;
 
 pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
-pub use step::{KernelCost, Layout, Overheads};
+pub use step::{KernelCost, Layout, MissingTable, Overheads};
 pub use text::{Kernels, Measured};
 
 /// The format in which a product is computed.

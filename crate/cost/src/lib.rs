@@ -4,12 +4,14 @@
 
 pub mod batch;
 pub mod calibration;
+mod deployed;
 pub mod deployment;
 pub mod gpus;
 pub mod kernels;
 pub mod linear;
 pub mod memory_plan;
 pub mod models;
+pub mod nodes;
 pub mod profile;
 pub mod roofline;
 
@@ -18,6 +20,7 @@ pub use batch::{
     StageTime, Work,
 };
 pub use calibration::{CALIBRATIONS, Calibration};
+pub use deployed::Deployed;
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};

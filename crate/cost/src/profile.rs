@@ -5,30 +5,28 @@
 //! pipeline stages. [`ExactTables`] look up Vidur's own predictions with Vidur's roundings, to compare with its runs.
 
 mod attention;
-mod compact;
-mod deployed;
-mod exact;
 mod fit;
+mod fitted_profile;
 mod grid;
 mod least_squares;
 mod line;
 mod operator;
-mod raw;
+mod profiling_csv;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod vidur_tables;
 
 pub use attention::{AttentionLaw, DecodeLaw, Heads, MeasuredAttention, PrefillLaw, Speed};
-pub use compact::CompactTables;
-pub use deployed::DeployedProfile;
-pub use exact::{ExactTables, LayerSettings};
 pub use fit::OperatorError;
+pub use fitted_profile::CompactTables;
 pub use grid::Grid;
 pub use line::{Knots, Line};
 pub use operator::{By, OPERATORS, Operator, Origin};
-pub use raw::{RawAttention, RawDegree, RawLine, RawTables};
+pub use profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 pub use table::ProfileError;
+pub use vidur_tables::{ExactTables, LayerSettings};
 
 use crate::memory_plan::ModelShape;
 

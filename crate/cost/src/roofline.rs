@@ -7,13 +7,13 @@
 //! adapters, and the host.
 
 mod corrections;
-mod walk;
+mod iteration;
 
 pub use corrections::{Corrections, Efficiency, product_work};
 
 use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
 use crate::deployment::{Deployment, WeightFormat};
-use walk::Shard;
+use iteration::Shard;
 
 /// Iterations for which a time without bounds is taken to hold at once.
 const LONG: f64 = (u32::MAX / 4) as f64;

@@ -160,9 +160,10 @@ pub struct FleetConfig {
     pub chunk_tokens: u32,
     /// Decode iterations between two attempts of LightLLM to let prompts in.
     pub decode_steps_between_prefills: u32,
-    /// Whether what Vidur cannot serve blocks the waiting queue, and its leak, its restart of partly prefilled prompts and its
-    /// count of token gaps (without those across an eviction) are kept; otherwise such requests are refused or served.
-    pub original: bool,
+    /// Whether the faults of the reference implementations are kept. A request that S-LoRA or Vidur can never admit stays in
+    /// the waiting queue and blocks it (otherwise it is rejected). Vidur's static batches leak the memory of early finishers,
+    /// its preemption restarts partly prefilled prompts, and its token gaps leave out those across a preemption.
+    pub reference_quirks: bool,
     /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
     pub prefix_cache: bool,
     /// The settings of vLLM v1, whose requests grow and are preempted by its own rules, whatever `reserve` and `preemption` say.
@@ -276,7 +277,7 @@ impl Default for FleetConfig {
             max_batch_tokens: 4_096,
             chunk_tokens: 512,
             decode_steps_between_prefills: 10,
-            original: false,
+            reference_quirks: false,
             prefix_cache: false,
             vllm: VllmRules::default(),
             max_in_system: u32::MAX,

@@ -404,7 +404,7 @@ impl Fleet {
         }
     }
 
-    /// Whoever waits for a request that has come to its end thinks, and sends.
+    /// A request that depends on one that has ended is sent after its think time.
     fn tell_ends(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
         if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
@@ -494,7 +494,7 @@ impl Fleet {
         None
     }
 
-    /// Whoever may begin something new does.
+    /// Every replica that may begin something new does.
     fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.dirty_replicas.pop() {
             self.dirty_replicas.retain(|&other| other != place);
@@ -505,7 +505,8 @@ impl Fleet {
     /// A replica has ended something, or its line has another head.
     fn begin(&mut self, place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
-            let waits_for_end = !self.config.policy().heeds_arrivals() && self.replicas[place].in_flight > 0;
+            let waits_for_end =
+                !self.config.policy().arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
                 if self.has_stages {
@@ -521,7 +522,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.schedule(place, now_us);
         }
-        if self.config.policy().heeds_arrivals() || self.config.loads_ahead() {
+        if self.config.policy().arrival_invalidates_decision() || self.config.loads_ahead() {
             self.truncate_fast_forward(place, now_us);
         }
     }

@@ -22,4 +22,4 @@ pub use gateway::{GatewaySummary, gateway_summary};
 pub use groups::GroupRow;
 pub use slo::{Slo, SloCount, SloScore};
 pub use summary::{Summary, summarise};
-pub use usage::{Usage, usage};
+pub use usage::{FleetUtilization, usage};

@@ -1,19 +1,21 @@
 //! One replica: its waiting queue, the requests that hold memory, its KV blocks.
 //!
 //! A replica of one pipeline stage keeps the requests that decode in a [`DecodeBatch`]; one of several stages keeps them in
-//! a list, from which up to as many batches as it has stages are in batch.
+//! a list, from which up to as many batches as it has stages are in the pipeline.
 
 pub mod adapters;
 pub(crate) mod batch_end;
 pub(crate) mod context;
 mod decisions;
 pub(crate) mod decode_batch;
+mod decodes;
 mod departures;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
 pub(crate) mod longest_gap;
 pub mod peak_memory;
 mod preemption;
+mod prefill_end;
 pub mod queue;
 pub(crate) mod requests;
 pub(crate) mod run;
@@ -24,7 +26,6 @@ use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
-use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::context::ScheduleContext;
@@ -63,7 +64,7 @@ pub(crate) struct Replica {
     pub(crate) deferred_prefills: Vec<u32>,
     /// Of one stage: partly prefilled prompts of the last iteration; they stand behind `running`.
     pub(crate) partial_prefills: Vec<u32>,
-    /// Partly prefilled prompts set prefills_this_step while an iteration is formed.
+    /// Partly prefilled prompts set aside while an iteration is formed.
     pub(crate) prefills_this_step: Vec<u32>,
     scratch: Vec<u32>,
     /// Requests whose last token came with the iteration that ends; empty in between.
@@ -182,7 +183,7 @@ impl Replica {
 
     /// Most requests in one batch: the stages share the cap. In Vidur a cap below their number serves no request.
     pub(crate) fn batch_cap(&self, config: &FleetConfig) -> u32 {
-        (config.max_requests / self.stages).max(u32::from(!config.original))
+        (config.max_requests / self.stages).max(u32::from(!config.reference_quirks))
     }
 
     /// Whether `blocks` can be given to the head of the queue, beside its adapter. What would never fit above the watermark may
@@ -191,7 +192,7 @@ impl Replica {
         let config = context.config;
         let Some(free) = self.free_beside_adapter(context, id) else { return false };
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(free) >= need || (!config.original && self.holders == 0 && free >= blocks)
+        u64::from(free) >= need || (!config.reference_quirks && self.holders == 0 && free >= blocks)
     }
 
     /// Blocks that are free once the adapter of a waiting request is in memory; `None` where it does not fit.
@@ -413,99 +414,12 @@ impl Replica {
         }
     }
 
-    /// Every request of the decode batch decodes in the iteration.
-    pub(crate) fn schedule_decode_batch(&mut self, batch: &mut ScheduledBatch) {
-        batch.decodes = self.decode_batch.count;
-        batch.decode_kv_tokens = self.decode_batch.kv_tokens;
-        batch.rank_sum += self.decode_batch.rank_sum;
-        batch.any_adapter |= self.decode_batch.with_adapter > 0;
-    }
-
-    /// The running requests decode, in their order. While there is no block for one, the last of the list is preempted, and
-    /// at the end the request itself. Partly prefilled prompts are set prefills_this_step.
-    ///
-    /// Returns whether the decode batch decoded without a look at its requests.
-    pub(crate) fn schedule_decodes(
-        &mut self,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-        by_arrival: bool,
-    ) -> bool {
-        let new_blocks =
-            if context.config.allocates_on_demand() { self.decode_batch.new_blocks(0) } else { 0 };
-        if self.is_single() && (self.kv.available() > new_blocks || !context.config.allocates_on_demand()) {
-            self.kv.allocate(new_blocks);
-            self.schedule_decode_batch(batch);
-            return true;
-        }
-        // Memory is short: nothing is loaded ahead.
-        self.adapters.keep_ahead(&mut self.kv, None);
-        let mut list = self.take_list(context);
-        if by_arrival || self.waiting.ranks_holders() {
-            context.sort(&mut list, &self.waiting);
-        }
-        let scheduler = context.config.policy();
-        let cap = self.batch_cap(context.config);
-        let (mut next, mut end, mut kept) = (0, list.len(), 0);
-        while next < end && kept < cap {
-            let id = list[next];
-            next += 1;
-            if context.requests.status[id as usize] == RequestStatus::Prefilling {
-                self.prefills_this_step.push(id);
-                continue;
-            }
-            let takes = self.blocks_to_take(context, id);
-            let asks = if scheduler.allocates_on_demand(context.config) { 1 } else { takes };
-            while self.kv.available() < asks && next < end {
-                end -= 1;
-                self.preempt(context, batch, list[end], (id, asks));
-            }
-            if self.kv.available() < asks {
-                self.preempt(context, batch, id, (id, asks));
-                continue;
-            }
-            self.kv.allocate(takes);
-            kept += 1;
-            if self.is_single() {
-                self.running.push(id);
-            } else {
-                context.decode_member(batch, id);
-            }
-        }
-        self.running.extend_from_slice(&list[next..end]);
-        if self.is_single() {
-            self.schedule_decode_batch(batch);
-        }
-        list.clear();
-        self.scratch = list;
-        false
-    }
-
-    /// The list of the policy: requests that were skipped, requests that decode, requests that were in the last iteration with
-    /// a part of their prompts.
-    fn take_list(&mut self, context: &ScheduleContext<'_>) -> Vec<u32> {
-        let mut list = std::mem::take(&mut self.scratch);
-        list.append(&mut self.deferred_prefills);
-        list.extend(
-            self.running
-                .drain(..)
-                .filter(|&id| context.requests.status[id as usize] != RequestStatus::Finished),
-        );
-        list.append(&mut self.partial_prefills);
-        list
-    }
-
     /// Tokens processed so far.
     pub(crate) fn tokens(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
         let i = id as usize;
         let done = context.requests.done[i];
         let in_lockstep = self.is_single() && context.requests.status[i] == RequestStatus::Decoding;
         if in_lockstep { done.wrapping_add(self.decode_batch.step) } else { done }
-    }
-
-    fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
-        let is_full = (self.tokens(context, id) - 1).is_multiple_of(context.config.block_size);
-        u32::from(is_full && context.config.allocates_on_demand())
     }
 
     /// Blocks that a request holds.
@@ -602,81 +516,5 @@ impl Replica {
         context.record.ends(id);
         self.waiting.ended(context.trace, id, produced, true);
         self.outstanding -= 1;
-    }
-
-    /// The prompts of an iteration that began at `formed_us` are further by their chunks.
-    pub(crate) fn finish_prefill_chunks(
-        &mut self,
-        context: &mut ScheduleContext<'_>,
-        batch: &ScheduledBatch,
-    ) {
-        let scheduler = context.config.policy();
-        scheduler.prompts_end(self, context, batch);
-        if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
-            context.requests.load_us = vec![0.0; context.trace.len()];
-        }
-        for (&id, chunk) in batch.prompts.iter().zip(&batch.chunks) {
-            let i = id as usize;
-            let requests = &mut *context.requests;
-            requests.prefill_us[i] += context.now_us - batch.formed_us - batch.load_us;
-            context.record.phases.prefill(PrefillPhase {
-                request: id,
-                start_us: batch.formed_us,
-                end_us: context.now_us,
-                load_us: batch.load_us,
-                from_token: chunk.kv_tokens,
-                tokens: chunk.tokens,
-            });
-            if let Some(load_us) = requests.load_us.get_mut(i) {
-                *load_us += batch.load_us;
-            }
-            if let Some(execution_us) = requests.execution_us.get_mut(i) {
-                *execution_us += batch.busy_us;
-            }
-            requests.seen_us[i] = context.now_us;
-            requests.done[i] += chunk.tokens;
-            if requests.done[i] < requests.prompt[i] {
-                let list = if self.is_single() { &mut self.partial_prefills } else { &mut self.running };
-                list.push(id);
-                continue;
-            }
-            // The end of the prompt gives a token.
-            self.waiting.made_token(context.trace, id, requests.first_token_us[i].is_nan());
-            if requests.first_token_us[i].is_nan() {
-                requests.first_token_us[i] = context.now_us;
-                context.record.has_first_token(id);
-            } else if let Some(token_us) = requests.token_us.remove(&id)
-                && !context.config.original
-            {
-                // Vidur leaves the gap across an eviction out of its times between tokens.
-                context.record.gap(token_us, context.now_us, 1);
-                context.requests.waited_for_token(id, context.now_us - token_us);
-            }
-            let requests = &mut *context.requests;
-            let tokens = requests.done[i] + 1;
-            requests.done[i] = tokens;
-            if tokens >= context.total(id) {
-                scheduler.left(self, context, id, None);
-                let blocks = context.blocks_at_end(id);
-                self.finish(context, id, blocks);
-                continue;
-            }
-            let requests = &mut *context.requests;
-            requests.status[i] = RequestStatus::Decoding;
-            if self.is_single() {
-                requests.done[i] = tokens.wrapping_sub(self.decode_batch.step);
-                requests.stalled_us[i] -= self.stall_us;
-                self.decode_batch.join(context.member(id, tokens));
-                self.waiting.decodes(context.trace, id, true);
-                scheduler.joined(self, context, id);
-                match self.last_token_groups.last_mut() {
-                    Some(last) if last.1 == context.now_us => last.0 += 1,
-                    _ => self.last_token_groups.push((1, context.now_us)),
-                }
-            }
-            if scheduler.mixes_batches() || self.is_single() {
-                self.running.push(id);
-            }
-        }
     }
 }

@@ -86,7 +86,7 @@ pub struct Report {
     pub scheduler: SchedulerKind,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
-    /// What every client was charged, where the order of service keeps accounts.
+    /// What every client was charged, where the scheduling policy keeps accounts.
     pub counters: Option<Counters>,
     /// What a fleet's iterations cost.
     pub cost: Option<IterationModel>,
@@ -94,7 +94,7 @@ pub struct Report {
     pub gateway: Option<Box<GatewayLog>>,
 }
 
-/// The counters of an order of service over a run and at its end.
+/// The counters of a scheduling policy over a run and at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
     /// Who counts as one client.

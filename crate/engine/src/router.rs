@@ -1,4 +1,4 @@
-//! Which replica gets an arrival. Whoever is given to one stays there.
+//! Which replica gets an arrival. A request stays at its replica.
 
 mod affinity;
 
@@ -18,19 +18,19 @@ pub(crate) struct Router {
     turn: usize,
     draws: Stream,
     /// What Vidur's random router draws from, where Vidur is wanted.
-    original: Option<MersenneTwister>,
+    python_random: Option<MersenneTwister>,
     /// What replicas were given, of the routers that look at it.
     affinity: Affinity,
 }
 
 impl Router {
     pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
-        let is_original = config.original && config.router == RouterKind::Random;
+        let is_of_python = config.reference_quirks && config.router == RouterKind::Random;
         Self {
             kind: config.router,
             turn: 0,
             draws: Stream::named(config.seed, "fleet.router"),
-            original: is_original.then(|| MersenneTwister::of_python(config.seed)),
+            python_random: is_of_python.then(|| MersenneTwister::of_python(config.seed)),
             affinity: Affinity::new(config.replicas as usize, most_keys(config, trace)),
         }
     }
@@ -54,7 +54,7 @@ impl Router {
                 self.turn = (turn + 1) % count;
                 turn
             }
-            RouterKind::Random => match &mut self.original {
+            RouterKind::Random => match &mut self.python_random {
                 Some(words) => words.below(count as u32) as usize,
                 None => self.draw(id, count),
             },

@@ -96,16 +96,16 @@ fn few_users_of_a_fast_server_never_wait() {
 fn exponential_users_are_the_machine_repairmans() {
     // M/M/1//N (Jain 1991, section 31.4): p_n = p_0 N!/(N-n)! (S/Z)^n, X = (1 - p_0) / S. Geometric services of mean 100
     // tokens are exponential but for 1/100 of their variance.
-    use servescope_workload::Length;
+    use servescope_workload::LengthDistribution;
     use servescope_workload::distribution::exponential;
     use servescope_workload::stream::Stream;
     let (users, service_us, think_us) = (10u32, 100.0 * TOKEN_US, 800_000.0);
     let draw = |name: &str, user: u32, round: u32| {
         Stream::named(3, name).item(user as usize).item(round as usize).uniform()
     };
-    let length = Length::Geometric { mean: 100.0 };
+    let length = LengthDistribution::Geometric { mean: 100.0 };
     let report = one_server(rounds(users, 8_000, |user, round| {
-        (think_us * exponential(draw("think", user, round)), length.at(draw("service", user, round)))
+        (think_us * exponential(draw("think", user, round)), length.quantile(draw("service", user, round)))
     }));
     let (mut term, mut sum) = (1.0, 1.0);
     for n in 0..users {
@@ -113,7 +113,7 @@ fn exponential_users_are_the_machine_repairmans() {
         sum += term;
     }
     let expected = (1.0 - 1.0 / sum) / service_us;
-    // The first 50,000 of 80,000: nobody has run out of requests yet.
+    // The first 50,000 of 80,000: no user has run out of requests yet.
     let mut finishes: Vec<f64> = report.results.iter().filter_map(|f| f.finish_us).collect();
     finishes.sort_by(f64::total_cmp);
     let measured = 50_000.0 / finishes[49_999];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
-use servescope_engine::explain::explain;
+use servescope_engine::explain::at_arrival;
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
@@ -191,16 +191,16 @@ fn classes_go_first_and_ageing_makes_up_for_them() {
 }
 
 #[test]
-fn the_newest_is_next_and_the_explanation_counts_those_let_in_before() {
+fn the_newest_is_next_and_those_admitted_before_a_request_are_counted() {
     // The first fills the replica; then three wait.
     let config = FleetConfig { max_requests: 1, ..v1() };
     let trace = trace([(0.0, 0, 50, 50), (1.0, 0, 50, 9), (2.0, 0, 50, 9), (3.0, 0, 50, 9)]);
     let report = serve(&trace, config, QueuePolicy::Lifo);
     let starts: Vec<f64> = (0..4).map(|id| report.scheduled_us(id).unwrap()).collect();
     assert!(starts[3] < starts[2] && starts[2] < starts[1], "{starts:?}");
-    assert_eq!([1, 2, 3].map(|id| explain(&report, id).ahead), [0, 0, 0]);
+    assert_eq!([1, 2, 3].map(|id| at_arrival(&report, id).ahead), [0, 0, 0]);
     let report = serve(&trace, config, QueuePolicy::Fcfs);
-    assert_eq!([1, 2, 3].map(|id| explain(&report, id).ahead), [0, 1, 2]);
+    assert_eq!([1, 2, 3].map(|id| at_arrival(&report, id).ahead), [0, 1, 2]);
 }
 
 #[test]

@@ -195,7 +195,12 @@ prop_compose! {
 
 /// The engine's own bounds stay open: it is the proxy that holds requests back.
 fn server(config: FleetConfig) -> FleetConfig {
-    FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, original: false, ..config }
+    FleetConfig {
+        max_in_system: u32::MAX,
+        queue_timeout_us: f64::INFINITY,
+        reference_quirks: false,
+        ..config
+    }
 }
 
 prop_compose! {
@@ -212,7 +217,7 @@ prop_compose! {
         FleetConfig {
             replicas, scheduler, router, blocks, max_requests, block_size: 16, watermark_blocks: 1,
             max_slots: 8, max_request_tokens: 600, max_batch_tokens: 1_000, chunk_tokens: 100,
-            decode_steps_between_prefills: 10, original: false, prefix_cache: false, max_in_system: u32::MAX,
+            decode_steps_between_prefills: 10, reference_quirks: false, prefix_cache: false, max_in_system: u32::MAX,
             queue_timeout_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
             adapters: AdapterConfig::FREE,
             ..FleetConfig::default()

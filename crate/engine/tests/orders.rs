@@ -1,5 +1,5 @@
-//! What must hold under every order of service: leaps equal single steps to the last bit, everybody gets an end, memory is
-//! never over-committed, the GPU never idles while somebody waits, users' names do not matter.
+//! What must hold under every scheduling policy: leaps equal single steps to the last bit, every request gets an end, memory is
+//! never over-committed, the GPU never idles while a request waits, users' names do not matter.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ prop_compose! {
     }
 }
 
-/// While the GPU stands still nobody waits: whoever is scheduled after a gap arrived at its end or later.
+/// While the GPU idles no request waits: one that is scheduled after a gap arrived at its end or later.
 fn check_work_conservation(report: &Report) {
     let mut gaps = Vec::new();
     let mut end = 0.0;
@@ -112,16 +112,16 @@ proptest! {
         let made = |run: IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
         let tokens = report.timeline.iterations.iter().map(made);
         prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
-        if !config.original {
+        if !config.reference_quirks {
             prop_assert!(report.results.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
     }
 
     #[test]
-    fn nobody_waits_while_the_gpu_idles(
+    fn no_request_waits_while_the_gpu_idles(
         trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
     ) {
-        let config = FleetConfig { idle_poll_us: 0.0, original: false, ..config };
+        let config = FleetConfig { idle_poll_us: 0.0, reference_quirks: false, ..config };
         let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
         check_work_conservation(&report);
     }
@@ -149,7 +149,7 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
     let (mut runner, strategy) = (proptest::test_runner::TestRunner::deterministic(), any_trace());
     for _ in 0..20 {
         let trace = strategy.new_tree(&mut runner).expect("a trace").current();
-        let config = FleetConfig { idle_poll_us: 1e-297, original: true, ..FleetConfig::slora() };
+        let config = FleetConfig { idle_poll_us: 1e-297, reference_quirks: true, ..FleetConfig::slora() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let queueing =
             QueueConfig { policy: QueuePolicy::EarlyAbort { bound_us: 1e6 }, ..QueueConfig::default() };

@@ -1,4 +1,4 @@
-//! What must hold for every trace, server and cost: leaps equal single steps to the last bit, nothing is lost, nobody
+//! What must hold for every trace, server and cost: leaps equal single steps to the last bit, nothing is lost, no request
 //! overtakes, memory is never over-committed, and every request's time adds up.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn check_waits(report: &Report, asked: &Trace, queue_timeout_us: f64) {
     for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
         let (sent, before) = (report.trace.arrival_us[id], before as usize);
         let Some(result) = report.results.get(before) else {
-            assert!(asked.arrival_us.contains(&sent), "{id} waits for nobody");
+            assert!(asked.arrival_us.contains(&sent), "{id} waits for no request");
             continue;
         };
         let arrival = report.trace.arrival_us[before];
@@ -99,8 +99,8 @@ proptest! {
         prop_assert_eq!(stepped.digest(), report.digest());
         prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
 
-        // Whoever is not stuck behind a request that the original would never admit gets an end.
-        if !config.original {
+        // A request that is not stuck behind one that S-LoRA would never admit gets an end.
+        if !config.reference_quirks {
             prop_assert!(report.results.iter().all(|f| f.outcome != Outcome::Unfinished));
         }
 

@@ -8,7 +8,7 @@
 //! let mut scenario = Scenario::default();
 //! scenario.set_text("workload.arrivals.cv", "4").unwrap();
 //! let run = Run::simulate(&scenario, None).unwrap();
-//! assert_eq!(run.summary().run.requests.offered, 600);
+//! assert_eq!(run.summary().run.requests.offered, 420);
 //! ```
 
 pub mod failure;
@@ -23,7 +23,10 @@ mod what_if;
 pub use evidence::{alarms, closed_forms, measured, published, silicon, thresholds, validate};
 pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
-pub use settings::{kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, vidur};
+pub use settings::{
+    expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
+    vidur,
+};
 pub use traces::{bodies, fit, inspect, recipe};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 

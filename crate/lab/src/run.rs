@@ -1,8 +1,10 @@
 //! One run: a scenario, or a scenario over a loaded trace, simulated and summarised.
 
+mod arrivals;
 pub mod backlog;
 pub mod growth;
 pub mod limits;
+mod loaded_trace;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,100 +12,30 @@ use std::sync::Arc;
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
-use servescope_engine::metrics::summary::{SpanSums, SummaryContext, summarise_spans};
+use servescope_engine::metrics::summary::{IterationTotals, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::usage::{
     UsageColumns, UsageWindow, spans, usage_columns, usage_with_columns,
 };
 use servescope_engine::metrics::{
-    FleetSummary, GatewaySummary, Usage, fleet_summary, gateway_summary, usage,
+    FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
 use servescope_engine::{Fleet, Rejection, Report};
-use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
-use servescope_workload::sessions::hold_turns;
 use servescope_workload::statistics::PrefixHits;
-use servescope_workload::{BASE_MODEL, SessionSpec, Trace, WorkloadSpec, generate, scale};
+use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
+use crate::expected_error::ExpectedError;
 use crate::failure::Failure;
-use crate::notes::{Context, Note, Purpose, Traffic, notes, unused};
+use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::parameters::Id;
-use crate::parameters::choices::TraceTurns;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
+use arrivals::arrivals_of;
+
+pub use arrivals::trace_of;
+pub use loaded_trace::LoadedTrace;
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;
-
-/// A trace that was read from a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadedTrace {
-    /// Name of the file.
-    pub name: String,
-    /// Its format; `None` for a trace that was handed over without a file.
-    pub format: Option<Format>,
-    /// The requests.
-    pub trace: Arc<Trace>,
-    /// What was noticed in reading it.
-    pub warnings: Vec<Failure>,
-    /// Whether the workload's settings made it, before steps changed it.
-    pub is_generated: bool,
-}
-
-impl LoadedTrace {
-    /// Reads a file of any known format.
-    ///
-    /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
-        Self::of(name, formats::read(bytes))
-    }
-
-    /// A trace that somebody else read, or that was made from one.
-    pub fn from_trace(name: &str, trace: Trace) -> Self {
-        Self {
-            name: name.to_owned(),
-            format: None,
-            trace: Arc::new(trace),
-            warnings: Vec::new(),
-            is_generated: false,
-        }
-    }
-
-    /// What reading a file gave.
-    ///
-    /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Failure> {
-        let read = read.map_err(|error| Failure::of_file(name, &error))?;
-        let warnings = formats::warnings(&read);
-        Ok(Self::assembled(name, read, &warnings))
-    }
-
-    /// What reading a file with options gave.
-    ///
-    /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn of_reading(name: &str, reading: Result<Reading, FormatError>) -> Result<(Self, BadRows), Failure> {
-        let reading = reading.map_err(|error| Failure::of_file(name, &error))?;
-        let warnings = reading.warnings();
-        Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
-    }
-
-    fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
-        let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
-        Self {
-            name: name.to_owned(),
-            format: Some(read.format),
-            trace: Arc::new(read.trace),
-            warnings,
-            is_generated: false,
-        }
-    }
-
-    /// What a scenario over this trace does not say itself.
-    pub fn context(&self, purpose: Purpose) -> Context {
-        Context { purpose, traffic: Some(Traffic::of(&self.trace)), is_generated: self.is_generated }
-    }
-}
 
 /// The fleet that serves a scenario's trace.
 pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
@@ -177,109 +109,6 @@ impl Running {
     }
 }
 
-/// The trace that a scenario simulates: generated, or the loaded one scaled.
-///
-/// # Errors
-/// Every [`Failure`] of the scenario, or that there is no request.
-pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
-    arrivals_of(scenario, loaded).map(|(trace, _)| trace)
-}
-
-/// The trace that a scenario simulates, and the workload that its settings describe.
-fn arrivals_of(
-    scenario: &Scenario,
-    loaded: Option<&LoadedTrace>,
-) -> Result<(Arc<Trace>, WorkloadSpec), Vec<Failure>> {
-    let problems = scenario.problems();
-    let of_service = ["scheduler", "gateway", "fleet", "adapters"];
-    let relevant = problems
-        .into_iter()
-        .filter(|p| loaded.is_none() || of_service.iter().any(|group| p.path.starts_with(group)));
-    let problems: Vec<Failure> = relevant.collect();
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let workload = scenario.workload();
-    let trace = match loaded {
-        None => Arc::new(generate(&workload)),
-        Some(loaded) => {
-            let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
-            let seed = scenario.number(Id::Seed) as u64;
-            let held = match scenario.chosen(TraceTurns::ID) {
-                TraceTurns::Timed => false,
-                TraceTurns::Held => true,
-            };
-            if time == 1.0 && rate == 1.0 && !held {
-                Arc::clone(&loaded.trace)
-            } else {
-                let count = loaded.trace.len() as f64 * rate;
-                if count > crate::scenario::MAX_REQUESTS {
-                    let path = Id::RateScale.row().id;
-                    let max = crate::scenario::MAX_REQUESTS;
-                    let message = format!("{path}: this makes {count} requests, at most {max} can be run");
-                    return Err(vec![
-                        Failure::new("too_many_requests", path, message)
-                            .number("value", count)
-                            .number("max", max),
-                    ]);
-                }
-                let mut scaled = Trace::clone(&loaded.trace);
-                if held {
-                    hold_turns(&mut scaled);
-                }
-                if rate != 1.0 {
-                    scaled = scale::scale_rate(&scaled, rate, seed);
-                }
-                scale::stretch_time(&mut scaled, time);
-                Arc::new(scaled)
-            }
-        }
-    };
-    if trace.is_empty() {
-        return Err(vec![no_requests(scenario, &workload, loaded)]);
-    }
-    Ok((trace, workload))
-}
-
-/// Why a scenario makes no request, at the parameter that is the reason.
-fn no_requests(scenario: &Scenario, spec: &WorkloadSpec, loaded: Option<&LoadedTrace>) -> Failure {
-    let failure = |code: &'static str, id: Id, value: f64, reason: String| {
-        let path = id.row().id;
-        Failure::new(code, path, format!("{path}: these settings make no request: {reason}"))
-            .number("value", value)
-    };
-    if let Some(loaded) = loaded {
-        let expected = loaded.trace.len() as f64 * scenario.number(Id::RateScale);
-        let reason = format!("{expected} requests of the file are expected, and none was drawn");
-        return failure("no_arrivals", Id::RateScale, expected, reason);
-    }
-    let expected = match &spec.curve {
-        Some(curve) => curve.integral(spec.duration_s),
-        None => spec.rate_rps * spec.duration_s,
-    };
-    let turns = spec.sessions.as_ref().map_or(1.0, SessionSpec::mean_turns);
-    if spec.closed_requests.is_none() && expected < 1.0 {
-        let reason = format!("R D is {expected}, below 1");
-        return failure("no_requests", Id::Duration, expected, reason);
-    }
-    if spec.closed_requests.is_none() && spec.clients.is_none() && expected / turns < 1.0 {
-        let sessions = expected / turns;
-        let reason = format!(
-            "{expected} requests in sessions of {turns} turns on average are {sessions} sessions, below 1"
-        );
-        return failure("no_sessions", Id::TurnMean, sessions, reason)
-            .number("requests", expected)
-            .number("turns", turns);
-    }
-    let seconds = spec.duration_s;
-    failure(
-        "no_arrivals",
-        Id::Duration,
-        expected,
-        format!("the arrival processes bring none in {seconds} s with this seed"),
-    )
-}
-
 /// A finished run.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -295,12 +124,12 @@ pub struct Run {
     pub context: Option<Context>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
-    /// What users and adapters used, once somebody asks.
+    /// What users and adapters used, once it is asked for.
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
-    usage: OnceCell<Option<Usage>>,
+    usage: OnceCell<Option<FleetUtilization>>,
     /// Sums over the iterations that every summary tells.
-    spans: OnceCell<SpanSums>,
+    spans: OnceCell<IterationTotals>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -324,6 +153,8 @@ pub struct RunSummary {
     pub fleet: Option<FleetSummary>,
     /// What the proxy did, if there was one.
     pub gateway: Option<GatewaySummary>,
+    /// How far these times are to be expected from a real server's.
+    pub expected_error: Option<ExpectedError>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -360,19 +191,19 @@ impl Run {
     /// The summary with at most `table_rows` users and adapters.
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
         if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
-            let mut summary = self.told(table_rows, &usage.spans);
+            let mut summary = self.build_summary(table_rows, &usage.spans);
             summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
             summary.run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
             summary.fleet = Some(fleet);
             return summary;
         }
-        self.told(table_rows, self.spans())
+        self.build_summary(table_rows, self.spans())
     }
 
-    /// The summary as far as it stands at a glance: of a fleet, all but its own part and what its GPUs were used for. For
+    /// The summary of a fleet without its own part and without the utilization of its GPUs. For
     /// those the cost model is asked about every iteration again, while a slider moves.
-    pub fn glance(&self) -> RunSummary {
-        let mut summary = self.told(TABLE_ROWS, self.spans());
+    pub fn summary_without_utilization(&self) -> RunSummary {
+        let mut summary = self.build_summary(TABLE_ROWS, self.spans());
         if self.report.cost.is_some() {
             summary.run.gpu.mfu = None;
         }
@@ -399,13 +230,14 @@ impl Run {
         let run = if has(&["tbt_s.", "batch.", "kv.", "gpu.", "adapters."]) {
             self.numbers(table_rows, self.spans(), self.token_gaps())
         } else {
-            self.numbers(table_rows, &SpanSums::default(), &InterTokenLatencies::default())
+            self.numbers(table_rows, &IterationTotals::default(), &InterTokenLatencies::default())
         };
         serde_json::json!(RunSummary {
             run,
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
+            expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
             warnings: Vec::new(),
         })
     }
@@ -417,7 +249,7 @@ impl Run {
     }
 
     /// The numbers of every run; of a fleet from the sums over its iterations.
-    fn numbers(&self, table_rows: usize, spans: &SpanSums, gaps: &InterTokenLatencies) -> Summary {
+    fn numbers(&self, table_rows: usize, spans: &IterationTotals, gaps: &InterTokenLatencies) -> Summary {
         let calibration = self.scenario.calibration();
         let context = SummaryContext {
             slo: self.scenario.slo(),
@@ -436,7 +268,7 @@ impl Run {
     }
 
     /// The numbers with what should be known beside them.
-    fn told(&self, table_rows: usize, spans: &SpanSums) -> RunSummary {
+    fn build_summary(&self, table_rows: usize, spans: &IterationTotals) -> RunSummary {
         let run = self.numbers(table_rows, spans, self.token_gaps());
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         if run.requests.rejected_total > 0 {
@@ -454,6 +286,7 @@ impl Run {
             prefix: self.prefix(),
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
+            expected_error: self.scenario.expected_error(),
             warnings,
         }
     }
@@ -520,12 +353,14 @@ impl Run {
     }
 
     /// Sums over the iterations; none of a run without a cost model.
-    pub fn usage(&self) -> Option<&Usage> {
-        self.usage.get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.keep(usage, gaps))).as_ref()
+    pub fn usage(&self) -> Option<&FleetUtilization> {
+        self.usage
+            .get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.with_gaps_kept(usage, gaps)))
+            .as_ref()
     }
 
     /// What the summary of every run tells of its iterations.
-    fn spans(&self) -> &SpanSums {
+    fn spans(&self) -> &IterationTotals {
         if let Some(Some(usage)) = self.usage.get() {
             return &usage.spans;
         }
@@ -536,19 +371,19 @@ impl Run {
         })
     }
 
-    /// The iterations of a fleet over a window. Who asks for these before any summary gets the summary's sums for little
+    /// The iterations of a fleet over a window. A caller that asks for these before any summary gets the sums of the summary for little
     /// more.
     pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
         }
         let (usage, gaps, columns) = usage_with_columns(&self.report, window)?;
-        let _ = self.usage.set(Some(self.keep(usage, gaps)));
+        let _ = self.usage.set(Some(self.with_gaps_kept(usage, gaps)));
         Some(columns)
     }
 
-    /// Keeps what came with the sums; where somebody asked for it before, it is there already.
-    fn keep(&self, usage: Usage, gaps: InterTokenLatencies) -> Usage {
+    /// Keeps the gaps that were counted with the sums, unless an earlier pass has counted them.
+    fn with_gaps_kept(&self, usage: FleetUtilization, gaps: InterTokenLatencies) -> FleetUtilization {
         let _ = self.gaps.set(gaps);
         usage
     }
@@ -592,7 +427,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
         );
     } else if counts.unfinished > 0 {
         let message = format!(
-            "{} requests wait for ever behind one that can never be admitted, as in the original",
+            "{} requests wait for ever behind one that can never be admitted (head-of-line blocking)",
             counts.unfinished
         );
         warnings.push(

@@ -1,6 +1,7 @@
 //! What a person sets: the parameter table, a scenario made of it, its links and its schema, the notes about settings without
 //! effect, operator tables of one's own, measured kernels, and Vidur's flags.
 
+pub mod expected_error;
 pub mod kernels;
 pub mod link;
 pub mod notes;
@@ -9,4 +10,6 @@ pub mod profiles;
 pub mod repeated_keys;
 pub mod scenario;
 pub mod schema;
+mod shipped;
+pub mod tables;
 pub mod vidur;

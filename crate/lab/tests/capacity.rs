@@ -124,11 +124,13 @@ fn found(settings: &[(&str, &str)], seed: u32, duration_s: u32) -> Capacity {
     search(&scenario(&[settings, &own].concat()), None).unwrap()
 }
 
-/// Five minutes tell within 10 % what an hour and a half tells, for steady traffic as for bursts.
-fn agree(settings: &[(&str, &str)]) {
-    let long = found(settings, 42, 5000).rate_rps.unwrap();
+/// Five minutes tell within 10 % what an hour and a half tells, for steady traffic as for bursts, with four seeds. The quick
+/// check takes 40 minutes and so many seeds.
+fn agree(settings: &[(&str, &str)], quick_seeds: u32) {
+    let (long_s, seeds) = if servescope_testkit::is_whole() { (5000, 4) } else { (2500, quick_seeds) };
+    let long = found(settings, 42, long_s).rate_rps.unwrap();
     // `servescope validate` prints ten seeds of 22 settings.
-    for seed in 1..=if servescope_testkit::is_whole() { 4 } else { 2 } {
+    for seed in 1..=seeds {
         let short = found(settings, seed, 300);
         let rate = short.rate_rps.unwrap();
         println!("seed {seed}: {rate:.3} of {long:.3}, runs of {:?} s, {:?}", short.run_s, short.notes);
@@ -139,20 +141,20 @@ fn agree(settings: &[(&str, &str)]) {
 #[test]
 fn steady_traffic_is_not_called_growing() {
     for arrivals in [("workload.arrivals.kind", "even"), ("workload.arrivals.cv", "0.1")] {
-        agree(&[&A100[..], &[arrivals]].concat());
-        agree(&[arrivals]);
+        agree(&[&A100[..], &[arrivals]].concat(), 2);
+        agree(&[arrivals], 2);
     }
 }
 
 #[test]
 fn bursts_are_seen_often_enough() {
-    agree(&[&A100[..], &[("workload.arrivals.kind", "modulated")]].concat());
+    agree(&[&A100[..], &[("workload.arrivals.kind", "modulated")]].concat(), 1);
 }
 
 #[test]
 fn sessions_are_judged_once_they_fill_the_run() {
     let talks = [("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "10")];
-    agree(&[&A100[..], &talks].concat());
+    agree(&[&A100[..], &talks].concat(), 1);
 }
 
 /// What is told is what arrived, and so is what a dollar buys.
@@ -191,7 +193,7 @@ fn a_rate_that_changes_is_searched_over_its_own_run() {
 
 #[test]
 fn requests_that_are_too_long_meet_no_goal_at_any_rate() {
-    let found = search(&scenario(&[("scheduler.max_request_tokens", "500")]), None).unwrap();
+    let found = search(&scenario(&[("scheduler.max_request_tokens", "500"), ("workload.rate_rps", "2")]), None).unwrap();
     assert_eq!(found.rate_rps, None);
     let Some(Miss::TooLong { requests, offered }) = found.miss else { panic!("{:?}", found.miss) };
     assert!(offered >= 500 && requests > offered / 4, "{requests} of {offered}");

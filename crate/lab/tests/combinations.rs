@@ -9,7 +9,7 @@ use servescope_engine::Outcome;
 use servescope_lab::{Run, Scenario};
 
 const SCHEDULERS: [&str; 7] = ["slora", "lightllm", "static", "orca", "vllm", "sarathi", "vllm_v1"];
-const COSTS: [&str; 3] = ["linear", "profile", "roofline"];
+const COSTS: [&str; 4] = ["linear", "profile", "roofline", "kernels"];
 const ADAPTERS: [&str; 4] = ["0", "1", "8", "200"];
 
 /// Llama-2-7B on an A100, whose operators were timed, at a load under which requests wait now and then.

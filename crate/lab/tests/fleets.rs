@@ -196,7 +196,7 @@ fn slots_are_taken_from_the_pool_where_adapters_are_asked_for() {
         pool(&[&[("workload.adapters.count", "20"), ("workload.adapters.ranks", "8,16")], others].concat())
     };
     let none = pool(&[]);
-    assert_eq!(none, pool(&[("adapters.max_loras", "64")]), "nobody asks for an adapter");
+    assert_eq!(none, pool(&[("adapters.max_loras", "64")]), "no request asks for an adapter");
     let near = |pool: u32, tokens: u32| assert!((none - pool).abs_diff(tokens) <= 16, "{}", none - pool);
     near(adapters(&[]), 8 * 16 * 13);
     near(adapters(&[("adapters.max_lora_rank", "64")]), 8 * 64 * 13);

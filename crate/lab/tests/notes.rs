@@ -228,7 +228,7 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
     let text = alone.notes()[0].text();
     assert_eq!(
         text,
-        "fleet.memory_margin has no effect here: it acts where cost.kind is profile or roofline"
+        "fleet.memory_margin has no effect here: it acts where cost.kind is profile, roofline or kernels"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Closed loops, sessions, clients and shared beginnings, from their settings to the numbers of a run.
+//! Closed loops, sessions, clients and shared prefixes, from their settings to the numbers of a run.
 
 use servescope_lab::engine::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
@@ -96,6 +96,7 @@ fn sessions_wait_under(scheduler: &str) {
 #[test]
 fn shared_beginnings_are_told_and_found() {
     let run = run(&[
+        ("workload.rate_rps", "2"),
         ("workload.prefix.kind", "tree"),
         ("workload.prefix.block_tokens", "32"),
         ("workload.sessions.kind", "held"),
@@ -196,11 +197,11 @@ fn swapping_knows_the_bytes_of_a_token() {
     assert!((one.1 / two.1 - 2.0).abs() < 1e-9 && two.0 / one.0 == 2);
 }
 
-/// All but a fleet's own part, whoever asks first.
+/// All but a fleet's own part, whichever is asked for first.
 #[test]
-fn a_glance_tells_what_the_summary_tells() {
-    let told = |run: &Run, glance: bool| {
-        let summary = if glance { run.glance() } else { run.summary() };
+fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
+    let told = |run: &Run, is_quick: bool| {
+        let summary = if is_quick { run.summary_without_utilization() } else { run.summary() };
         serde_json::to_value(summary).unwrap()
     };
     for settings in [
@@ -251,6 +252,7 @@ fn each_adapter_can_have_its_own_arrival_process() {
             ("workload.arrivals.cv", "4"),
             ("workload.arrivals.per", per),
             ("workload.adapters.count", "5"),
+            ("workload.rate_rps", "2"),
             ("workload.duration_s", "100000"),
         ]);
         adapter_cvs(&servescope_lab::run::trace_of(&scenario, None).unwrap())
@@ -281,7 +283,7 @@ fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
     let (code, path, message) =
         refused(&[("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "10000")]);
     assert_eq!((code, path.as_str()), ("no_sessions", "workload.sessions.turns.mean"));
-    assert!(message.contains("600 requests") && message.contains("0.06 sessions, below 1"), "{message}");
+    assert!(message.contains("420 requests") && message.contains("0.042 sessions, below 1"), "{message}");
     let (code, path, message) = refused(&[("workload.rate_rps", "0.001")]);
     assert_eq!((code, path.as_str()), ("no_requests", "workload.duration_s"));
     assert!(message.contains("0.3, below 1"), "{message}");
@@ -306,7 +308,7 @@ fn rates_by_adapter_are_requests_over_the_time_of_arrivals() {
     let summary = run.summary();
     for rows in [&summary.run.per_adapter, &summary.run.per_user] {
         let sum: f64 = rows.iter().map(|row| row.rate_rps.unwrap()).sum();
-        assert!((sum * last_s / 2000.0 - 1.0).abs() < 1e-9, "{sum}");
+        assert!((sum * last_s / 1400.0 - 1.0).abs() < 1e-9, "{sum}");
     }
     let row = &summary.run.per_adapter[0];
     assert_eq!(row.rate_rps, Some(f64::from(row.offered) / last_s));

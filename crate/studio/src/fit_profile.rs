@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsFailure, JsFittedProfile, JsProfileFiles};
 use servescope_lab::Failure;
 use servescope_lab::profiles::{LoadedProfile, Measured, NamedText};
@@ -33,11 +33,11 @@ struct Files {
 #[wasm_bindgen]
 pub fn fit_profile(files: &JsProfileFiles) -> Result<JsFittedProfile, JsFailure> {
     let asked: Files = serde_wasm_bindgen::from_value(files.into())
-        .map_err(|error| thrown(vec![Failure::new("bad_json", "files", error.to_string())]))?;
+        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "files", error.to_string())]))?;
     let texts: Vec<NamedText<'_>> =
         asked.files.iter().map(|file| NamedText { name: &file.name, text: &file.text }).collect();
     let of = Measured { gpu: &asked.gpu, model: &asked.model, layers: asked.layers as u32 };
-    let (loaded, notes) = LoadedProfile::of_files(&texts, &of).map_err(thrown)?;
+    let (loaded, notes) = LoadedProfile::of_files(&texts, &of).map_err(to_js_error)?;
     let errors: Vec<serde_json::Value> = loaded
         .errors
         .iter()

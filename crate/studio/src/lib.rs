@@ -1,5 +1,5 @@
 //! The page's module for files, fits and exports: readers and writers of traces, statistics, distributions and profiles fitted to
-//! measurements, charts as SVG. The page fetches it when somebody opens a file or the workload studio; the simulator is the
+//! measurements, charts as SVG. The page fetches it when a file or the workload studio is opened; the simulator is the
 //! other module, `servescope-web`.
 
 mod fit_profile;

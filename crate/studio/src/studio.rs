@@ -18,8 +18,8 @@ use servescope_lab::workload::transform::{self, Note, Step};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::hand_over::columns;
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::trace_to_js::columns;
 use servescope_boundary::types::{
     JsExport, JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
     JsTraceColumns,
@@ -106,7 +106,7 @@ impl Studio {
         };
         let reading = formats::read_with(&bytes, &options, &mut tell);
         let (loaded, bad) =
-            LoadedTrace::of_reading(name, reading).map_err(|failure| thrown(vec![failure]))?;
+            LoadedTrace::of_reading(name, reading).map_err(|failure| to_js_error(vec![failure]))?;
         Ok(self.take(loaded, &bad, add))
     }
 
@@ -117,7 +117,7 @@ impl Studio {
     pub fn peek(&mut self, name: &str) -> Result<JsPeeked, JsFailure> {
         let bytes = std::mem::take(&mut self.bytes);
         let columns =
-            formats::columns(&bytes).map_err(|error| thrown(vec![Failure::of_file(name, &error)]))?;
+            formats::columns(&bytes).map_err(|error| to_js_error(vec![Failure::of_file(name, &error)]))?;
         Ok(object(&replies::peeked(&columns)).unchecked_into())
     }
 
@@ -126,7 +126,7 @@ impl Studio {
     /// # Errors
     /// What is wrong with the scenario.
     pub fn freeze(&mut self, name: &str, scenario: &JsPatch) -> Result<JsSourceInfo, JsFailure> {
-        let trace = trace_of(&scenario_of(scenario)?, None).map_err(thrown)?;
+        let trace = trace_of(&scenario_of(scenario)?, None).map_err(to_js_error)?;
         Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), &BadRows::default(), false))
     }
 
@@ -190,7 +190,7 @@ impl Studio {
     /// # Errors
     /// What is wrong with the scenario.
     pub fn look(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
-        let shown = trace_of(&scenario_of(scenario)?, self.traffic.as_ref()).map_err(thrown)?;
+        let shown = trace_of(&scenario_of(scenario)?, self.traffic.as_ref()).map_err(to_js_error)?;
         if self.shown.as_deref() != Some(&*shown) {
             // A twin of something else is no twin.
             self.fitted = None;
@@ -294,7 +294,7 @@ impl Studio {
             model: model.to_owned(),
             adapter_name: adapter_name.to_owned(),
         };
-        let text = bodies_text(&scenario_of(scenario)?, self.shown()?, names).map_err(thrown)?;
+        let text = bodies_text(&scenario_of(scenario)?, self.shown()?, names).map_err(to_js_error)?;
         Ok(export(&text, Array::new()))
     }
 
@@ -347,11 +347,11 @@ pub fn writable_formats() -> Vec<String> {
 }
 
 fn no_trace() -> JsFailure {
-    thrown(vec![Failure::new("no_trace", "", "there is no trace yet".to_owned())])
+    to_js_error(vec![Failure::new("no_trace", "", "there is no trace yet".to_owned())])
 }
 
 fn unknown(path: &str, name: &str) -> JsFailure {
-    thrown(vec![
+    to_js_error(vec![
         Failure::new("unknown_option", path, format!("there is no {path} {name}")).text("value", name),
     ])
 }

@@ -4,7 +4,7 @@
 use servescope_charts::Style;
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::read_chart::{not_drawn, read, read_maybe};
+use servescope_boundary::chart_from_js::{not_drawn, read, read_maybe};
 use servescope_boundary::types::{JsChart, JsFailure, JsMaybeChart};
 
 /// A chart as the text of an SVG file.

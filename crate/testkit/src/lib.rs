@@ -9,8 +9,7 @@ pub fn is_whole() -> bool {
 
 /// The configuration of a property: so many cases in the quick check, so many in the whole one.
 ///
-/// Properties without a number of their own take proptest's, which `PROPTEST_CASES` sets: `cargo xtask test` sets it to
-/// fewer, the whole check leaves it alone.
+/// Properties without a number of their own take proptest's, 256. `PROPTEST_CASES` would be taken in place of either.
 pub fn cases(quick: u32, whole: u32) -> Config {
     Config::with_cases(chosen(quick, whole, is_whole()))
 }

@@ -1,18 +1,16 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
+use servescope_lab::Failure;
 use servescope_lab::capacity::{
     Capacity, Check, Configuration, Entry, Goal, Grid, Load, Search, columns, quick_search, standings,
 };
 use servescope_lab::views::capacity::{fronts, probes};
-use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use crate::own_profile::OwnProfile;
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::take_over;
+use crate::inputs::Inputs;
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
-    JsTraceColumns,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -22,8 +20,7 @@ const SLICE_STEPS: usize = 20_000;
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct CapacitySearch {
-    trace: Option<LoadedTrace>,
-    profile: OwnProfile,
+    pub(crate) inputs: Inputs,
     search: Option<Search>,
     goal: Option<Goal>,
     found: Option<Capacity>,
@@ -38,33 +35,15 @@ impl CapacitySearch {
         Self::default()
     }
 
-    /// Takes a trace over from the studio, to be played faster and slower.
-    ///
-    /// # Errors
-    /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
-    /// Takes the text of a fitted profile in place of the shipped ones; "" goes back to those.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
-        self.profile.load(name, text)
-    }
-
     /// Stands ready to search the capacity of a scenario.
     ///
     /// # Errors
     /// What is wrong with the scenario, or with its goal.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
+        let scenario = self.inputs.scenario(scenario)?;
         self.goal = Goal::of(&scenario).ok();
-        self.search = Some(Search::new(&scenario, self.trace.clone()).map_err(thrown)?);
+        self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -74,8 +53,8 @@ impl CapacitySearch {
     /// What is wrong with the scenario, or with its goal.
     pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
-        self.search = Some(quick_search(&scenario, self.trace.clone()).map_err(thrown)?);
+        let scenario = self.inputs.scenario(scenario)?;
+        self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -91,8 +70,9 @@ impl CapacitySearch {
     /// What is wrong with the scenario, or that so many replicas cannot be simulated.
     pub fn begin_check(&mut self, scenario: &JsPatch, replicas: u32, requests: f64) -> Result<(), JsFailure> {
         self.check = None;
-        let scenario = self.profile.give(scenario_of(scenario)?);
-        let check = Check::new(&scenario, self.trace.as_ref(), replicas, requests as u64).map_err(thrown)?;
+        let scenario = self.inputs.scenario(scenario)?;
+        let check =
+            Check::new(&scenario, self.inputs.trace(), replicas, requests as u64).map_err(to_js_error)?;
         self.check = Some(check);
         Ok(())
     }
@@ -121,7 +101,7 @@ impl CapacitySearch {
             self.found = Some(search.finish());
         }
         let (Some(found), Some(goal)) = (&self.found, &self.goal) else {
-            return Err(thrown(vec![Failure::new(
+            return Err(to_js_error(vec![Failure::new(
                 "no_trace",
                 "",
                 "nothing has been searched yet".to_owned(),
@@ -142,7 +122,7 @@ impl CapacitySearch {
 #[wasm_bindgen]
 pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
     let scenario = scenario_of(scenario)?;
-    let grid = Grid::of(&scenario).map_err(|failure| thrown(vec![failure]))?;
+    let grid = Grid::of(&scenario).map_err(|failure| to_js_error(vec![failure]))?;
     let configurations = grid.configurations(&scenario);
     let notes = grid.notes(&configurations);
     let configurations: Vec<serde_json::Value> = configurations
@@ -167,7 +147,7 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
 #[wasm_bindgen]
 pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
     let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
-        .map_err(|error| thrown(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
+        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
     let reply = js_sys::Object::new();
     let _ = js_sys::Reflect::set(&reply, &"standings".into(), &object(&standings(&entries)));
     let views: JsCharts = JsValue::from(charts(&fronts(&entries))).unchecked_into();

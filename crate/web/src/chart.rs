@@ -5,8 +5,8 @@ use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use crate::canvas::Canvas;
+use servescope_boundary::chart_from_js::{not_drawn, read, read_maybe, refused};
 use servescope_boundary::convert::object;
-use servescope_boundary::read_chart::{not_drawn, read, read_maybe, refused};
 use servescope_boundary::types::{JsChart, JsFailure, JsMaybeChart, JsPlotFrame};
 
 /// plotters counts in whole pixels; it draws on a grid this much finer, so that curves do not step.

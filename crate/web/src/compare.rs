@@ -7,14 +7,13 @@ use servescope_lab::compare::requests::RequestPairs;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions, paired::ttft_pairs};
-use servescope_lab::{Failure, LoadedTrace, Run, Running};
+use servescope_lab::{Failure, Run, Running};
 use wasm_bindgen::prelude::*;
 
-use crate::own_profile::OwnProfile;
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::take_over;
+use crate::inputs::Inputs;
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
-    JsComparedPair, JsComparison, JsFailure, JsMeasured, JsMeasuredRuns, JsPatch, JsTraceColumns,
+    JsComparedPair, JsComparison, JsFailure, JsMeasured, JsMeasuredRuns, JsPatch,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -27,8 +26,7 @@ const BOTH: [&str; 2] = ["latency_cdf", "running_waiting"];
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Comparer {
-    trace: Option<LoadedTrace>,
-    profile: OwnProfile,
+    pub(crate) inputs: Inputs,
     running: Vec<Running>,
     pub(crate) runs: Vec<Run>,
 }
@@ -39,24 +37,6 @@ impl Comparer {
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Takes a trace over from the studio.
-    ///
-    /// # Errors
-    /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
-    /// Takes the text of a fitted profile in place of the shipped ones; "" goes back to those.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
-        self.profile.load(name, text)
     }
 
     /// Stands ready to simulate a scenario with a seed.
@@ -112,8 +92,8 @@ impl Comparer {
         let requests = RequestPairs::of(a, b);
         let seed = a.scenario.number(servescope_lab::parameters::Id::Seed);
         let one_run = self
-            .trace
-            .as_ref()
+            .inputs
+            .trace()
             .map(|_| Comparison::of_one_run(&Metric::usual(), seed as u64, a, b).to_json());
         let told = json!({
             "a": measured(a),
@@ -126,8 +106,9 @@ impl Comparer {
         let set = |key: &str, value: &JsValue| {
             let _ = js_sys::Reflect::set(&reply, &key.into(), value);
         };
-        let of =
-            |run: &Run| charts(&views::wanted(run, &ViewOptions::default(), &|name| BOTH.contains(&name)));
+        let of = |run: &Run| {
+            charts(&views::build_charts(run, &ViewOptions::default(), &|name| BOTH.contains(&name)))
+        };
         set("charts_a", &of(a));
         set("charts_b", &of(b));
         set("charts", &charts(&[ttft_pairs(&requests)]));
@@ -135,8 +116,8 @@ impl Comparer {
     }
 
     fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<Running, JsFailure> {
-        let scenario = self.profile.give(scenario_of(scenario)?);
-        Running::begin(&with_seed(&scenario, seed as u64), self.trace.as_ref()).map_err(thrown)
+        let scenario = self.inputs.scenario(scenario)?;
+        Running::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
     }
 }
 
@@ -146,7 +127,7 @@ fn measured(run: &Run) -> Json {
 }
 
 pub(crate) fn nothing_ran() -> JsFailure {
-    thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
+    to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
 }
 
 /// The seeds of a comparison: A's own and those that follow it.
@@ -155,7 +136,7 @@ pub(crate) fn nothing_ran() -> JsFailure {
 /// What is wrong with A, or too many seeds.
 #[wasm_bindgen]
 pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsFailure> {
-    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| thrown(vec![failure]))?;
+    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| to_js_error(vec![failure]))?;
     Ok(seeds.into_iter().map(|seed| seed as f64).collect())
 }
 
@@ -181,7 +162,7 @@ fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsFailure> {
         values: Vec<Option<f64>>,
         digest: String,
     }
-    let bad = |why: String| thrown(vec![Failure::new("bad_json", "runs", why)]);
+    let bad = |why: String| to_js_error(vec![Failure::new("bad_json", "runs", why)]);
     let runs: Vec<Read> =
         serde_wasm_bindgen::from_value(runs.into()).map_err(|error| bad(error.to_string()))?;
     if runs.iter().any(|run| run.values.len() != Metric::usual().len()) {

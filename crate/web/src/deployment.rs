@@ -14,6 +14,6 @@ impl Simulator {
     /// # Errors
     /// The scenario's failures.
     pub fn deployment(&self, scenario: &JsPatch) -> Result<JsDeployment, JsFailure> {
-        Ok(object(&deployment(&self.scenario(scenario)?)).unchecked_into())
+        Ok(object(&deployment(&self.inputs.scenario(scenario)?)).unchecked_into())
     }
 }

@@ -4,7 +4,7 @@ use servescope_lab::Failure;
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
-use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsFailure, JsFleet};
 
 #[wasm_bindgen]
@@ -15,7 +15,8 @@ impl Simulator {
     /// When there is no run, or it is none of a fleet.
     pub fn fleet(&self) -> Result<JsFleet, JsFailure> {
         let fleet = self.finished()?.fleet();
-        let none = || thrown(vec![Failure::new("no_trace", "", "the run is none of a fleet".to_owned())]);
+        let none =
+            || to_js_error(vec![Failure::new("no_trace", "", "the run is none of a fleet".to_owned())]);
         Ok(object(&fleet.ok_or_else(none)?).unchecked_into())
     }
 }

@@ -1,4 +1,4 @@
-//! The page's module with the simulator: parameters, links, every scheduler and order of service, gateways, fleets, the search
+//! The page's module with the simulator: parameters, links, every scheduler and scheduling policy, gateways, fleets, the search
 //! for capacity, and the drawing of charts. Files, fits and exports are in the other module, `servescope-studio`; what both
 //! have in common is in `servescope-boundary`.
 
@@ -8,9 +8,9 @@ mod chart;
 mod compare;
 mod deployment;
 mod fleet;
+mod inputs;
 mod moment;
 mod monitor;
-mod own_profile;
 mod page;
 mod published;
 mod seeds;

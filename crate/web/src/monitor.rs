@@ -8,7 +8,7 @@ use servescope_lab::views::monitor::{ROLES, monitor};
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
-use servescope_boundary::convert::{charts, object, thrown};
+use servescope_boundary::convert::{charts, object, to_js_error};
 use servescope_boundary::types::{JsFailure, JsMonitor, JsMonitorOptions};
 
 /// What to look at.
@@ -63,7 +63,7 @@ impl Simulator {
     /// # Errors
     /// When there is no run, or the options are bad.
     pub fn monitor(&self, options: &JsMonitorOptions) -> Result<JsMonitor, JsFailure> {
-        let bad = |path: &str, message: String| thrown(vec![Failure::new("bad_json", path, message)]);
+        let bad = |path: &str, message: String| to_js_error(vec![Failure::new("bad_json", path, message)]);
         let options: Options = serde_wasm_bindgen::from_value(options.into())
             .map_err(|error| bad("options", error.to_string()))?;
         let client = client_named(&options.client).ok_or_else(|| {

@@ -9,7 +9,7 @@ use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{self, object, read_scenario, scenario_of, thrown};
+use servescope_boundary::convert::{self, object, read_scenario, scenario_of, to_js_error};
 use servescope_boundary::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
 
 /// The parameter table.
@@ -97,7 +97,7 @@ pub fn palette(dark: bool) -> JsPalette {
     object(&colours).unchecked_into()
 }
 
-/// A seed nobody has used before, small enough to read out.
+/// A seed that was hardly used before, small enough to read out.
 #[wasm_bindgen]
 pub fn random_seed() -> f64 {
     getrandom::u64().map_or(0.0, |bits| (bits % 1_000_000) as f64)
@@ -109,12 +109,12 @@ fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
         Ok(value) => {
             let (scenario, failures) = read_scenario(value.unchecked_ref());
             let failures = objections(repeated_keys(text), failures);
-            if failures.is_empty() { Ok(scenario) } else { Err(thrown(failures)) }
+            if failures.is_empty() { Ok(scenario) } else { Err(to_js_error(failures)) }
         }
         Err(error) => {
             let reason =
                 error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));
-            Err(thrown(vec![
+            Err(to_js_error(vec![
                 Failure::new("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
             ]))
         }

@@ -2,17 +2,15 @@
 
 use js_sys::Array;
 use serde_json::json;
-use servescope_lab::engine::explain::explain;
+use servescope_lab::engine::explain::at_arrival;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::{BASE_MODEL, Trace};
-use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario, files};
+use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{charts, object, scenario_of, thrown};
-use servescope_boundary::take_over;
-use servescope_boundary::types::{
-    JsCharts, JsExplanation, JsFailure, JsPatch, JsRun, JsRunOptions, JsTraceColumns,
-};
+use crate::inputs::Inputs;
+use servescope_boundary::convert::{charts, object, to_js_error};
+use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
@@ -45,8 +43,7 @@ impl Look {
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Simulator {
-    pub(crate) trace: Option<LoadedTrace>,
-    pub(crate) profile: crate::own_profile::OwnProfile,
+    pub(crate) inputs: Inputs,
     running: Option<Running>,
     run: Option<Run>,
     /// The last run again, with its decisions, once the page has asked why.
@@ -61,19 +58,9 @@ impl Simulator {
         Self::default()
     }
 
-    /// Takes a trace over from the studio; later runs simulate it. The former trace stays when this one is bad.
-    ///
-    /// # Errors
-    /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = take_over::trace(columns).map_err(|failure| thrown(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
     /// Goes back to generated traces.
     pub fn clear_trace(&mut self) {
-        self.trace = None;
+        self.inputs.clear_trace();
     }
 
     /// Makes the trace of a scenario and stands ready to simulate it. The last finished run stays until `finish`.
@@ -82,8 +69,8 @@ impl Simulator {
     /// What is wrong with the scenario.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.running = None;
-        let scenario = self.scenario(scenario)?;
-        self.running = Some(Running::begin(&scenario, self.trace.as_ref()).map_err(thrown)?);
+        let scenario = self.inputs.scenario(scenario)?;
+        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -105,36 +92,36 @@ impl Simulator {
         let run = self.finished()?;
         let reply = js_sys::Object::new();
         // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
-        let charts = charts(&views::wanted(run, &look.views, &|name| look.sees(name)));
-        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.glance()));
+        let charts = charts(&views::build_charts(run, &look.views, &|name| look.sees(name)));
+        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary_without_utilization()));
         let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
         let traffic_end_s = run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6;
         let _ = js_sys::Reflect::set(&reply, &"traffic_end_s".into(), &traffic_end_s.into());
         Ok(JsValue::from(reply).unchecked_into())
     }
 
-    /// The charts of the finished run that are not in sight; all of them where nobody said which are.
+    /// The charts of the finished run that are not in sight; all of them where the options name none.
     ///
     /// # Errors
     /// When there is no run.
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
         let look = Look::of(options);
         let is_wanted = |name: &str| look.in_sight.is_none() || !look.sees(name);
-        let views = views::wanted(self.finished()?, &look.views, &is_wanted);
+        let views = views::build_charts(self.finished()?, &look.views, &is_wanted);
         Ok(JsValue::from(charts(&views)).unchecked_into())
     }
 
-    /// Why request `id` of the finished run waited.
+    /// Request `id` of the finished run: its lengths, its times, and what it found when it arrived.
     ///
     /// # Errors
     /// When there is no such request.
-    pub fn request(&self, id: usize) -> Result<JsExplanation, JsFailure> {
+    pub fn request(&self, id: usize) -> Result<JsRequestFacts, JsFailure> {
         let run = self.finished()?;
         let count = run.report.results.len();
         if id >= count {
-            return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+            return Err(to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
         }
-        Ok(object(&explanation(run, id)).unchecked_into())
+        Ok(object(&facts(run, id)).unchecked_into())
     }
 
     /// A file of the finished run.
@@ -151,29 +138,25 @@ impl Simulator {
             "events.csv" => Ok(files::events_csv(&run.report)),
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
-            other => Err(thrown(vec![
+            other => Err(to_js_error(vec![
                 Failure::new("unknown_option", "kind", format!("there is no file {other}"))
                     .text("value", other),
             ])),
         }
     }
 
-    /// The scenario of a patch, with the loaded profile.
-    pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
-        Ok(self.profile.give(scenario_of(patch)?))
-    }
-
     pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
         self.run
             .as_ref()
-            .ok_or_else(|| thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
+            .ok_or_else(|| to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
     }
 }
 
-fn explanation(run: &Run, id: usize) -> serde_json::Value {
+/// What there is to say of a request before its decisions are asked for.
+fn facts(run: &Run, id: usize) -> serde_json::Value {
     let report = &run.report;
     let trace: &Trace = &report.trace;
-    let why = explain(report, id);
+    let (found, split) = (at_arrival(report, id), report.split(id).unwrap_or_default());
     let r = trace.request(id);
     let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
     json!({
@@ -189,24 +172,13 @@ fn explanation(run: &Run, id: usize) -> serde_json::Value {
         "scheduled_s": seconds(report.scheduled_us(id)),
         "first_token_s": seconds(report.first_token_us(id)),
         "finish_s": seconds(report.results[id].finish_us),
-        "queue_s": why.split.queue_us / 1e6,
-        "adapter_load_s": why.split.load_us / 1e6,
-        "prefill_s": why.split.prefill_us / 1e6,
-        "stalled_s": why.split.stalled_us / 1e6,
-        "decode_s": why.split.decode_us / 1e6,
-        "ahead": why.ahead,
-        "running_at_arrival": why.running,
-        "kv_tokens_at_arrival": why.kv_tokens,
-        "reason": why.reason.key(),
-        "params": {
-            "memory_s": why.memory_us / 1e6,
-            "prompt_budget_s": why.prompt_budget_us / 1e6,
-            "running_cap_s": why.running_cap_us / 1e6,
-            "lora_slots_s": why.lora_slots_us / 1e6,
-            "next_decision_s": why.next_decision_us / 1e6,
-            "evicted_s": why.evicted_us / 1e6,
-            "gateway_s": why.gateway_us / 1e6,
-            "retrying_s": why.retrying_us / 1e6,
-        },
+        "queue_s": split.queue_us / 1e6,
+        "adapter_load_s": split.load_us / 1e6,
+        "prefill_s": split.prefill_us / 1e6,
+        "stalled_s": split.stalled_us / 1e6,
+        "decode_s": split.decode_us / 1e6,
+        "ahead": found.ahead,
+        "running_at_arrival": found.running,
+        "kv_tokens_at_arrival": found.kv_tokens,
     })
 }

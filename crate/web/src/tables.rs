@@ -1,9 +1,9 @@
 //! Operator tables: the page fetches the one that a run asks for.
 
-use servescope_lab::profiles;
+use servescope_lab::tables;
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::thrown;
+use servescope_boundary::convert::to_js_error;
 use servescope_boundary::types::JsFailure;
 
 /// Takes the text of the table that a failure `needs_table` has named; it stays as long as the module's memory.
@@ -12,5 +12,5 @@ use servescope_boundary::types::JsFailure;
 /// That it is not the text that this build of the page knows under that name.
 #[wasm_bindgen]
 pub fn take_table(file: &str, text: &str) -> Result<(), JsFailure> {
-    profiles::take_table(file, text).map_err(|failure| thrown(vec![failure]))
+    tables::take_table(file, text).map_err(|failure| to_js_error(vec![failure]))
 }

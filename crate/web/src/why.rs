@@ -9,7 +9,7 @@ use servescope_lab::workload::BASE_MODEL;
 use servescope_lab::{Failure, Running};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{object, thrown};
+use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsDelayed, JsFailure, JsRequestWhy, JsWhy};
 
 use crate::simulator::Simulator;
@@ -33,7 +33,7 @@ impl Simulator {
         let report = self.told()?;
         let count = report.results.len();
         if id >= count {
-            return Err(thrown(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+            return Err(to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
         }
         let told = why_requests(report, &[id]).and_then(|mut all| all.pop());
         Ok(object(&told).unchecked_into())
@@ -53,15 +53,15 @@ impl Simulator {
     fn told(&mut self) -> Result<&Report, JsFailure> {
         if self.told.is_none() {
             let run = self.finished()?;
-            let again = Running::begin(&run.scenario, self.trace.as_ref()).map_err(thrown)?;
+            let again = Running::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
             let again = again.with_decisions().run();
             if again.report.digest() != run.report.digest() {
                 let text = "the run was of other requests than those that are loaded now";
-                return Err(thrown(vec![Failure::new("no_trace", "", text.to_owned())]));
+                return Err(to_js_error(vec![Failure::new("no_trace", "", text.to_owned())]));
             }
             self.told = Some(again);
         }
-        let nothing = || thrown(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]);
+        let nothing = || to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]);
         self.told.as_ref().map(|run| &run.report).ok_or_else(nothing)
     }
 }

@@ -1,5 +1,6 @@
 //! The module in a browser: the pinned digests, the boundary's objects and the types that describe them.
-#![cfg(target_arch = "wasm32")]
+// Linted natively with everything else; run in a browser only.
+#![cfg(any(target_arch = "wasm32", clippy))]
 
 use serde_json::{Value, json};
 use servescope_studio::{Studio, fit_profile, step_kinds};
@@ -49,7 +50,7 @@ fn a_run_without_its_operator_table_asks_for_it_and_takes_no_other() {
     let failure = |thrown: JsValue| json_of(thrown)["failures"][0].clone();
     let asked = failure(simulator.begin(&js(&timed)).expect_err("no table yet").into());
     assert_eq!((&asked["code"], &asked["params"]["file"]), (&json!("needs_table"), &json!("a40_phi-2")));
-    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_nobody", PHI_2)] {
+    for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_unknown", PHI_2)] {
         let refused = failure(take_table(file, text).expect_err("another table").into());
         assert_eq!(refused["code"], "other_table");
     }
@@ -116,7 +117,7 @@ fn objects_have_the_declared_keys() {
     assert_eq!(keys(&summary["per_user"][0]), declared("GroupRow"));
     assert_eq!(keys(&json_of(page_schema())), declared("Schema"));
     assert_eq!(keys(&json_of(resolve(&js(&json!({})), None))), declared("Resolution"));
-    assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("Explanation"));
+    assert_eq!(keys(&json_of(simulator.request(0).ok().expect("a request"))), declared("RequestFacts"));
     let chart = charts.get(0);
     let names = |value: &JsValue| {
         let mut names: Vec<String> = js_sys::Object::keys(value.unchecked_ref::<js_sys::Object>())
@@ -153,7 +154,7 @@ fn objects_have_the_declared_keys() {
     };
     let monitor = simulator.monitor(&options("adapter")).ok().expect("a run");
     assert_eq!(names(&monitor), declared("MonitorView"));
-    assert!(simulator.monitor(&options("nobody")).is_err());
+    assert!(simulator.monitor(&options("unknown")).is_err());
     assert!(simulator.export("clients.csv").ok().expect("a file").starts_with("client,id,offered,"));
 }
 
@@ -296,7 +297,7 @@ fn failures_are_thrown_as_objects() {
 fn links_and_commands_agree() {
     let scenario = json!({"workload.rate_rps": 3, "workload.adapters.ranks": [64, 32]});
     let link = encode_link(&js(&scenario)).ok().expect("a link");
-    assert_eq!(link, "v=2&R=3&ranks=64,32");
+    assert_eq!(link, "v=3&R=3&ranks=64,32");
     assert_eq!(json_of(parse_link(&link))["scenario"], scenario);
     let command = command(&js(&scenario), "").ok().expect("a command");
     assert_eq!(command, "servescope simulate --set workload.rate_rps=3 --set workload.adapters.ranks=64,32");

@@ -4,8 +4,8 @@
 //! statistics files ([`stat`], [`percentiles`], [`smoothing`]), its readers of traces ([`grouping`]), its choice of
 //! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]), its workload file ([`lines`]) and its tools for
 //! whole files ([`mod@concat`]). [`run`] puts them together as its command line does.
-//! Functions take every random number as an argument, so that they give the original's answers for the original's
-//! draws; [`generate`] feeds them from named streams. What the original gets wrong is refused with a reason or done
+//! Functions take every random number as an argument, so that they give AIBrix's answers for AIBrix's
+//! draws; [`generate`] feeds them from named streams. What AIBrix gets wrong is refused with a reason or done
 //! right; the place says which.
 
 pub mod agent;

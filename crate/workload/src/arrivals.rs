@@ -21,7 +21,7 @@ pub enum Arrivals {
         shape: f64,
     },
     /// Poisson arrivals whose rate switches between a calm and a busy state: a two-state Markov-modulated process.
-    Modulated(Modulation),
+    Mmpp2(Mmpp2),
     /// Groups of requests at the same instant, the groups Poisson.
     Batch {
         /// Requests in a group.
@@ -29,9 +29,9 @@ pub enum Arrivals {
     },
 }
 
-/// The two states of [`Arrivals::Modulated`]. Both last exponentially long.
+/// The two states of [`Arrivals::Mmpp2`]. Both last exponentially long.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Modulation {
+pub struct Mmpp2 {
     /// Rate of the busy state over that of the calm one.
     pub factor: f64,
     /// Share of time that is busy.
@@ -44,8 +44,8 @@ impl Arrivals {
     /// Writes `count` arrival times in microseconds for `rate_rps` requests a second.
     pub fn times_us(self, rate_rps: f64, count: usize, mut stream: Stream) -> Vec<f64> {
         let mean_us = 1e6 / rate_rps;
-        if let Self::Modulated(modulation) = self {
-            return modulation.times_us(rate_rps, count, &stream);
+        if let Self::Mmpp2(mmpp) = self {
+            return mmpp.times_us(rate_rps, count, &stream);
         }
         let mut now = 0.0;
         (0..count)
@@ -56,7 +56,7 @@ impl Arrivals {
                             let shape = 1.0 / (cv * cv);
                             distribution::gamma(shape, &mut stream.item(i)) / shape
                         }
-                        Self::Poisson | Self::Modulated(_) => distribution::exponential(stream.uniform()),
+                        Self::Poisson | Self::Mmpp2(_) => distribution::exponential(stream.uniform()),
                         Self::Even => 1.0,
                         Self::Weibull { shape } => distribution::weibull(shape, stream.uniform()),
                         Self::Batch { size } if i % size as usize == 0 => {
@@ -75,12 +75,12 @@ impl Arrivals {
             Self::Gamma { cv } => Some(distribution::gamma_cdf(1.0 / (cv * cv), 1.0 / rate_rps, gap_s)),
             Self::Poisson => Some(distribution::gamma_cdf(1.0, 1.0 / rate_rps, gap_s)),
             Self::Weibull { shape } => Some(distribution::weibull_cdf(shape, 1.0 / rate_rps, gap_s)),
-            Self::Even | Self::Modulated(_) | Self::Batch { .. } => None,
+            Self::Even | Self::Mmpp2(_) | Self::Batch { .. } => None,
         }
     }
 }
 
-impl Modulation {
+impl Mmpp2 {
     /// Arrivals in either state's own time: unit-rate Poisson arrivals, placed where the rate's integral reaches them.
     fn times_us(self, rate_rps: f64, count: usize, stream: &Stream) -> Vec<f64> {
         let calm_rps = rate_rps / (1.0 - self.busy_share + self.factor * self.busy_share);
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn modulated_arrivals_keep_the_rate_and_cluster() {
-        let modulation = Modulation { factor: 20.0, busy_share: 0.1, busy_s: 10.0 };
-        let times = Arrivals::Modulated(modulation).times_us(5.0, 400_000, Stream::named(5, "arrivals"));
+        let mmpp = Mmpp2 { factor: 20.0, busy_share: 0.1, busy_s: 10.0 };
+        let times = Arrivals::Mmpp2(mmpp).times_us(5.0, 400_000, Stream::named(5, "arrivals"));
         let rate = times.len() as f64 / (times[times.len() - 1] / 1e6);
         assert!((rate / 5.0 - 1.0).abs() < 0.05, "{rate}");
         let mut counts = vec![0.0f64; (times[times.len() - 1] / 1e7) as usize];

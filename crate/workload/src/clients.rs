@@ -13,7 +13,7 @@ use crate::stream::Stream;
 
 pub use servegen::{ServeGen, servegen};
 
-/// What clients have of their own. Lists are dealt out in turn; a client's share is its user's share.
+/// What clients have of their own. Lists are assigned cyclically; a client's share is its user's share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientSpec {
     /// Coefficients of variation of gamma gaps; with another distribution of gaps all clients have that one.
@@ -26,15 +26,15 @@ pub struct ClientSpec {
     pub adapters: Vec<Option<u32>>,
 }
 
-/// The entry of a list that is dealt out in turn.
-pub(crate) fn dealt<T: Copy>(list: &[T], place: usize) -> Option<T> {
+/// The entry of a list that is assigned cyclically.
+pub(crate) fn cycle_get<T: Copy>(list: &[T], place: usize) -> Option<T> {
     (!list.is_empty()).then(|| list[place % list.len()])
 }
 
 impl ClientSpec {
     /// The distribution of a client's gaps.
     pub(crate) fn arrivals(&self, all: Arrivals, client: usize) -> Arrivals {
-        match (all, dealt(&self.cvs, client)) {
+        match (all, cycle_get(&self.cvs, client)) {
             (Arrivals::Gamma { .. }, Some(cv)) => Arrivals::Gamma { cv },
             _ => all,
         }
@@ -56,7 +56,7 @@ impl WorkloadSpec {
         }
         let mut shares = vec![0.0; drawn.len()];
         for (client, share) in self.expected_user_shares()?.into_iter().enumerate() {
-            match dealt(own, client).flatten() {
+            match cycle_get(own, client).flatten() {
                 Some(adapter) => shares.get_mut(adapter as usize).into_iter().for_each(|sum| *sum += share),
                 None => shares.iter_mut().zip(&drawn).for_each(|(sum, drawn)| *sum += share * drawn),
             }
@@ -109,7 +109,7 @@ fn residual(distribution: Arrivals, stream: &mut Stream) -> Option<f64> {
             let y = distribution::gamma(1.0 + 1.0 / shape, stream);
             Some(part * distribution::weibull(shape, libm::exp(-y)))
         }
-        Arrivals::Poisson | Arrivals::Modulated(_) | Arrivals::Batch { .. } => None,
+        Arrivals::Poisson | Arrivals::Mmpp2(_) | Arrivals::Batch { .. } => None,
     }
 }
 

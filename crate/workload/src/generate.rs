@@ -5,12 +5,12 @@
 
 use crate::arrivals::Arrivals;
 use crate::clients::{ClientSpec, scaled};
-use crate::compose::composed;
 use crate::curve::RateCurve;
 use crate::distribution;
-use crate::lengths::{Length, Pairs};
+use crate::lengths::{LengthDistribution, LengthPairs};
 use crate::popularity::Popularity;
 use crate::prefix::{PrefixSpec, Tree, begin_alike};
+use crate::session_generator::generate_sessions;
 use crate::sessions::SessionSpec;
 use crate::stream::Stream;
 use crate::think::Think;
@@ -38,13 +38,13 @@ pub struct WorkloadSpec {
     /// Users and their shares.
     pub users: UserSpec,
     /// Prompt lengths.
-    pub input: Length,
+    pub input: LengthDistribution,
     /// Answer lengths.
-    pub output: Length,
+    pub output: LengthDistribution,
     /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
     pub length_correlation: f64,
     /// Pairs to draw prompt and answer lengths from together, in place of their distributions.
-    pub length_pairs: Option<Pairs>,
+    pub length_pairs: Option<LengthPairs>,
     /// What prompt and answer lengths are multiplied by over time.
     pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
@@ -80,7 +80,7 @@ pub struct AdapterSpec {
     pub count: usize,
     /// Who is asked for.
     pub popularity: Popularity,
-    /// Ranks, dealt out in turn: adapter i has `ranks[i mod len]`.
+    /// Ranks, assigned cyclically: adapter i has `ranks[i mod len]`.
     pub ranks: Vec<u32>,
 }
 
@@ -118,8 +118,8 @@ impl Default for WorkloadSpec {
                 ranks: vec![8],
             },
             users: UserSpec { count: 1, popularity: Popularity::Uniform },
-            input: Length::Uniform { low: 8, high: 511 },
-            output: Length::Uniform { low: 8, high: 511 },
+            input: LengthDistribution::Uniform { low: 8, high: 511 },
+            output: LengthDistribution::Uniform { low: 8, high: 511 },
             length_correlation: 0.0,
             length_pairs: None,
             length_curves: [None, None],
@@ -145,13 +145,13 @@ impl MaxTokens {
 
 impl AdapterSpec {
     /// The rank of each adapter.
-    pub(crate) fn dealt_ranks(&self) -> Vec<u32> {
+    pub(crate) fn adapter_ranks(&self) -> Vec<u32> {
         self.ranks.iter().copied().cycle().take(self.count).collect()
     }
 }
 
 impl WorkloadSpec {
-    /// floor(R D), of the product in double precision as the original takes it; under a curve its integral, rounded down.
+    /// floor(R D), of the product in double precision as S-LoRA takes it; under a curve its integral, rounded down.
     pub fn request_count(&self) -> usize {
         self.curve.as_ref().map_or(self.rate_rps * self.duration_s, |curve| curve.integral(self.duration_s))
             as usize
@@ -193,7 +193,7 @@ impl WorkloadSpec {
 /// Makes the trace of `spec`.
 pub fn generate(spec: &WorkloadSpec) -> Trace {
     if !spec.is_plain() {
-        return composed(spec);
+        return generate_sessions(spec);
     }
     let mut trace = plain(spec);
     if let Some(prefix) = spec.prefix {
@@ -219,7 +219,7 @@ fn plain(spec: &WorkloadSpec) -> Trace {
         (vec![BASE_MODEL; count], Vec::new())
     } else {
         let sampler = adapters.popularity.sampler(adapters.count);
-        (draw("adapters", &|u| sampler.at(u)), adapters.dealt_ranks())
+        (draw("adapters", &|u| sampler.at(u)), adapters.adapter_ranks())
     };
     let users = spec.users.popularity.sampler(spec.users.count.max(1));
     let (mut input_tokens, mut output_tokens) = lengths(spec, count);
@@ -253,25 +253,25 @@ fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) 
 fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut inputs, mut outputs) =
         (Stream::named(spec.seed, "input lengths"), Stream::named(spec.seed, "output lengths"));
-    let coupling = Coupling::of(spec);
-    (0..count).map(|_| coupling.draw(spec, inputs.uniform(), outputs.uniform())).unzip()
+    let copula = GaussianCopula::of(spec);
+    (0..count).map(|_| copula.draw(spec, inputs.uniform(), outputs.uniform())).unzip()
 }
 
 /// A rank correlation of prompt and answer lengths. It couples their uniform numbers by a Gaussian copula, so that each distribution
 /// stays as it is; without one the two numbers are taken as they come.
-pub(crate) struct Coupling {
+pub(crate) struct GaussianCopula {
     r: f64,
     rest: f64,
 }
 
-impl Coupling {
-    /// The coupling of the workload's distributions, some of which fall with their number.
+impl GaussianCopula {
+    /// The copula of the workload's distributions, some of which fall with their number.
     pub(crate) fn of(spec: &WorkloadSpec) -> Self {
         let opposed = spec.input.is_falling() != spec.output.is_falling();
         Self::rising(if opposed { -spec.length_correlation } else { spec.length_correlation })
     }
 
-    /// The coupling of two distributions that both rise with their number, by Spearman's correlation.
+    /// The copula of two distributions that both rise with their number, by Spearman's correlation.
     pub(crate) fn rising(correlation: f64) -> Self {
         // Pearson's correlation of the normals behind a rank correlation (Kruskal 1958).
         let r = 2.0 * libm::sin(std::f64::consts::FRAC_PI_6 * correlation.clamp(-1.0, 1.0));
@@ -295,7 +295,7 @@ impl Coupling {
     pub(crate) fn draw(&self, spec: &WorkloadSpec, u: f64, v: f64) -> (u32, u32) {
         match &spec.length_pairs {
             Some(pairs) => pairs.at(u),
-            None => (spec.input.at(u), spec.output.at(self.second(u, v))),
+            None => (spec.input.quantile(u), spec.output.quantile(self.second(u, v))),
         }
     }
 }
@@ -309,7 +309,7 @@ mod tests {
     fn one_distribution_changed_leaves_the_others_alone() {
         let base = generate(&WorkloadSpec::default());
         let other = generate(&WorkloadSpec {
-            input: Length::Fixed { value: 100 },
+            input: LengthDistribution::Fixed { value: 100 },
             arrivals: Arrivals::Gamma { cv: 4.0 },
             ..WorkloadSpec::default()
         });
@@ -352,7 +352,7 @@ mod tests {
     fn a_distribution_that_falls_with_its_number_keeps_the_sign_of_the_correlation() {
         let spec = WorkloadSpec {
             rate_rps: 100.0,
-            input: Length::Geometric { mean: 200.0 },
+            input: LengthDistribution::Geometric { mean: 200.0 },
             length_correlation: 0.9,
             ..WorkloadSpec::default()
         };
@@ -362,8 +362,8 @@ mod tests {
             crate::statistics::spearman(&real(&trace.input_tokens), &real(&trace.output_tokens))
         };
         let one = rank(&spec).expect("lengths differ");
-        let both =
-            rank(&WorkloadSpec { output: Length::Geometric { mean: 50.0 }, ..spec }).expect("they differ");
+        let both = rank(&WorkloadSpec { output: LengthDistribution::Geometric { mean: 50.0 }, ..spec })
+            .expect("they differ");
         assert!((one - 0.9).abs() < 0.02 && (both - 0.9).abs() < 0.02, "{one} {both}");
     }
 

@@ -9,14 +9,14 @@ mod zipf;
 
 use crate::distribution;
 
-pub use pairs::Pairs;
+pub use pairs::LengthPairs;
 pub use percentiles::Percentiles;
 pub use table::Table;
 pub use zipf::Zipf;
 
 /// A distribution of lengths in tokens; every length is at least 1.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Length {
+pub enum LengthDistribution {
     /// Always the same.
     Fixed {
         /// Tokens.
@@ -110,9 +110,9 @@ pub enum LengthError {
     NoPairs(usize),
 }
 
-impl Length {
+impl LengthDistribution {
     /// The length at the uniform number `u` in (0, 1).
-    pub fn at(&self, u: f64) -> u32 {
+    pub fn quantile(&self, u: f64) -> u32 {
         match *self {
             Self::Fixed { value } => value,
             Self::Uniform { low, high } => low + (u * f64::from(high - low + 1)) as u32,
@@ -144,9 +144,9 @@ impl Length {
             Self::Normal { mean, deviation, low, high } => {
                 rounded(mean + deviation * distribution::normal_quantile(u), low, high)
             }
-            Self::Zipf(zipf) => zipf.at(u),
-            Self::Percentiles(ref percentiles) => percentiles.at(u),
-            Self::Table(ref table) => table.at(u),
+            Self::Zipf(zipf) => zipf.quantile(u),
+            Self::Percentiles(ref percentiles) => percentiles.quantile(u),
+            Self::Table(ref table) => table.quantile(u),
         }
     }
 
@@ -189,7 +189,7 @@ impl Length {
         }
     }
 
-    /// Whether [`Length::at`] falls with its number where those of the other distributions rise.
+    /// Whether [`LengthDistribution::quantile`] falls with its number where those of the other distributions rise.
     pub fn is_falling(&self) -> bool {
         matches!(self, Self::Geometric { .. })
     }
@@ -227,48 +227,50 @@ mod tests {
     use super::*;
     use crate::stream::Stream;
 
-    fn mean(distribution: Length) -> f64 {
+    fn mean(distribution: LengthDistribution) -> f64 {
         let mut stream = Stream::named(9, "lengths");
-        (0..200_000).map(|_| f64::from(distribution.at(stream.uniform()))).sum::<f64>() / 200_000.0
+        (0..200_000).map(|_| f64::from(distribution.quantile(stream.uniform()))).sum::<f64>() / 200_000.0
     }
 
     #[test]
     fn means_and_bounds() {
-        assert_eq!(Length::Fixed { value: 7 }.at(0.3), 7);
-        assert!((mean(Length::Uniform { low: 8, high: 511 }) - 259.5).abs() < 1.0);
-        assert!((mean(Length::Geometric { mean: 100.0 }) - 100.0).abs() < 1.0);
-        let pareto = Length::BoundedPareto { exponent: 1.1, low: 10, high: 2000 };
-        assert_eq!((pareto.at(1e-12), pareto.at(1.0 - 1e-12)), (10, 2000));
-        let lognormal = Length::Lognormal { median: 200.0, sigma: 1.0, low: 1, high: 4096 };
-        assert_eq!(lognormal.at(0.5), 200);
-        assert_eq!(lognormal.at(1.0 - 1e-15), 4096);
-        let normal = Length::Normal { mean: 300.0, deviation: 50.0, low: 1, high: 4096 };
-        assert_eq!((normal.at(0.5), normal.at(1e-300)), (300, 1));
+        assert_eq!(LengthDistribution::Fixed { value: 7 }.quantile(0.3), 7);
+        assert!((mean(LengthDistribution::Uniform { low: 8, high: 511 }) - 259.5).abs() < 1.0);
+        assert!((mean(LengthDistribution::Geometric { mean: 100.0 }) - 100.0).abs() < 1.0);
+        let pareto = LengthDistribution::BoundedPareto { exponent: 1.1, low: 10, high: 2000 };
+        assert_eq!((pareto.quantile(1e-12), pareto.quantile(1.0 - 1e-12)), (10, 2000));
+        let lognormal = LengthDistribution::Lognormal { median: 200.0, sigma: 1.0, low: 1, high: 4096 };
+        assert_eq!(lognormal.quantile(0.5), 200);
+        assert_eq!(lognormal.quantile(1.0 - 1e-15), 4096);
+        let normal = LengthDistribution::Normal { mean: 300.0, deviation: 50.0, low: 1, high: 4096 };
+        assert_eq!((normal.quantile(0.5), normal.quantile(1e-300)), (300, 1));
         assert!((mean(normal) - 300.0).abs() < 0.5);
-        assert_eq!(Length::Uniform { low: 3, high: 5 }.at(1.0 - 1e-16), 5);
+        assert_eq!(LengthDistribution::Uniform { low: 3, high: 5 }.quantile(1.0 - 1e-16), 5);
     }
 
     /// Every distribution, with numbers that show its bends.
-    pub(super) fn distributions() -> Vec<Length> {
+    pub(super) fn distributions() -> Vec<LengthDistribution> {
         let simple = vec![
-            Length::Fixed { value: 7 },
-            Length::Uniform { low: 8, high: 511 },
-            Length::Geometric { mean: 100.0 },
-            Length::BoundedGeometric { mean: 100.0, low: 8, high: 300 },
-            Length::BoundedGeometric { mean: 1e6, low: 8, high: 300 },
-            Length::BoundedGeometric { mean: 1.0, low: 8, high: 300 },
-            Length::BoundedPareto { exponent: 1.1, low: 10, high: 2000 },
-            Length::Normal { mean: 300.0, deviation: 50.0, low: 250, high: 400 },
-            Length::Normal { mean: 300.0, deviation: 0.0, low: 1, high: 400 },
-            Length::Lognormal { median: 200.0, sigma: 1.0, low: 20, high: 900 },
-            Length::Percentiles(Percentiles::new([200.0, 700.0, 5000.0], 1, 100_000)),
-            Length::Zipf(Zipf::new(1024, 4096, 0.6)),
-            Length::Zipf(Zipf::new(1, 511, 1.1)),
-            Length::Zipf(Zipf::of_vidur(1024, 4096, 0.6)),
-            Length::Table(Table::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound")),
+            LengthDistribution::Fixed { value: 7 },
+            LengthDistribution::Uniform { low: 8, high: 511 },
+            LengthDistribution::Geometric { mean: 100.0 },
+            LengthDistribution::BoundedGeometric { mean: 100.0, low: 8, high: 300 },
+            LengthDistribution::BoundedGeometric { mean: 1e6, low: 8, high: 300 },
+            LengthDistribution::BoundedGeometric { mean: 1.0, low: 8, high: 300 },
+            LengthDistribution::BoundedPareto { exponent: 1.1, low: 10, high: 2000 },
+            LengthDistribution::Normal { mean: 300.0, deviation: 50.0, low: 250, high: 400 },
+            LengthDistribution::Normal { mean: 300.0, deviation: 0.0, low: 1, high: 400 },
+            LengthDistribution::Lognormal { median: 200.0, sigma: 1.0, low: 20, high: 900 },
+            LengthDistribution::Percentiles(Percentiles::new([200.0, 700.0, 5000.0], 1, 100_000)),
+            LengthDistribution::Zipf(Zipf::new(1024, 4096, 0.6)),
+            LengthDistribution::Zipf(Zipf::new(1, 511, 1.1)),
+            LengthDistribution::Zipf(Zipf::of_vidur(1024, 4096, 0.6)),
+            LengthDistribution::Table(
+                Table::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound"),
+            ),
         ];
         let mixed = Table::mixture(&simple[6], &simple[3], 0.3);
-        [simple, vec![Length::Table(mixed)]].concat()
+        [simple, vec![LengthDistribution::Table(mixed)]].concat()
     }
 
     #[test]
@@ -278,7 +280,7 @@ mod tests {
             for i in 1..2000 {
                 let u = f64::from(i) / 2000.0 - 1e-4;
                 let rising = if distribution.is_falling() { 1.0 - u } else { u };
-                let length = distribution.at(u);
+                let length = distribution.quantile(u);
                 let (under, upto) = (distribution.below(length), distribution.below(length + 1));
                 assert!(
                     under <= rising + 1e-9 && rising <= upto + 1e-9,

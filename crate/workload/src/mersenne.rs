@@ -1,5 +1,5 @@
 //! MT19937 (Matsumoto and Nishimura 1998), seeded as NumPy's legacy stream and as Python's `random` are. For drawing what
-//! an original drew; everything else draws from [`crate::stream`].
+//! a reference implementation drew; everything else draws from [`crate::stream`].
 
 const STATE: usize = 624;
 
@@ -11,7 +11,7 @@ pub struct MersenneTwister {
 }
 
 impl MersenneTwister {
-    /// As `numpy.random.seed(seed)` leaves it: the original's `init_genrand`.
+    /// As `numpy.random.seed(seed)` leaves it: NumPy's `init_genrand`.
     pub fn seeded(seed: u32) -> Self {
         let mut state = Box::new([0; STATE]);
         let mut x = seed;
@@ -22,7 +22,7 @@ impl MersenneTwister {
         Self { state, next: STATE }
     }
 
-    /// As Python's `random.seed(seed)` leaves it: the original's `init_by_array` over the seed's words of 32 bits.
+    /// As Python's `random.seed(seed)` leaves it: NumPy's `init_by_array` over the seed's words of 32 bits.
     pub fn of_python(seed: u64) -> Self {
         let (low, high) = (seed as u32, (seed >> 32) as u32);
         let key = &[low, high][..if high == 0 { 1 } else { 2 }];

@@ -1,4 +1,4 @@
-//! NumPy's legacy random stream (`RandomState`), which NumPy keeps frozen: for drawing what an original drew.
+//! NumPy's legacy random stream (`RandomState`), which NumPy keeps frozen: for drawing what a reference implementation drew.
 //!
 //! The stream is MT19937 (Matsumoto and Nishimura 1998); the samplers are those of `numpy/random/src/legacy` (Jöhnk and
 //! Marsaglia-Tsang for gamma, polar normals, masked rejection for integers, Fisher and Yates for permutations).

@@ -98,7 +98,7 @@ impl Tree {
     }
 }
 
-/// Gives every prompt of a trace without sessions its shared beginning, and tells its blocks.
+/// Gives every prompt of a trace without sessions its shared prefix, and tells its blocks.
 pub(crate) fn begin_alike(trace: &mut Trace, mut tree: Tree) {
     for id in 0..trace.len() {
         let adapter = trace.adapter[id];

@@ -70,7 +70,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
             }
             request.arrival_us = moved - back;
             if let (Some(chain), Some(of)) = (&mut chain, &trace.chain) {
-                // Rotation puts a predecessor behind its follower: that one then waits for nobody.
+                // Rotation puts a predecessor behind its follower: that one then waits for no request.
                 let before = place.get(of.after[id] as usize).copied().unwrap_or(NO_REQUEST);
                 let in_order =
                     scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);

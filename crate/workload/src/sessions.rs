@@ -1,13 +1,13 @@
 //! Conversations: requests that follow one another, each with all that was said before in its prompt.
 
-use crate::lengths::Length;
+use crate::lengths::LengthDistribution;
 use crate::trace::{Chain, NO_LABEL, NO_REQUEST, Trace};
 
 /// The sessions of a synthetic workload. The distribution of prompt lengths is then that of the user's own words in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSpec {
     /// Requests of a session.
-    pub turns: Length,
+    pub turns: LengthDistribution,
     /// Longest prompt, tokens.
     pub context_cap: u32,
     /// What happens to a prompt that would be longer.
@@ -19,7 +19,7 @@ pub struct SessionSpec {
 /// What happens to a session whose next prompt would be longer than the cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtCap {
-    /// The oldest part is dropped: what is left is no prefix of what a cache holds, but for the shared beginning.
+    /// The oldest part is dropped: what is left is no prefix of what a cache holds, but for the shared prefix.
     Truncate,
     /// The session ends.
     End,
@@ -44,10 +44,10 @@ impl SessionSpec {
     pub fn mean_turns(&self) -> f64 {
         const GRID: u32 = 4096;
         match self.turns {
-            Length::Fixed { value } => f64::from(value),
-            Length::Geometric { mean } => mean,
+            LengthDistribution::Fixed { value } => f64::from(value),
+            LengthDistribution::Geometric { mean } => mean,
             _ => {
-                let at = |i: u32| f64::from(self.turns.at((f64::from(i) + 0.5) / f64::from(GRID)));
+                let at = |i: u32| f64::from(self.turns.quantile((f64::from(i) + 0.5) / f64::from(GRID)));
                 (0..GRID).map(at).sum::<f64>() / f64::from(GRID)
             }
         }
@@ -57,7 +57,7 @@ impl SessionSpec {
 /// Holds the turns of every session of a trace until the one before has ended, as AIBrix's client does: a turn is sent at
 /// its own time or, where that is later, when its client has thought. The think time is the recorded gap less what the
 /// original system took, where the trace tells that, and 0 otherwise.
-pub fn hold_turns(trace: &mut Trace) {
+pub fn make_closed_loop(trace: &mut Trace) {
     let Some(extra) = &trace.extra else { return };
     let sessions = extra.session.index.iter().filter(|&&session| session != NO_LABEL).max();
     let mut last = vec![NO_REQUEST; sessions.map_or(0, |&last| last as usize + 1)];
@@ -79,7 +79,7 @@ pub fn hold_turns(trace: &mut Trace) {
 /// The context of a session as it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
-    /// Tokens said so far, the shared beginning not counted.
+    /// Tokens said so far, the shared prefix not counted.
     said: u32,
 }
 
@@ -122,8 +122,12 @@ mod tests {
     use super::*;
 
     fn prompts(at_cap: AtCap) -> Vec<Option<(u32, bool)>> {
-        let spec =
-            SessionSpec { turns: Length::Fixed { value: 5 }, context_cap: 100, at_cap, pace: Pace::Held };
+        let spec = SessionSpec {
+            turns: LengthDistribution::Fixed { value: 5 },
+            context_cap: 100,
+            at_cap,
+            pace: Pace::Held,
+        };
         let mut context = Context::default();
         (0..5)
             .map(|_| {
@@ -146,7 +150,7 @@ mod tests {
     fn turns_of_a_trace_are_held_with_the_recorded_thought() {
         let file = "arrival_s,input_tokens,output_tokens,session,took_s\n0,1,1,a,1\n2,1,1,b,\n5,1,1,a,9\n6,1,1,,\n7,1,1,b,\n8,1,1,a,\n";
         let mut trace = crate::formats::read(file.as_bytes()).unwrap().trace;
-        hold_turns(&mut trace);
+        make_closed_loop(&mut trace);
         let chain = trace.chain.unwrap();
         assert_eq!(chain.after, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
         assert_eq!(chain.think_us, [0.0, 0.0, 4e6, 0.0, 0.0, 0.0]);
@@ -156,8 +160,8 @@ mod tests {
     fn the_mean_number_of_turns_is_that_of_the_distribution() {
         let of =
             |turns| SessionSpec { turns, context_cap: 1, at_cap: AtCap::End, pace: Pace::Held }.mean_turns();
-        assert_eq!(of(Length::Geometric { mean: 4.5 }), 4.5);
-        let uniform = of(Length::Uniform { low: 1, high: 9 });
+        assert_eq!(of(LengthDistribution::Geometric { mean: 4.5 }), 4.5);
+        let uniform = of(LengthDistribution::Uniform { low: 1, high: 9 });
         assert!((uniform - 5.0).abs() < 0.01, "{uniform}");
     }
 }

@@ -38,7 +38,7 @@ impl Think {
         }
     }
 
-    /// What is left of the think time that an outside observer finds somebody in, microseconds: a part of a time drawn in
+    /// What is left of the think time that an outside observer finds a user in, microseconds: a part of a time drawn in
     /// proportion to its length. Users who begin so do not begin together.
     pub fn residual_us(self, stream: &mut Stream) -> f64 {
         let part = stream.uniform();

@@ -32,7 +32,7 @@ pub struct Trace {
     pub adapter_rank: Vec<u32>,
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
-    /// Who waits for whom; `None`: nobody does.
+    /// Which request waits for which; `None`: none does.
     pub chain: Option<Box<Chain>>,
     /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
     /// prompt's blocks; the others change no result.

@@ -191,7 +191,7 @@ impl<'a> Streams<'a> {
                 [whole(total - output), whole(output)]
             }
             Lengths::Zipf { ratio, .. } => {
-                let total = f64::from(self.zipf.map_or(1, |zipf| zipf.at(self.own.uniform())));
+                let total = f64::from(self.zipf.map_or(1, |zipf| zipf.quantile(self.own.uniform())));
                 let output = total / (1.0 + ratio);
                 [whole(total - output), whole(output)]
             }

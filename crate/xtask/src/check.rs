@@ -72,9 +72,6 @@ pub(crate) const STEPS: &[Step] = &[
     quick("size", Lane::Last, sizes::check),
 ];
 
-/// Cases of a property in the quick check.
-const QUICK_CASES: &str = "100";
-
 /// How often it is said what still runs.
 const PULSE: Duration = Duration::from_secs(30);
 
@@ -200,8 +197,13 @@ fn clippy(project: &Project) -> Outcome {
     toolchain::components(project.root())?;
     let deny = ["--all-targets", "--", "-D", "warnings"];
     process::run(project.cargo().args(["clippy", "--workspace"]).args(deny))?;
+    // The tests of the boundary, which only a browser runs, are among what is linted natively; nothing else is compiled for
+    // wasm32 alone.
+    if !project.is_whole() {
+        return Ok(());
+    }
     if project.wasm_toolchain()?.compiler == Compiler::Debian {
-        process::say("Debian's compiler has no clippy: what only wasm32 compiles is not linted here");
+        process::say("Debian's compiler has no clippy: nothing is linted for wasm32 here");
         return Ok(());
     }
     let modules = ["--package", "servescope-boundary", "--package", "servescope-studio", "--package", WEB];
@@ -215,10 +217,9 @@ fn native(project: &Project) -> Outcome {
     command.arg("test").args(NATIVE).arg("--no-fail-fast").env("SERVESCOPE_CASES", cases.path());
     if project.is_whole() {
         command.arg("--release");
-    } else {
-        // For the properties without a number of their own; proptest's is 256.
-        command.env("PROPTEST_CASES", QUICK_CASES);
     }
+    // It would take the place of every property's own number of cases.
+    command.env_remove("PROPTEST_CASES");
     process::run(&mut command)?;
     process::say(&cases.table()?);
     Ok(())
@@ -254,9 +255,10 @@ fn wasm(project: &Project) -> Outcome {
         let mut command = toolchain.cargo(project)?;
         command
             .args(["test", "--package", WEB, "--target", toolchain::TARGET])
+            // As the page is built: nearly everything is compiled already, and what is tested is what is served.
+            .args(["--profile", &settings.build.profile, "--target-dir"])
+            .arg(project.root().join("target"))
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
-            // These tests wait for the compiler, not for what it makes.
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
         command
     };

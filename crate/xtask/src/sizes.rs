@@ -45,7 +45,7 @@ struct Manifest {
 pub(crate) struct Sizes {
     /// All that is fetched until the page is ready.
     pub(crate) until_ready: u64,
-    /// Modules and scripts that are fetched later, when somebody asks for what is in them.
+    /// Modules and scripts that are fetched later, when what is in them is asked for.
     pub(crate) later_wasm: u64,
     pub(crate) later_js: u64,
 }

@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let Ok(recording) = Recording::read("vtc__VTC__overload.csv", &text) else { return };
     if recording.clients() < 1_000 {
-        let comparison = compare(&recording).expect("the order of service is known");
+        let comparison = compare(&recording).expect("the scheduling policy is known");
         assert_eq!(comparison.ours.first_token_s.len(), recording.clients());
     }
 });

@@ -1,4 +1,4 @@
-// Rows of the waiting line that the gateway's order of service reads too, whatever the line's own order is.
+// Rows of the waiting queue that the gateway's scheduling policy reads too, whatever the queue's own policy is.
 import type { App } from '../app.js';
 import type { Condition, Parameter } from '../simulation/types.js';
 

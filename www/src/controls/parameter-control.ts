@@ -138,7 +138,7 @@ export class ParameterControl extends LightElement {
     });
   }
 
-  /** The box shows the scenario's value, but not under the fingers of somebody who types. */
+  /** The box shows the scenario's value, but not while it is typed in. */
   protected override updated(): void {
     const box = this.querySelector<HTMLInputElement>('input.value');
     if (box !== null && document.activeElement !== box) box.value = this.#written();

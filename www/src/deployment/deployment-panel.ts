@@ -13,6 +13,8 @@ type Part = DeploymentView['parts'][number];
 const WIDTH = 400;
 /** Smaller parts could not be seen. */
 const LEAST_GB = 0.05;
+/** Iteration-time models whose tables may have to be fetched. */
+const TIMED = ['profile', 'kernels'];
 
 /** Keys of what the module says was held out of the fit. */
 type HeldOut = Extract<keyof (typeof deployment)['english'], `held.${string}.${string}`>;
@@ -52,7 +54,7 @@ export class DeploymentPanel extends LightElement {
   async #ask(): Promise<void> {
     if (this.app.session.value.state === 'running') return;
     const scenario = this.app.store.values.value;
-    const isTimed = this.app.store.resolved.values['cost.kind'] === 'profile';
+    const isTimed = TIMED.includes(String(this.app.store.resolved.values['cost.kind']));
     const asked = JSON.stringify([scenario, ownProfile.value?.text ?? '']);
     if (asked === this.#asked) return;
     this.#asked = asked;
@@ -86,6 +88,7 @@ export class DeploymentPanel extends LightElement {
         ${this.#bar(view, shown, shown.map(label).join(', '))}
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role="status">${sentence}</p>
+        ${view.nodes < 2 ? nothing : html`<p data-nodes=${view.nodes}>${say('nodes', { nodes: format.whole(view.nodes), gb: format.short(view.node_link_gb_s) })}</p>`}
         ${view.usd_per_hour === null || view.price === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), kind: this.app.text.option(view.price.kind, 'capacity.price_kind'), source: [view.price.source, view.price.date].filter(Boolean).join(', ') })}</p>`}
         <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>
       </figure>
@@ -105,6 +108,10 @@ export class DeploymentPanel extends LightElement {
     const say = this.app.text.say(deployment);
     const { format } = this.app.text;
     const percent = (share: number): string => format.short(100 * share);
+    if (timed?.kind === 'kernels') {
+      const standIns = timed.stand_ins.join(this.app.text.t('list.items'));
+      return [say('cost.kernels', { name: timed.name }), standIns === '' ? '' : say('cost.stand_ins', { tables: standIns })].join(' ');
+    }
     if (timed !== null) {
       const part = ({ name, origin, median_error, p95_error }: (typeof timed.parts)[number]): string =>
         say(name === 'attention' ? 'cost.attention' : 'cost.operators', {
@@ -112,7 +119,7 @@ export class DeploymentPanel extends LightElement {
         });
       return say(timed.file === null ? 'cost.timed' : 'cost.loaded', { name: timed.name, file: timed.file ?? '', parts: timed.parts.map(part).join(this.app.text.t('list.sentences')) });
     }
-    if (this.app.store.resolved.values['cost.kind'] === 'profile') return '';
+    if (TIMED.includes(String(this.app.store.resolved.values['cost.kind']))) return '';
     return say(`cost.${modelledFrom(cost)}`, { gpu: cost.measured_on, best: percent(cost.best), worst: percent(cost.worst) });
   }
 
@@ -150,6 +157,7 @@ function modelledFrom(cost: DeploymentView['cost']): 'peaks' | 'own' | 'borrowed
 /** Where times come from, for the document. */
 function originOf({ cost, timed }: DeploymentView): string {
   if (timed === null) return modelledFrom(cost);
+  if (timed.kind === 'kernels') return 'kernels';
   return timed.file === null ? 'timed' : 'loaded';
 }
 

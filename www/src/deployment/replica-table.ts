@@ -1,4 +1,4 @@
-// Every replica in numbers. Nobody waits for them while a slider moves: they are asked for when the table is open.
+// Every replica in numbers. They are asked for only when the table is open, not while a slider moves.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import type { FleetSummary, ReplicaRow } from '../simulation/types.js';

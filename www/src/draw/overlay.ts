@@ -99,7 +99,7 @@ export class Overlay {
     else place(this.#ring, { left, top: frame.top, height: frame.bottom - frame.top });
   }
 
-  /** After a pause: somebody who holds an arrow key wants the last place only. */
+  /** After a pause: while an arrow key is held, only the last place is wanted. */
   #speak(readOut: ReadOut): void {
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => { this.#spoken.textContent = readOutSentence(readOut); }, SPEAK_AFTER_MS);

@@ -105,7 +105,7 @@ export class Scheduler {
   #paint(): void {
     this.#frame = 0;
     const entries = [...this.#entries.values()];
-    // Before the first report of the observer nobody knows what is in sight; the report asks for the next frame.
+    // Before the first report of the observer it is unknown what is in sight; the report asks for the next frame.
     if (entries.some((entry) => !entry.observed || entry.size === null)) return;
     const from = performance.now();
     for (const entry of entries) {

@@ -81,10 +81,6 @@ export class Text {
     return this.find(names, key) ?? key;
   }
 
-  reason(key: string, params: Params): string {
-    return this.fill(this.find(names, key) ?? key, params);
-  }
-
   outcome(outcome: string): string {
     return this.find(names, `outcome.${outcome}`) ?? outcome.replaceAll('_', ' ');
   }

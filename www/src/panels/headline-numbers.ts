@@ -5,6 +5,7 @@ import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { loadOf } from '../capacity/load-state.js';
+import { expectedError } from './expected-error.js';
 import { gpuDetails, loadNumber } from './load-number.js';
 import { FIRST, METRICS, type Metric, type Note } from './metrics.js';
 import { seedRangesOf } from './seed-ranges.js';
@@ -26,6 +27,7 @@ export class HeadlineNumbers extends LightElement {
     const { answer } = this.app.session.value;
     return html`
       <dl class="headline first" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
+      ${expectedError(this.app)}
       <details class="headline-rest"><summary>${t('headline.more')}</summary>
       <dl class="headline" aria-label=${t('headline.more')}>${METRICS.slice(FIRST).map((metric) => this.#metric(metric))}${loadNumber(this.app)}</dl>
       <p class="headline-details" ?hidden=${answer === null}>${t('headline.pd')} <b data-metric="pd_ratio" data-value=${answer?.summary.pd_ratio ?? ''}>${this.app.text.format.of('number', answer?.summary.pd_ratio ?? null)}</b>${gpuDetails(this.app)}</p>

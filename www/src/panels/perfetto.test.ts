@@ -1,4 +1,4 @@
-// The hand-over waits for the viewer, and talks to nobody else.
+// The hand-over waits for the viewer, and talks to no other window.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { listens, type Ear, type Viewer } from './perfetto.js';
 
@@ -37,7 +37,7 @@ test('it asks until the site answers, and then no more', async () => {
   expect(here.ears.size).toBe(0);
 });
 
-test('nobody else can answer in its place', async () => {
+test('no other window can answer in its place', async () => {
   const here = new Here();
   for (const wrong of [{ origin: 'https://example.com' }, { source: null }, { data: 'PING' }]) {
     const answered = listens(new Site(here, 1, wrong), here, 1_000);

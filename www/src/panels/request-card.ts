@@ -1,7 +1,7 @@
 // One request, explained: what it was, what stood in front of it, and where its time went.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Explanation } from '../simulation/types.js';
+import type { RequestFacts } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { Parts } from './parts.js';
 
@@ -19,7 +19,7 @@ export class RequestCard extends LightElement {
       ${selected === null ? html`<p class="hint">${t('request.hint')}</p>` : this.#card(selected)}</div>`;
   }
 
-  #card(request: Explanation): TemplateResult {
+  #card(request: RequestFacts): TemplateResult {
     const { text } = this.app;
     const { t, format } = text;
     const whose = request.adapter < 0 ? t('chart.base_model') : t('request.adapter', { adapter: request.adapter, rank: request.rank });

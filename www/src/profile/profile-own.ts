@@ -1,4 +1,4 @@
-// The profile that somebody has loaded in place of the shipped ones: for this visit, and in no link.
+// The profile that was loaded in place of the shipped ones: for this visit, and in no link.
 import type { App } from '../app.js';
 import type { FittedProfile, ProfileFiles } from '../simulation/types.js';
 import { Topic } from '../state/topic.js';

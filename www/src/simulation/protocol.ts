@@ -1,7 +1,7 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
 import type { Simulator } from '../../pkg/servescope.js';
 import type { Start } from './start.js';
-import type { ChartData, ExportKind, Explanation, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
+import type { ChartData, ExportKind, RequestFacts, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
 export type Query =
@@ -17,7 +17,7 @@ export type SimulatorCall = keyof Pick<Simulator, 'deployment' | 'fleet' | 'load
 
 export interface QueryResult {
   charts: ChartData[];
-  request: Explanation;
+  request: RequestFacts;
   export: string;
   'load-trace': null;
   'clear-trace': null;

@@ -9,7 +9,7 @@ export interface Start {
 
 let shared: Start | null = null;
 
-/** Makes the compiled module known to whoever starts a worker. */
+/** Makes the compiled module known to what starts a worker. */
 export function share(module: WebAssembly.Module, page: string): Start {
   return (shared = { kind: 'start', module, page });
 }

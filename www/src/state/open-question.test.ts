@@ -1,4 +1,4 @@
-// A question is asked while somebody looks, and again after it was refused.
+// A question is asked while its answer is shown, and again after it was refused.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { Refusal } from '../simulation/worker-link.js';
 import { OpenQuestion } from './open-question.js';
@@ -22,7 +22,7 @@ beforeEach(() => {
   answered();
 });
 
-it('is asked while somebody looks, after every run', async () => {
+it('is asked while its answer is shown, after every run', async () => {
   await settle();
   expect(question).not.toHaveBeenCalled();
   open.look(true);

@@ -1,4 +1,4 @@
-// A question about the finished run that is asked while somebody looks at its answer: after every run, one at a time.
+// A question about the finished run that is asked while its answer is shown: after every run, one at a time.
 import { Refusal } from '../simulation/worker-link.js';
 import type { Failure } from '../simulation/types.js';
 import type { Session } from './session.js';
@@ -22,7 +22,7 @@ export class OpenQuestion<T> {
     for (const topic of [partsOf(app.session, ({ answer }) => answer?.summary), ...also]) topic.subscribe(() => { this.ask(); });
   }
 
-  /** Nothing is asked while nobody looks. */
+  /** Nothing is asked while no answer is shown. */
   look(open: boolean): void {
     this.#open = open;
     if (this.#stale) this.ask();

@@ -1,7 +1,7 @@
 // What the page knows of the service: the last answer, the one before the last control was touched, and how the run in
 // progress is doing.
 import type { Answer } from '../simulation/protocol.js';
-import type { ChartData, Explanation, Summary } from '../simulation/types.js';
+import type { ChartData, RequestFacts, Summary } from '../simulation/types.js';
 import { Topic } from './topic.js';
 
 /** `trafficEnd`: when the last request arrives, seconds. */
@@ -29,7 +29,7 @@ export interface View extends Place {
   /** Zoom of the time charts in seconds. */
   window: [number, number] | null;
   splitBy: 'adapter' | 'length';
-  selected: Explanation | null;
+  selected: RequestFacts | null;
   /** Station whose controls and charts are marked. */
   station: string | null;
 }

@@ -1,4 +1,4 @@
-// What the page starts with has every scheduler and order of service: nothing is fetched when a scenario asks for another.
+// What the page starts with has every scheduler and scheduling policy: nothing is fetched when a scenario asks for another.
 import { control, digest, dropFile, expect, goTo, open, openGroups, test } from './page.js';
 import { terminal } from './terminal.js';
 
@@ -6,7 +6,7 @@ const ORDERS = ['vtc', 'lifo', 'drr', 'cluster', 'early_abort'];
 const BUSY = 'v=1&R=4&u=5';
 const SETTINGS = ['--set', 'workload.rate_rps=4', '--set', 'workload.users.count=5'];
 
-test('every order of service gives the terminal’s digest', async ({ page }) => {
+test('every scheduling policy gives the terminal’s digest', async ({ page }) => {
   const run = terminal();
   test.skip(run === null, 'the terminal is not built');
   if (run === null) return;

@@ -136,7 +136,7 @@ test('the counts of the checks are those of the summary, and the ribbon is drawn
   }
 });
 
-test('settings of the waiting line’s orders stand at the gateway when its order needs them, and once only', async ({ page }) => {
+test('settings of the waiting queue’s policies stand at the gateway when its order needs them, and once only', async ({ page }) => {
   await open(page, `${BUSY}&gor=vtc`);
   await openGateway(page);
   await page.locator('[data-group="order"] > summary').click();

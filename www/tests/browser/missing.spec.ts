@@ -36,6 +36,7 @@ test('a click that needs a missing part is answered with a notice', async ({ pag
 });
 
 const TIMED = '#v=2&sched=vllm_v1&cost=profile&n=0&D=60';
+const KERNELS = '#v=2&sched=vllm_v1&n=0&D=60&cost=kernels&mdl=llama-3.1-8b&gpu=h100_sxm';
 /** What no language translates. */
 const MODEL = /Llama-2-7B.*NVIDIA A100 80GB SXM4/;
 
@@ -86,13 +87,20 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   const phi = await digest(page);
   await goTo(page, `${TIMED}&mdl=llama-2-7b`);
   expect(await digest(page)).toBe(llama);
-  expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2']);
+  await expect(page.locator('[data-expected=unknown]')).toBeVisible();
+  await goTo(page, KERNELS);
+  const kernels = await digest(page);
+  await expect(page.locator('p.origin[data-origin=kernels]')).toContainText('gemm:bfloat16:128256:4096');
+  expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2', 'kernels_h100_sxm']);
+  // No deployment of this model was measured on this GPU, but of others; of Vidur's operators there is none.
+  await expect(page.locator('[data-expected=gpu]')).toHaveAttribute('data-tpot', /^0\.0/);
   const run = terminal();
   if (run !== null) {
-    const settings = ['scheduler.kind=vllm_v1', 'cost.kind=profile', 'workload.adapters.count=0', 'workload.duration_s=60'];
+    const settings = ['scheduler.kind=vllm_v1', 'workload.adapters.count=0', 'workload.duration_s=60'];
     const of = (...more: string[]): string => run('simulate', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
-    expect(llama).toBe(of('fleet.model=llama-2-7b'));
-    expect(phi).toBe(of('fleet.model=phi-2', 'fleet.gpu=a40'));
+    expect(llama).toBe(of('cost.kind=profile', 'fleet.model=llama-2-7b'));
+    expect(phi).toBe(of('cost.kind=profile', 'fleet.model=phi-2', 'fleet.gpu=a40'));
+    expect(kernels).toBe(of('cost.kind=kernels', 'fleet.model=llama-3.1-8b', 'fleet.gpu=h100_sxm'));
   }
   await without(page, '**/profiles/*');
   await open(page, `${TIMED}&mdl=phi-2&gpu=a40`);

@@ -1,4 +1,4 @@
-// Somebody's own measurements in place of the shipped tables: fitted in the page, run, taken out, and given to the terminal.
+// A person's own measurements in place of the shipped tables: fitted in the page, run, taken out, and given to the terminal.
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { control, digest, expect, open, saved, setNumber, test } from './page.js';

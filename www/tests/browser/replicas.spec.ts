@@ -8,7 +8,7 @@ const FLEET = `${SINGLE}&sched=vllm_v1&rep=3&pool=3000`;
 
 test('every replica has its charts, a single server’s too', async ({ page }) => {
   await open(page, SINGLE);
-  // S-LoRA preempts nobody.
+  // S-LoRA preempts no request.
   for (const name of CHARTS.filter((name) => name !== 'preemptions')) await drawn(page, name);
   await another(page, FLEET);
   for (const name of CHARTS) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../../..');
 export const PROGRAM = process.env['SERVESCOPE_TERMINAL'] ?? join(ROOT, 'target/release/servescope');
 
-/** The programme, built by the task that runs these tests; null where it is not there and nobody insists. */
+/** The programme, built by the task that runs these tests; null where it is not there and is not required. */
 export function terminal(): ((...options: string[]) => { digest: string }) | null {
   if (!existsSync(PROGRAM)) {
     if (process.env['CI']) throw new Error(`${PROGRAM} is not built`);

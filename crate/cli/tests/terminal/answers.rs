@@ -62,7 +62,7 @@ fn a_generated_file_simulates_to_the_same_digest() {
     };
     assert_eq!(inspect(&vidur)["format"], "vidur");
     assert_eq!(inspect(&vidur)["gaps_s"], inspect(&path)["gaps_s"]);
-    assert_eq!(inspect(&vidur)["requests"], 600);
+    assert_eq!(inspect(&vidur)["requests"], 420);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn out_writes_every_file_of_the_contract() {
         "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
          finish_s,preemptions"
     ));
-    assert_eq!(requests.lines().count(), 61);
+    assert_eq!(requests.lines().count(), 43);
     let iterations = printed["batch"]["iterations"].as_u64().expect("a number") as usize;
     assert_eq!(read("batches.csv").lines().count(), iterations + 1);
     let trace: Value = serde_json::from_str(&read("trace.json")).expect("the Chrome trace is JSON");
@@ -219,7 +219,7 @@ fn every_verb_has_help_and_the_schema_names_every_parameter() {
     }
     let schema: Value = serde_json::from_str(&stdout(&servescope(&["schema"]))).expect("JSON");
     let rate = &schema["properties"]["workload"]["properties"]["rate_rps"];
-    assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &2.into()));
+    assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &1.4.into()));
     assert_eq!(schema["properties"]["scheduler"]["additionalProperties"], false);
 }
 
@@ -329,7 +329,7 @@ fn vidurs_flags_make_a_run() {
 fn the_bench_measures_the_scenario_that_it_is_given() {
     let told = json(&["bench", "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
     let run = summary(&["--set", "workload.duration_s=60"]);
-    assert_eq!(told["requests"], 120);
+    assert_eq!(told["requests"], 84);
     assert_eq!(told["iterations"], run["batch"]["iterations"]);
     assert_eq!(told["ttft_p50_s"], run["ttft_s"]["p50"]);
     for part in ["generate_s", "simulate_s", "summarise_s"] {

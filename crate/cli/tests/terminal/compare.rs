@@ -59,7 +59,7 @@ fn files_links_tables_requests_and_charts() {
     assert!(rows.lines().nth(1).unwrap().starts_with("0,"));
     let svg = std::fs::read_to_string(dir.join("charts/ttft_pairs.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-    let link = json(&["compare", "#v=2&D=40&gor=vtc", &a, "--seeds", "2", "--json"]);
+    let link = json(&["compare", "#v=3&D=40&gor=vtc", &a, "--seeds", "2", "--json"]);
     assert_eq!(link["differ"][0]["a"], "vtc");
 }
 

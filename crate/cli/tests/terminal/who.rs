@@ -1,4 +1,4 @@
-//! Closed loops, shared beginnings and ServeGen's clients in the terminal.
+//! Closed loops, shared prefixes and ServeGen's clients in the terminal.
 
 use crate::{folder, json, servescope, stderr, text};
 

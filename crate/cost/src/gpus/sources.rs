@@ -51,6 +51,10 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("hfcfg_blis", "Hugging Face config.json copies shipped in inference-sim/inference-sim @f90a1e3"),
     ("hfcfg_page", "Hugging Face config.json pages naming Qwen2.5-72B(-Instruct) as base"),
     ("quoted", "widely quoted; not read from a source of the vendor's"),
+    (
+        "eth100",
+        "a node of eight cards that share 100 Gb/s Ethernet, as AWS g5.48xlarge; our assumption for cards without a fabric",
+    ),
     ("pcie4", "PCIe Gen4 x16, as the other cards without a bridge in this table"),
     ("bloom", "Le Scao et al., BLOOM, arXiv 2211.05100"),
     ("opt", "Zhang et al., OPT, arXiv 2205.01068"),

@@ -7,7 +7,8 @@ use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::deployment::KvFormat;
 use crate::gpus::Gpu;
-use crate::models::{Attention, Model};
+use crate::models::{Attention, Experts, Model};
+use crate::nodes;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -214,6 +215,10 @@ pub struct KernelCost {
     borrowed: Vec<String>,
 }
 
+/// There is no such table, and none that stands in for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingTable(pub String);
+
 /// What is being put together: the tables, and which of them stand in for others.
 struct Assembly<'a> {
     kernels: &'a Kernels,
@@ -226,16 +231,16 @@ impl Assembly<'_> {
         self.kernels.tables.get(name).map(|measured| &measured.grid)
     }
 
-    fn product(&mut self, format: Format, outputs: f64, inputs: f64) -> Result<Product, String> {
+    fn product(&mut self, format: Format, outputs: f64, inputs: f64) -> Result<Product, MissingTable> {
         let instead = [format, Format::Fp8, Format::Bf16];
         let found =
             instead.iter().find_map(|f| Some((*f, self.grid(&format!("gemm:{}", f.name()))?.clone())));
-        let (found, grid) = found.ok_or("no products were measured")?;
+        let (found, grid) = found.ok_or_else(|| MissingTable("gemm".to_owned()))?;
         if found != format {
-            self.borrowed.push(format!("products in {}", format.name()));
+            self.borrowed.push(format!("gemm:{}", format.name()));
         }
         if !grid.covers(&[outputs, inputs, grid.axes[2][0]]) {
-            self.borrowed.push(format!("product {outputs} x {inputs}"));
+            self.borrowed.push(format!("gemm:{}:{outputs}:{inputs}", found.name()));
         }
         let axis = grid.axes[2].clone();
         let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
@@ -243,7 +248,7 @@ impl Assembly<'_> {
     }
 
     /// The table of attention for these heads, or of the nearest ones.
-    fn attention(&mut self, what: &str, kv: &str, heads: &Heads) -> Result<Grid, String> {
+    fn attention(&mut self, what: &str, kv: &str, heads: &Heads) -> Result<Grid, MissingTable> {
         let window = if heads.window == f64::INFINITY { 0.0 } else { heads.window };
         let prefix = format!("{what}:{kv}:{}:{window}:", heads.dim);
         let far = |name: &str| {
@@ -254,14 +259,14 @@ impl Assembly<'_> {
         };
         let names = self.kernels.tables.keys().filter(|name| name.starts_with(&prefix));
         let nearest = names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
-        let (distance, name) = nearest.ok_or_else(|| format!("no table {prefix}"))?;
+        let (distance, name) = nearest.ok_or_else(|| MissingTable(prefix.clone()))?;
         if distance > 0.0 {
-            self.borrowed.push(format!("{what} attention of {} and {} heads", heads.queries, heads.keys));
+            self.borrowed.push(format!("{prefix}{}:{}", heads.queries, heads.keys));
         }
         Ok(self.kernels.tables[name].grid.clone())
     }
 
-    fn span(&mut self, layers: f64, kv: &str, heads: Heads) -> Result<Span, String> {
+    fn span(&mut self, layers: f64, kv: &str, heads: Heads) -> Result<Span, MissingTable> {
         let peaks = self.peaks;
         let prefill = self.attention("prefill", kv, &heads)?;
         let decode = self.attention("decode", kv, &heads)?;
@@ -270,9 +275,8 @@ impl Assembly<'_> {
     }
 
     /// The table of experts of this shape; else of the same experts shared otherwise, or in a related format.
-    fn experts(&mut self, format: Format, layout: &Layout, inner: u32) -> Result<Curve, String> {
-        let (model, e) = (&layout.model, layout.model.experts.ok_or("no experts")?);
-        let shape = format!("{}:{inner}:{}:{}", model.hidden, e.per_token, e.count);
+    fn experts(&mut self, format: Format, layout: &Layout, e: Experts) -> Result<Curve, MissingTable> {
+        let shape = format!("{}:{}:{}:{}", layout.model.hidden, e.hidden, e.per_token, e.count);
         let [tensor, groups] = [layout.expert_tensor_parallel, layout.expert_parallel].map(f64::from);
         let related: &[Format] = match format {
             Format::Fp8 => &[Format::Fp8, Format::Fp8Block],
@@ -292,29 +296,29 @@ impl Assembly<'_> {
                 names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((distance, name)) = nearest {
                 if distance > 0.0 || *found != format {
-                    self.borrowed.push(format!("experts {} shared by {tensor} x {groups}", format.name()));
+                    self.borrowed.push(format!("moe:{}:{shape}:{tensor}:{groups}", format.name()));
                 }
                 return Ok(Curve::of(&self.kernels.tables[name].grid));
             }
         }
-        Err(format!("no table moe:{}:{shape}", format.name()))
+        Err(MissingTable(format!("moe:{}:{shape}", format.name())))
     }
 
-    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<Curve>, String> {
+    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<Curve>, MissingTable> {
         if gpus < 2 {
             return Ok(None);
         }
         let found = [gpus, gpus.next_power_of_two(), 8, 4]
             .iter()
             .find_map(|n| self.grid(&format!("{name}:{n}")).map(|grid| (*n, Curve::of(grid))));
-        let (found, curve) = found.ok_or_else(|| format!("no table {name}:{gpus}"))?;
+        let (found, curve) = found.ok_or_else(|| MissingTable(format!("{name}:{gpus}")))?;
         if found != gpus {
-            self.borrowed.push(format!("{name} of {gpus} GPUs"));
+            self.borrowed.push(format!("{name}:{gpus}"));
         }
         Ok(Some(curve))
     }
 
-    fn grouped(&mut self, layout: &Layout) -> Result<AttentionKernels, String> {
+    fn grouped(&mut self, layout: &Layout) -> Result<AttentionKernels, MissingTable> {
         let (model, tensor) = (&layout.model, layout.tensor_parallel.max(1));
         let Attention::Grouped { heads, kv_heads, head_dim, window } = model.attention else {
             return self.latent(layout);
@@ -338,18 +342,18 @@ impl Assembly<'_> {
         })
     }
 
-    fn latent(&mut self, layout: &Layout) -> Result<AttentionKernels, String> {
+    fn latent(&mut self, layout: &Layout) -> Result<AttentionKernels, MissingTable> {
         let heads = f64::from(layout.model.attention.heads().div_ceil(layout.tensor_parallel.max(1)));
         let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
         let mut table = |what: &str| {
             let related = [layout.attention, Format::Fp8Block, Format::Bf16];
             let names = related.map(|format| format!("{what}:{kv}:{}:{heads}", format.name()));
             let found = names.iter().position(|name| self.kernels.tables.contains_key(name));
-            let place = found.ok_or_else(|| format!("no table {}", names[0]))?;
+            let place = found.ok_or_else(|| MissingTable(names[0].clone()))?;
             if place > 0 {
-                self.borrowed.push(format!("latent attention in {}", layout.attention.name()));
+                self.borrowed.push(names[0].clone());
             }
-            Ok::<Grid, String>(self.kernels.tables[&names[place]].grid.clone())
+            Ok::<Grid, MissingTable>(self.kernels.tables[&names[place]].grid.clone())
         };
         let (prefill, decode) = (table("latent_prefill")?, table("latent_decode")?);
         let (peaks, kv_bytes) = (self.peaks, layout.kv.bytes());
@@ -361,7 +365,7 @@ impl Assembly<'_> {
         Ok(AttentionKernels::Latent { heads, kv_bytes, decode, prefill })
     }
 
-    fn expert_kernels(&mut self, layout: &Layout) -> Result<Option<ExpertKernels>, String> {
+    fn expert_kernels(&mut self, layout: &Layout) -> Result<Option<ExpertKernels>, MissingTable> {
         let model = &layout.model;
         let Some(e) = model.experts else { return Ok(None) };
         let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel));
@@ -382,7 +386,7 @@ impl Assembly<'_> {
                 groups: f64::from(layout.expert_parallel.max(1)),
             },
             format: layout.experts,
-            curve: self.experts(layout.experts, layout, e.hidden)?,
+            curve: self.experts(layout.experts, layout, e)?,
             shared,
         }))
     }
@@ -393,7 +397,7 @@ impl KernelCost {
     ///
     /// # Errors
     /// Names the table that is missing and that no other stands in for.
-    pub fn new(layout: Layout, kernels: &Kernels, overheads: Overheads) -> Result<Self, String> {
+    pub fn new(layout: Layout, kernels: &Kernels, overheads: Overheads) -> Result<Self, MissingTable> {
         let mut assembly = Assembly { kernels, peaks: Peaks::of(layout.gpu), borrowed: Vec::new() };
         let model = &layout.model;
         let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel.max(1)));
@@ -413,7 +417,8 @@ impl KernelCost {
             attention: assembly.grouped(&layout)?,
             experts: assembly.expert_kernels(&layout)?,
             head: assembly.product(Format::Bf16, f64::from(model.vocabulary) / tensor, h)?,
-            all_reduce: assembly.collective("all_reduce", layout.tensor_parallel)?,
+            all_reduce: assembly
+                .collective("all_reduce", nodes::on_one_node(layout.gpu, layout.tensor_parallel))?,
             dispatch: dispatch.map(|(gather, scatter)| [gather, scatter]),
             mlp,
             peaks: assembly.peaks,
@@ -423,9 +428,15 @@ impl KernelCost {
         })
     }
 
-    /// What was not measured for this layout and stands in for it: interpolated, or of a related shape or format.
+    /// The tables that were not measured for this layout, by their names: others stand in, interpolated, or of a related shape
+    /// or format.
     pub fn borrowed(&self) -> &[String] {
         &self.borrowed
+    }
+
+    /// Whether products were not measured in a format that they have.
+    pub fn has_borrowed_format(&self) -> bool {
+        self.borrowed.iter().any(|name| Format::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
     fn product_us(&self, product: &Product, tokens: f64) -> f64 {
@@ -542,9 +553,14 @@ impl KernelCost {
         let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
         add(OperatorClass::Pointwise, fixed + layers * bytes / share);
         if let Some(curve) = &self.all_reduce {
-            let us = self.collective_us(curve, tokens * h);
+            let sum_us = |values: f64| {
+                let beyond_us =
+                    nodes::all_reduce_us(self.layout.gpu, self.layout.tensor_parallel, ACTIVATION * values);
+                self.collective_us(curve, values) + beyond_us
+            };
+            let us = sum_us(tokens * h);
             if JOINT_NORM.contains(&model.id) {
-                add(OperatorClass::Communication, 2.0 * layers * self.collective_us(curve, 2.0 * tokens));
+                add(OperatorClass::Communication, 2.0 * layers * sum_us(2.0 * tokens));
             }
             // Where attention's replicas send tokens to the experts, the second one is that.
             let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };

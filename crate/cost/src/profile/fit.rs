@@ -1,11 +1,11 @@
 //! A compact profile from raw tables, and how far it is from them.
 
 use super::attention::{AttentionLaw, Heads, Speed};
-use super::compact::{Decode, Prefill};
+use super::fitted_profile::{Decode, Prefill};
 use super::grid::Grid;
 use super::line::{Fineness, Knots, Line};
 use super::operator::{By, OPERATORS, Origin};
-use super::raw::{RawAttention, RawDegree, RawLine, RawTables};
+use super::profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 use super::table::ProfileError;
 use super::{Attention, Degree, FitErrors, OperatorLine, Profile};
 use crate::batch::OperatorClass;

@@ -13,7 +13,7 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
         return Some(Rejection::LoraRank);
     }
     let scheduler = config.policy();
-    if config.original && scheduler.is_of_vidur() {
+    if config.reference_quirks && scheduler.is_of_vidur() {
         return None;
     }
     if input_tokens > config.max_input_tokens {
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(reason(2_000, 1_000, 0), Some(Rejection::PoolTooSmall));
         assert_eq!(reason(1_999, 1_000, 0), None);
         assert_eq!(reason(1_999, 1_000, 1), Some(Rejection::NeverFits));
-        let original = FleetConfig { original: true, ..config };
+        let original = FleetConfig { reference_quirks: true, ..config };
         assert_eq!(rejection(&original, 1_999, 1_000, 64), None);
     }
 }

@@ -85,7 +85,7 @@ impl Estimator {
         (self.is_warm && self.tokens > 0.0 && self.busy_us > 0.0).then(|| self.tokens / self.busy_us)
     }
 
-    /// Estimated time to first token of a prompt that comes behind everybody, microseconds.
+    /// Estimated time to first token of a prompt that comes behind all that wait, microseconds.
     pub fn ttft_us(&self, input_tokens: u32) -> Option<f64> {
         let ahead = (self.backlog + u64::from(input_tokens)) as f64;
         self.speed().map(|speed| ahead / speed + self.step_us)

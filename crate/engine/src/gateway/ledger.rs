@@ -1,6 +1,6 @@
 //! What clients took in the last 60 s, requests and tokens: the quotas of a sliding window.
 //!
-//! One list in order of time holds everybody's charges, and a client's own are chained in it. So a charge is one entry however
+//! One list in order of time holds all clients' charges, and a client's own are chained in it. So a charge is one entry however
 //! many quotas it counts for, what is over leaves the list once, and a client's sums stand in one place.
 
 use std::collections::VecDeque;

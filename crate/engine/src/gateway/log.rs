@@ -83,7 +83,7 @@ pub enum GatewayHoldReason {
     /// Nothing: it passed when it came, or was never looked at.
     #[default]
     Nothing,
-    /// Others before it in the order of service.
+    /// Others before it by the scheduling policy.
     Behind,
     /// A check.
     By(Check),
@@ -212,7 +212,7 @@ pub struct GatewayLog {
     pub client: Client,
     /// How many of them the proxy told apart.
     pub clients: usize,
-    /// Clients and their counters in the queue's order of service, where it keeps any.
+    /// Clients and their counters of the queue's scheduling policy, where it keeps any.
     pub counters: Vec<(u32, f64)>,
     /// The counters over the run, each sample in the order of `counters`; clients that come later are not in earlier ones.
     pub counter_samples: Vec<CounterSample>,

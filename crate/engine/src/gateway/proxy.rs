@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod conservation;
 mod dispatch;
-mod looks;
+mod sampling;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -309,7 +309,7 @@ impl Proxy {
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
     pub(crate) fn advance_to(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.due_us = f64::NAN;
-        self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
+        self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
         while let Some(&(told_us, id, news)) = self.news.front() {
             if told_us > at_us {
@@ -372,7 +372,7 @@ impl Proxy {
                 self.place[i] = Place::Gone;
                 self.view.is_stale = true;
                 if note.first_token_us.is_nan() {
-                    self.waits.goes(trace.input_tokens[i], at_us);
+                    self.waits.on_dequeue(trace.input_tokens[i], at_us);
                 } else if produced > 1 {
                     self.waits.step((at_us - note.first_token_us) / f64::from(produced - 1));
                 }
@@ -414,7 +414,7 @@ impl Proxy {
             return;
         }
         self.due_us = f64::NAN;
-        self.record.reach(trace, at_us, &mut self.reservations, &mut self.queue);
+        self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
         let predicted = self.lengths.predict(trace, id, client);

@@ -392,7 +392,7 @@ mod tests {
         /// In the last minute all clients together had at most their quotas, what others left of their floors included, and
         /// a client with some of its floor left may take it, whatever other clients used and however great the pressure is.
         #[test]
-        fn all_together_take_their_quotas_at_most_and_nobody_takes_a_floor(
+        fn all_together_take_their_quotas_at_most_and_no_client_takes_a_floor(
             asked in prop::collection::vec((0..4u32, 0..4_000_000u32, 1..120u32, 0.0..1.6f64), 1..300),
             floor in 0.0..1.0f64,
         ) {

@@ -40,7 +40,7 @@ impl ReservationRecorder {
 
     /// It is `at_us` now and nothing has happened at that time.
     #[inline]
-    pub(super) fn reach<T>(
+    pub(super) fn advance_to<T>(
         &mut self,
         trace: &Trace,
         at_us: f64,
@@ -68,7 +68,7 @@ impl ReservationRecorder {
         }
         self.due_us = self.counters.next_us().unwrap_or(f64::INFINITY);
         if let Some(recorder) = &mut self.reserved {
-            self.due_us = self.due_us.min(recorder.reach(trace, at_us, reservations));
+            self.due_us = self.due_us.min(recorder.advance_to(trace, at_us, reservations));
         }
     }
 

@@ -65,7 +65,7 @@ impl ReservationTimeline {
         self.parties(client).len()
     }
 
-    /// All that was reserved up to a time that is not before the last event, as the proxy itself counts it for everybody,
+    /// All that was reserved up to a time that is not before the last event, as the proxy itself counts it for all clients,
     /// token microseconds.
     pub fn total_token_us(&self, end_us: f64) -> f64 {
         self.total_token_us + self.left[..self.users].iter().sum::<f64>() * (end_us - self.until_us)
@@ -194,7 +194,7 @@ impl Recorder {
     }
 
     /// It is `at_us` now and nothing has happened at that time; says when the cell ends.
-    pub(super) fn reach<T>(
+    pub(super) fn advance_to<T>(
         &mut self,
         trace: &Trace,
         at_us: f64,
@@ -309,7 +309,7 @@ mod tests {
         trace
     }
 
-    /// A stretch of time in which nothing changes: its ends, everybody's tokens by the structure's own count, and each
+    /// A stretch of time in which nothing changes: its ends, all clients' tokens by the structure's own count, and each
     /// client's by another.
     type Still = (f64, f64, u64, Vec<u64>);
 
@@ -366,7 +366,7 @@ mod tests {
                 let then_us = now_us;
                 now_us += after_us;
                 stills.push(still(then_us, now_us, reservations.reserved(), &held, &leaked, &recorder));
-                recorder.reach(&trace, now_us, &mut reservations);
+                recorder.advance_to(&trace, now_us, &mut reservations);
                 match step {
                     Step::Admit(id, predicted) if held[id as usize].is_none() => {
                         reservations.admit(id, predicted, (), now_us);
@@ -396,7 +396,7 @@ mod tests {
             let all = reservations.reserved();
             let end_us = if goes_on_us < 0.0 && reservations.open().is_empty() {
                 // The run has ended before the last event, at which nothing happened.
-                recorder.reach(&trace, now_us - goes_on_us, &mut reservations);
+                recorder.advance_to(&trace, now_us - goes_on_us, &mut reservations);
                 let end_us = now_us;
                 now_us -= goes_on_us;
                 stills.push(still(end_us, now_us, all, &held, &leaked, &recorder));

@@ -2,7 +2,7 @@
 //!
 //! A client over its quota, or with as many requests at the engine as it may have, is held back: that its requests wait says
 //! nothing about the engine, and no other request waits behind them. Such waits are no sign of overload, and such prompts are not
-//! ahead of anybody else's ([`super::estimate`]). A wait for the engine begins when a request comes in, or when its client is
+//! ahead of any other client's ([`super::estimate`]). A wait for the engine begins when a request comes in, or when its client is
 //! held back no longer. Each change costs O(log clients).
 
 use std::cmp::Reverse;
@@ -108,7 +108,7 @@ impl Waits {
     }
 
     /// A prompt at the engine will never have one.
-    pub(super) fn goes(&mut self, input_tokens: u32, now_us: f64) {
+    pub(super) fn on_dequeue(&mut self, input_tokens: u32, now_us: f64) {
         self.tell(true, |estimator| estimator.on_dequeue(input_tokens, now_us));
     }
 

@@ -9,7 +9,7 @@ use servescope_cost::Work;
 use super::distribution::Distribution;
 use super::operators::{peak, used};
 use super::summary::HeldKv;
-use super::usage::{ReplicaUsage, Usage};
+use super::usage::{FleetUtilization, ReplicaUsage};
 use crate::record::request_timings::PrefixLookups;
 use crate::report::Report;
 
@@ -70,7 +70,7 @@ impl FleetSummary {
 }
 
 /// What the summary says of a fleet whose iterations sum up to `usage`.
-pub fn fleet_summary(report: &Report, usage: &Usage) -> FleetSummary {
+pub fn fleet_summary(report: &Report, usage: &FleetUtilization) -> FleetSummary {
     let [execution_s, preempted_s, prefill_per_token_s, decode_per_token_s] = request_times(report);
     FleetSummary {
         operators_s: used(&usage.totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),

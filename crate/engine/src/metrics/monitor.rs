@@ -12,8 +12,8 @@ mod tails;
 use servescope_workload::Trace;
 use servescope_workload::statistics::sort_places;
 
-pub use cells::{Cell, Cells, Grid};
-pub use tails::{Tail, Tails};
+pub use cells::{Cell, Grid, WindowedTotals};
+pub use tails::{Tail, TailLatencies};
 
 use super::departures::left_us;
 use super::fairness::{ServedRequest, Ticks, largest_gap};
@@ -79,10 +79,10 @@ pub struct ClientTotals {
     /// Integral of requests in the system, request seconds.
     pub in_system_s: f64,
     /// Times of completed requests.
-    pub tails: Tails,
-    /// Its counter at the end, where the order of service keeps one for it.
+    pub tails: TailLatencies,
+    /// Its counter at the end, where the scheduling policy keeps one for it.
     pub counter: Option<f64>,
-    /// That in the order of service of the gateway's queue.
+    /// That of the scheduling policy of the gateway's queue.
     pub gateway_counter: Option<f64>,
 }
 
@@ -116,7 +116,7 @@ pub struct Monitor {
     /// Every client that sent a request, the best served first.
     pub clients: Vec<ClientTotals>,
     /// The first clients of `clients` over time, and behind them all others as one where there are any.
-    pub cells: Cells,
+    pub cells: WindowedTotals,
     /// Jain's index of the clients' service: 1 where all got the same, 1/n where one of n got all.
     pub jain: Option<f64>,
     /// VTC's gap at its largest, tokens a second; missing where the run is shorter than its windows.
@@ -182,7 +182,7 @@ impl Monitor {
         }
         let order = best_served_first(&all);
         let grid = Grid::new(options.window_us, end_us, options.windows);
-        let mut cells = Cells::new(grid, &order, count, options.most);
+        let mut cells = WindowedTotals::new(grid, &order, count, options.most);
         cells.count(report, &client_of, &left_us, &wasted);
         let held = kv::held(report, &client_of, count, &mut cells, end_us);
         for (client, integral) in held.token_us.iter().enumerate() {

@@ -204,14 +204,14 @@ struct Samples {
 
 /// Summarises a report. `gaps` are those of its timeline.
 pub fn summarise(report: &Report, gaps: &InterTokenLatencies, context: &SummaryContext) -> Summary {
-    summarise_spans(report, gaps, &SpanSums::over(&report.timeline), context)
+    summarise_spans(report, gaps, &IterationTotals::over(&report.timeline), context)
 }
 
 /// The same, given the sums over the timeline.
 pub fn summarise_spans(
     report: &Report,
     gaps: &InterTokenLatencies,
-    busy: &SpanSums,
+    busy: &IterationTotals,
     context: &SummaryContext,
 ) -> Summary {
     let mut counts = count(report);
@@ -351,7 +351,7 @@ fn sample(report: &Report, slo: Slo) -> Samples {
 
 /// Sums over a timeline.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct SpanSums {
+pub struct IterationTotals {
     iterations: u64,
     sizes: f64,
     busy_us: f64,
@@ -403,7 +403,7 @@ impl HeldKv {
     }
 }
 
-impl SpanSums {
+impl IterationTotals {
     fn over(timeline: &Timeline) -> Self {
         let mut sums = Self::default();
         timeline.iterations.each(|run| sums.add(run));

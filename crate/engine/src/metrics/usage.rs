@@ -5,20 +5,20 @@ use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
 use super::operators::{Asked, RunTotals};
-use super::summary::SpanSums;
+use super::summary::IterationTotals;
 use super::token_gaps::InterTokenLatencies;
 use crate::record::timeline::IterationRun;
 use crate::report::Report;
 
 /// Sums over the iterations of a fleet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Usage {
+pub struct FleetUtilization {
     /// Microseconds of all replicas by class of operator; of several stages their mean.
     pub totals_us: StageParts,
     /// Each replica.
     pub replicas: Vec<ReplicaUsage>,
     /// What the summary of every run tells.
-    pub spans: SpanSums,
+    pub spans: IterationTotals,
 }
 
 /// Sums over the iterations of one replica.
@@ -79,9 +79,9 @@ pub struct UsageWindow {
 
 /// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of a run without a
 /// cost model.
-pub fn usage(report: &Report) -> Option<(Usage, InterTokenLatencies)> {
+pub fn usage(report: &Report) -> Option<(FleetUtilization, InterTokenLatencies)> {
     let model = report.cost.as_ref()?;
-    let (mut usage, mut gaps) = (Usage::new(report), InterTokenLatencies::default());
+    let (mut usage, mut gaps) = (FleetUtilization::new(report), InterTokenLatencies::default());
     each(report, &*model.0, |_| true, &mut |run, totals| {
         usage.add(run, totals);
         gaps.add_iterations(run);
@@ -91,8 +91,8 @@ pub fn usage(report: &Report) -> Option<(Usage, InterTokenLatencies)> {
 
 /// What the summary of every run tells of its iterations, and the gaps between tokens, in a pass that asks the cost model
 /// nothing.
-pub fn spans(report: &Report) -> (SpanSums, InterTokenLatencies) {
-    let (mut sums, mut gaps) = (SpanSums::default(), InterTokenLatencies::default());
+pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
+    let (mut sums, mut gaps) = (IterationTotals::default(), InterTokenLatencies::default());
     report.timeline.iterations.each(|run| {
         sums.add(run);
         gaps.add_iterations(run);
@@ -112,9 +112,9 @@ pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColum
 pub fn usage_with_columns(
     report: &Report,
     window: &UsageWindow,
-) -> Option<(Usage, InterTokenLatencies, UsageColumns)> {
+) -> Option<(FleetUtilization, InterTokenLatencies, UsageColumns)> {
     let model = report.cost.as_ref()?;
-    let (mut usage, mut gaps) = (Usage::new(report), InterTokenLatencies::default());
+    let (mut usage, mut gaps) = (FleetUtilization::new(report), InterTokenLatencies::default());
     let mut columns = UsageColumns::new(report, window);
     each(report, &*model.0, |_| true, &mut |run, totals| {
         usage.add(run, totals);
@@ -151,10 +151,10 @@ fn each(
     });
 }
 
-impl Usage {
+impl FleetUtilization {
     fn new(report: &Report) -> Self {
         let replicas = vec![ReplicaUsage::default(); report.replicas as usize];
-        Self { totals_us: StageParts::default(), replicas, spans: SpanSums::default() }
+        Self { totals_us: StageParts::default(), replicas, spans: IterationTotals::default() }
     }
 
     fn add(&mut self, run: &IterationRun, totals: &Totals) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Event<'a> {
     /// A request arrived and joined the waiting queue.
     Arrived(u32),
-    /// A request that arrived was refused by the order of service, at once or while it waited.
+    /// A request that arrived was refused by the scheduling policy, at once or while it waited.
     Rejected(u32),
     /// A request waited longer than it may.
     TimedOut(u32),
@@ -65,7 +65,7 @@ pub enum Event<'a> {
     StepEnd {
         /// Decode iterations since the last prefill, at most the rule's number.
         decode_steps_since_prefill: u32,
-        /// Every client seen so far with its counter, where the order of service keeps them.
+        /// Every client seen so far with its counter, where the scheduling policy keeps them.
         counters: Option<&'a [(u32, f64)]>,
         /// What each client is expected to produce, where that is learnt.
         predicted: &'a [(u32, f64)],

@@ -20,7 +20,7 @@ pub struct CounterSample {
     pub values: Vec<f64>,
 }
 
-/// Takes the samples. Nothing where no order of service keeps counters.
+/// Takes the samples. Nothing where no scheduling policy keeps counters.
 #[derive(Debug, Clone, Default)]
 pub struct Sampler {
     grid: Option<Grid>,

@@ -129,7 +129,7 @@ impl IterationRun {
     }
 }
 
-/// A request that waited is given up: it waited longer than it may, or the order of service refuses it after all. When a
+/// A request that waited is given up: it waited longer than it may, or the scheduling policy refuses it after all. When a
 /// client went away is in the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueueDrop {

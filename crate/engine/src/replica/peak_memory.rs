@@ -8,18 +8,18 @@
 //! only when a request joins or leaves.
 //!
 //! A candidate is no entry: it would start now, so its f grows and its u falls with every iteration. One that is refused
-//! may fit later although no request left; [`MemoryEstimate::first_fit`] says when.
+//! may fit later although no request left; [`PeakKvEstimator::next_admissible_step`] says when.
 
 /// One request in the coordinates that decoding leaves alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct KvFootprint {
     /// Decode step after which it has nothing left: step + left.
     pub finish: i64,
     /// Tokens it holds, less the step: used - step.
     pub held: i64,
 }
 
-impl Entry {
+impl KvFootprint {
     /// A request at decode step `step` that holds `used` tokens and may produce `left` more.
     pub fn new(step: u64, used: u32, left: u32) -> Self {
         Self { finish: step as i64 + i64::from(left), held: i64::from(used) - step as i64 }
@@ -28,13 +28,13 @@ impl Entry {
 
 /// The requests of the batch, by `finish` descending.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryEstimate {
-    entries: Vec<Entry>,
+pub struct PeakKvEstimator {
+    entries: Vec<KvFootprint>,
     held: i64,
     reserved: i64,
 }
 
-impl MemoryEstimate {
+impl PeakKvEstimator {
     /// Number of requests.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -46,7 +46,7 @@ impl MemoryEstimate {
     }
 
     /// Adds a request.
-    pub fn insert(&mut self, entry: Entry) {
+    pub fn insert(&mut self, entry: KvFootprint) {
         let place = self.entries.partition_point(|e| e.finish > entry.finish);
         self.entries.insert(place, entry);
         self.held += entry.held;
@@ -54,7 +54,7 @@ impl MemoryEstimate {
     }
 
     /// Removes a request that was inserted with these coordinates.
-    pub fn remove(&mut self, entry: Entry) {
+    pub fn remove(&mut self, entry: KvFootprint) {
         let from = self.entries.partition_point(|e| e.finish > entry.finish);
         let place = self.entries[from..].iter().position(|e| *e == entry).expect("the entry was inserted");
         self.entries.remove(from + place);
@@ -63,7 +63,7 @@ impl MemoryEstimate {
     }
 
     /// The need in tokens with `candidate` added.
-    pub fn need_with(&self, candidate: Entry) -> i64 {
+    pub fn need_with(&self, candidate: KvFootprint) -> i64 {
         let place = self.entries.partition_point(|e| e.finish > candidate.finish);
         let (before, after) = self.entries.split_at(place);
         let (mut count, mut held, mut need) = (0, 0, i64::MIN);
@@ -77,7 +77,7 @@ impl MemoryEstimate {
 
     /// Whether the need with `candidate` added is below `limit`. Two sums decide most cases without a scan: all requests
     /// at their largest are never less than the need, what they hold when the last of them joins is never more.
-    pub fn fits(&self, candidate: Entry, limit: i64) -> bool {
+    pub fn fits(&self, candidate: KvFootprint, limit: i64) -> bool {
         if self.reserved + candidate.finish + candidate.held < limit {
             return true;
         }
@@ -90,14 +90,14 @@ impl MemoryEstimate {
     }
 }
 
-impl MemoryEstimate {
+impl PeakKvEstimator {
     /// The first decode step from `step` on at which a candidate that would hold `used` tokens and may produce `left` more
     /// fits, if no request joins or leaves; `None` if it never does.
     ///
     /// With p requests ahead of it in the order, the candidate's own term grows by p a step, the terms of those behind it
     /// fall by 1 a step, and those ahead stay. As its f grows it moves ahead, so each p holds for one interval of steps, in
     /// which the conditions are linear.
-    pub fn first_fit(&self, step: u64, used: u32, left: u32, limit: i64) -> Option<u64> {
+    pub fn next_admissible_step(&self, step: u64, used: u32, left: u32, limit: i64) -> Option<u64> {
         let (now, used, left) = (step as i64, i64::from(used), i64::from(left));
         let n = self.entries.len();
         let ahead_now = self.entries.partition_point(|e| e.finish > now + left);
@@ -161,20 +161,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_fit_is_the_first(
+        fn the_next_admissible_step_is_the_first(
             requests in prop::collection::vec((1u32..60, 0u32..80), 0..12),
             candidate in (1u32..60, 0u32..120),
             step in 0u64..50,
             limit in 1i64..900,
         ) {
-            let mut estimate = MemoryEstimate::default();
+            let mut estimate = PeakKvEstimator::default();
             for &(used, left) in &requests {
-                estimate.insert(Entry::new(step, used, left));
+                estimate.insert(KvFootprint::new(step, used, left));
             }
             // The estimate as it stands, asked again at every later step.
-            let fits = |later: &u64| estimate.need_with(Entry::new(*later, candidate.0, candidate.1)) < limit;
+            let fits = |later: &u64| estimate.need_with(KvFootprint::new(*later, candidate.0, candidate.1)) < limit;
             let by_trial = (step..step + 3_000).find(fits);
-            prop_assert_eq!(estimate.first_fit(step, candidate.0, candidate.1, limit), by_trial);
+            prop_assert_eq!(estimate.next_admissible_step(step, candidate.0, candidate.1, limit), by_trial);
         }
 
         #[test]
@@ -184,11 +184,11 @@ mod tests {
             step in 0u64..1000,
             later in 0u64..300,
         ) {
-            let mut estimate = MemoryEstimate::default();
+            let mut estimate = PeakKvEstimator::default();
             for &(used, left) in &requests {
-                estimate.insert(Entry::new(step, used, left));
+                estimate.insert(KvFootprint::new(step, used, left));
             }
-            let entry = Entry::new(step, candidate.0, candidate.1);
+            let entry = KvFootprint::new(step, candidate.0, candidate.1);
             let mut all = requests.clone();
             all.push(candidate);
             let need = estimate.need_with(entry);
@@ -197,16 +197,16 @@ mod tests {
                 prop_assert_eq!(estimate.fits(entry, limit), need < limit);
             }
             // `later` steps on, with the same requests each one token further.
-            let mut moved = MemoryEstimate::default();
+            let mut moved = PeakKvEstimator::default();
             let still: Vec<_> = requests.iter().filter(|r| u64::from(r.1) >= later).collect();
             for r in &still {
-                moved.insert(Entry::new(step + later, r.0 + later as u32, r.1 - later as u32));
+                moved.insert(KvFootprint::new(step + later, r.0 + later as u32, r.1 - later as u32));
             }
             for r in requests.iter().filter(|r| u64::from(r.1) < later) {
-                estimate.remove(Entry::new(step, r.0, r.1));
+                estimate.remove(KvFootprint::new(step, r.0, r.1));
             }
             prop_assert_eq!(&moved.entries.len(), &estimate.entries.len());
-            let late = Entry::new(step + later, candidate.0, candidate.1);
+            let late = KvFootprint::new(step + later, candidate.0, candidate.1);
             prop_assert_eq!(moved.need_with(late), estimate.need_with(late));
         }
     }

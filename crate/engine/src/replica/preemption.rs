@@ -71,7 +71,7 @@ impl Replica {
         } else {
             self.tell_preemption(context, id, Verdict::Preempted, (needs, blocks_needed, free));
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
-            if was_decoding || context.config.original {
+            if was_decoding || context.config.reference_quirks {
                 context.requests.prompt[i] = tokens;
             }
         }

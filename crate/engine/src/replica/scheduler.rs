@@ -81,7 +81,7 @@ pub(crate) trait BatchScheduler: Sync {
     }
 
     /// Whether a request that arrives at a busy replica with an empty queue can change what follows the present iteration.
-    fn heeds_arrivals(&self) -> bool {
+    fn arrival_invalidates_decision(&self) -> bool {
         true
     }
 
@@ -369,7 +369,7 @@ pub(crate) fn schedule_or_retry(
     let mut scan = schedule(replica, context, batch);
     let only_preempted = batch.is_empty() && context.record.preemptions.len() > preempted_before;
     let is_asked_again = context.config.policy().queues_empty_batches();
-    if only_preempted && replica.holders == 0 && !context.config.original && !is_asked_again {
+    if only_preempted && replica.holders == 0 && !context.config.reference_quirks && !is_asked_again {
         scan = schedule(replica, context, batch);
     }
     let has_looked = matches!(scan, QueueScan::Stopped(_));

@@ -1,4 +1,4 @@
-//! Any trace, fleet, order of service and cost.
+//! Any trace, fleet, scheduling policy and cost.
 
 use proptest::prelude::*;
 use servescope_engine::queue::DrrConfig;
@@ -104,7 +104,7 @@ prop_compose! {
         max_batch_tokens in 40u32..300,
         chunk_tokens in 4u32..64,
         decode_steps_between_prefills in 0u32..12,
-        original in any::<bool>(),
+        reference_quirks in any::<bool>(),
         prefix_cache in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         reserve in prop::bool::weighted(0.25),
@@ -121,7 +121,7 @@ prop_compose! {
     ) -> FleetConfig {
         let config = FleetConfig {
             replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
-            decode_steps_between_prefills, original, prefix_cache,
+            decode_steps_between_prefills, reference_quirks, prefix_cache,
             max_in_system, queue_timeout_us, reserve, preemption, adapters,
             max_request_tokens: 160,
             max_slots: 6,
@@ -187,7 +187,7 @@ prop_compose! {
     }
 }
 
-/// Every order of service that a fleet keeps, and one that it cannot.
+/// Every scheduling policy that a fleet keeps, and one that it cannot.
 pub(crate) fn any_order() -> impl Strategy<Value = QueuePolicy> {
     let weights = || prop::collection::vec(prop_oneof![Just(1.0), Just(3.0), 0.1..5.0f64], 1..4);
     let accounting = || {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use servescope_engine::explain::{Reason, explain};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
     Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
@@ -37,7 +36,7 @@ fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
     let (ours, _) = run(&trace, config, TOY);
     let outcomes: Vec<&str> = ours.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "prompt_over_batch", "completed"]);
-    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
     let outcomes: Vec<&str> = theirs.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "unfinished", "unfinished"]);
 }
@@ -56,7 +55,7 @@ fn static_batches_leak_only_as_the_original() {
     let batches =
         |report: &Report| report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
     let (ours, left) = run(&fixed(&rows), config, TOY);
-    let (theirs, leaked) = run(&fixed(&rows), FleetConfig { original: true, ..config }, TOY);
+    let (theirs, leaked) = run(&fixed(&rows), FleetConfig { reference_quirks: true, ..config }, TOY);
     assert_eq!((left[0], leaked[0]), (0, 70), "all but one slot of 10 blocks leak");
     let (ours, theirs): (u64, u64) = (batches(&ours), batches(&theirs));
     assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
@@ -67,8 +66,9 @@ fn static_batches_leak_only_as_the_original() {
 #[test]
 fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
     let trace = fixed(&[(0.0, 40, 2), (1e6, 5, 1)]);
-    let finishes = |original, stages| {
-        let config = FleetConfig { original, blocks: 3, watermark_blocks: 0, ..FleetConfig::default() };
+    let finishes = |reference_quirks, stages| {
+        let config =
+            FleetConfig { reference_quirks, blocks: 3, watermark_blocks: 0, ..FleetConfig::default() };
         let (report, _) = run(&trace, config, Toy { stages, ..TOY });
         assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
         assert_eq!(report.preemptions(0), 1);
@@ -112,7 +112,7 @@ fn a_half_read_prompt_is_read_anew() {
     let prompt_tokens =
         |report: &Report| report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum::<u32>();
     let (ours, _) = run(&trace, config, TOY);
-    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
     assert!(ours.preemptions(1) > 0 && theirs.preemptions(1) > 0);
     assert!(prompt_tokens(&ours) > 150, "its read part is read twice");
     assert!(prompt_tokens(&theirs) < 150, "its unread part is generated token by token");
@@ -125,7 +125,7 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     let config = FleetConfig { blocks: 5, watermark_blocks: 1, ..FleetConfig::default() };
     let (ours, left) = run(&trace, config, TOY);
     assert_eq!((ours.results[0].outcome, left[0]), (Outcome::Completed, 0));
-    let (theirs, _) = run(&trace, FleetConfig { original: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
     assert_eq!(theirs.results[0].outcome, Outcome::Unfinished);
 }
 
@@ -161,37 +161,12 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
     }
 }
 
-#[test]
-fn a_fleet_says_why_a_request_waited() {
-    let reason = |config: FleetConfig, rows: &[(f64, u32, u32)], id: usize| {
-        explain(&run(&fixed(rows), FleetConfig { watermark_blocks: 0, ..config }, TOY).0, id).reason
-    };
-    for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
-        let base = FleetConfig { scheduler, ..FleetConfig::default() };
-        // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
-        let rows = [(0.0, 100, 50), (1.0, 100, 5)];
-        assert_eq!(reason(FleetConfig { blocks: 12, reserve: true, ..base }, &rows, 1), Reason::Memory);
-        assert_eq!(reason(FleetConfig { max_requests: 1, ..base }, &rows, 1), Reason::RunningCap);
-        assert_eq!(reason(base, &rows, 0), Reason::Decode);
-        // With 14 blocks both begin; the first grows, the second makes room.
-        let rows = [(0.0, 100, 50), (1.0, 100, 30)];
-        assert_eq!(reason(FleetConfig { blocks: 14, ..base }, &rows, 1), Reason::Evicted);
-    }
-    // Each prompt fills the budget of an iteration.
-    let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
-    let config = FleetConfig { max_batch_tokens: 100, ..FleetConfig::default() };
-    assert_eq!(reason(config, &rows, 11), Reason::PromptBudget);
-    // What is under way when it comes takes longer than its own prompt.
-    let rows = [(0.0, 4_000, 1), (1.0, 10, 1)];
-    assert_eq!(reason(FleetConfig::default(), &rows, 1), Reason::NextDecision);
-}
-
 /// Vidur draws replicas from Python's `random`, seeded with the run's seed.
 #[test]
 fn the_originals_random_router_draws_as_python_does() {
     let requests: Vec<(f64, u32, u32)> = (0..12).map(|i| (f64::from(i), 5, 2)).collect();
     let config = FleetConfig {
-        original: true,
+        reference_quirks: true,
         replicas: 3,
         router: RouterKind::Random,
         seed: 42,

@@ -1,6 +1,5 @@
 //! What holds of every fleet's report.
 
-use servescope_engine::explain::explain;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
@@ -119,20 +118,6 @@ pub(crate) fn check_memory(report: &Report) {
     assert!(
         summary.kv.mean_usage.is_none_or(|all| mean <= all + 1e-9 && (rows.len() > 1 || mean >= all - 1e-9))
     );
-}
-
-/// The reasons of a wait add up to it, and only those who were evicted were out of the batch.
-pub(crate) fn check_reasons(report: &Report) {
-    for id in 0..report.results.len() {
-        let why = explain(report, id);
-        if report.scheduled_us(id).is_some() && report.results[id].finish_us.is_some() {
-            let held = why.memory_us + why.prompt_budget_us + why.running_cap_us + why.lora_slots_us;
-            let parts = held + why.next_decision_us;
-            assert!((parts - why.split.queue_us).abs() < 1e-6, "request {id}: {why:?}");
-            assert!(why.evicted_us <= why.split.stalled_us + 1e-6, "request {id}: {why:?}");
-            assert!(why.evicted_us == 0.0 || report.preemptions(id) > 0);
-        }
-    }
 }
 
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.

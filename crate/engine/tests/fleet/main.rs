@@ -28,7 +28,7 @@ use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
 use any::{any_config, any_cost, any_trace, any_vllm, on_its_stages, sent_by_users};
-use checks::{check_memory, check_reasons, check_requests, check_tokens, check_waits, check_work};
+use checks::{check_memory, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
 /// Runs first come, first served to the end.
@@ -67,7 +67,7 @@ proptest! {
     fn a_fleet_keeps_its_promises(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
-        let config = FleetConfig { original: false, ..config };
+        let config = FleetConfig { reference_quirks: false, ..config };
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
         let (report, left) = run_queued(&trace, config, cost, &queueing);
@@ -76,7 +76,6 @@ proptest! {
         check_requests(&report, config.max_request_tokens);
         check_waits(&report, config.queue_timeout_us);
         check_tokens(&report);
-        check_reasons(&report);
         check_memory(&report);
         if cost.stages == 1 {
             let passes_over = config.adapters.memory == AdapterMemory::Slots;
@@ -87,9 +86,9 @@ proptest! {
 
     #[test]
     fn nothing_is_used_more_than_wholly(
-        (trace, queueing) in sent_by_users(), config in any_config(), original in any::<bool>(), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in any_config(), reference_quirks in any::<bool>(), cost in any_cost(),
     ) {
-        let config = FleetConfig { original, ..config };
+        let config = FleetConfig { reference_quirks, ..config };
         let cost = on_its_stages(config.scheduler, cost);
         let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
         check_memory(&report);
@@ -245,7 +244,7 @@ proptest! {
     fn blocks_are_kept_count_of(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
-        let config = FleetConfig { original: false, ..config };
+        let config = FleetConfig { reference_quirks: false, ..config };
         let cost = on_its_stages(config.scheduler, cost);
         let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).without_fast_forward();
         while !fleet.advance(1) {
@@ -312,7 +311,7 @@ proptest! {
     fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Trace { cancellations: vec![], chain: None, ..trace };
-        let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, original: true, ..config };
+        let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, reference_quirks: true, ..config };
         let vllm = VllmRules { max_num_queued_tokens: None, ..config.vllm };
         let adapters =
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };

@@ -75,7 +75,7 @@ fn check_causes(sums: &[ByCause], report: &Report, config: &FleetConfig, stages:
     if !matches!(config.preemption, Preemption::Swap { .. }) {
         impossible.push(Cause::Swap);
     }
-    if !config.original && stages == 1 && is_plain(&report.trace, config) {
+    if !config.reference_quirks && stages == 1 && is_plain(&report.trace, config) {
         impossible.push(Cause::IdlePoll);
     }
     for (id, sums) in sums.iter().enumerate() {

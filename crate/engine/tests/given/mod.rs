@@ -92,7 +92,7 @@ prop_compose! {
         max_input_tokens in 50u32..400,
         decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
         idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
-        original in any::<bool>(),
+        reference_quirks in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
@@ -100,7 +100,7 @@ prop_compose! {
     ) -> FleetConfig {
         FleetConfig {
             blocks, max_batch_tokens, max_requests, max_request_tokens, max_input_tokens,
-            decode_steps_between_prefills, idle_poll_us, original, lora_compute,
+            decode_steps_between_prefills, idle_poll_us, reference_quirks, lora_compute,
             max_in_system, queue_timeout_us, adapters,
             ..FleetConfig::slora()
         }

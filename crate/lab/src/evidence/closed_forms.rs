@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Mean time in the waiting line, seconds.
+    /// Mean time in the waiting queue, seconds.
     Wait,
     /// Mean end-to-end time, seconds.
     EndToEnd,

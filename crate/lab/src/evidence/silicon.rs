@@ -9,11 +9,13 @@
 //! rows are summed up apart.
 
 mod errors;
+mod expected;
 mod file;
 mod predict;
 mod report;
 
 pub use errors::{Errors, errors};
+pub use expected::expected_errors;
 pub use file::{Flags, Row, SiliconError, read};
 pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
 pub use report::{Group, document, groups, table};

@@ -40,14 +40,14 @@ pub struct Threshold {
 
 /// A figure beside what was measured.
 #[derive(Debug, Clone)]
-pub struct Met {
+pub struct BoundCheck {
     /// The figure.
     pub threshold: Threshold,
     /// What was measured.
     pub found: f64,
 }
 
-impl Met {
+impl BoundCheck {
     /// Relative difference.
     pub fn error(&self) -> f64 {
         self.found / self.threshold.value - 1.0
@@ -152,15 +152,15 @@ pub fn thresholds() -> Vec<Threshold> {
 }
 
 /// Runs the scenario of each figure.
-pub fn check(thresholds: Vec<Threshold>) -> Vec<Met> {
-    let mut met: Vec<Met> = Vec::new();
+pub fn check(thresholds: Vec<Threshold>) -> Vec<BoundCheck> {
+    let mut met: Vec<BoundCheck> = Vec::new();
     let mut last: Option<(Scenario, Run)> = None;
     for threshold in thresholds {
         let run = match last.take() {
             Some((scenario, run)) if scenario == threshold.scenario => run,
             _ => Run::simulate(&threshold.scenario, None).expect("the scenario is sound"),
         };
-        met.push(Met { found: measure(&run, threshold.measure), threshold: threshold.clone() });
+        met.push(BoundCheck { found: measure(&run, threshold.measure), threshold: threshold.clone() });
         last = Some((threshold.scenario, run));
     }
     met

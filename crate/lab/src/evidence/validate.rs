@@ -3,13 +3,13 @@
 use crate::capacity::steadiness::{self, Extent, Steadiness};
 use crate::closed_forms::{self, Check, ClosedForm};
 use crate::measured::operators::{self, Errors, Law, MEASURED};
-use crate::measured::splitwise::{self, Way, What};
+use crate::measured::splitwise::{self, Predictor, Quantity};
 use crate::published::one_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
 use crate::published::peft::{self, SERVER_ROWS, ServerComparison};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
-use crate::thresholds::Met;
+use crate::thresholds::BoundCheck;
 use crate::what_if::threads::on_threads;
 
 /// How thoroughly closed forms are checked.
@@ -87,7 +87,7 @@ pub fn closed_forms_table(checks: &[Check]) -> String {
 }
 
 /// What saturated servers serve, as a table.
-pub fn thresholds_table(rows: &[Met]) -> String {
+pub fn thresholds_table(rows: &[BoundCheck]) -> String {
     let mut lines =
         vec![format!("{:<4}{:<44}{:>10}{:>12}{:>9}", "", "saturated", "figure", "measured", "error")];
     for row in rows {
@@ -363,12 +363,12 @@ pub fn splitwise_table() -> String {
     ];
     let mut settings: Vec<_> = points.iter().map(|p| p.deployment).collect();
     settings.dedup();
-    for (what, name) in What::ALL {
-        let ways = Way::ALL.map(|(_, way)| format!("{way:>20}")).concat();
+    for (what, name) in Quantity::ALL {
+        let ways = Predictor::ALL.map(|(_, way)| format!("{way:>20}")).concat();
         lines.push(format!("{name:<32}{:>6}{ways}", "points"));
         let line = |title: String, wanted: &dyn Fn(&splitwise::Point) -> bool| {
-            let offs = Way::ALL.map(|(way, _)| splitwise::off(&points, what, way, wanted));
-            let cell = |off: &splitwise::Off| {
+            let offs = Predictor::ALL.map(|(way, _)| splitwise::off(&points, what, way, wanted));
+            let cell = |off: &splitwise::ErrorStats| {
                 let percent = [off.signed, off.size, off.most].map(|x| 100.0 * x);
                 if off.count == 0 {
                     "-".to_owned()

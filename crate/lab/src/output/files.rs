@@ -12,7 +12,7 @@ mod requests;
 pub use batches::{batches_csv, write_batches_csv};
 pub use causes::{write_causes_csv, write_delays_csv};
 pub use chrome_trace::{chrome_trace, write_chrome_trace};
-pub(crate) use clients::{Keeper, counters};
+pub(crate) use clients::{CounterSource, counters};
 pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_clients_over_time_csv};
 pub use decisions::{decisions_csv, write_decisions_csv};
 pub use event_trace::{event_trace, write_event_trace};

@@ -2,18 +2,18 @@
 //!
 //! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
 
-mod arrives;
 pub mod capacity;
 pub mod deployment;
-mod feel;
+mod engine_charts;
 mod gateway;
-mod happens;
+mod latency_charts;
 pub mod moment;
 pub mod monitor;
 pub mod paired;
 pub mod published;
 mod replicas;
 mod traffic;
+mod workload_charts;
 
 use servescope_engine::metrics::columns::gpu_columns;
 
@@ -62,31 +62,31 @@ const OF_ANY: [&str; 10] = [
 
 /// Every chart of a run, in the order of the page.
 pub fn all(run: &Run, options: &ViewOptions) -> Vec<Chart> {
-    wanted(run, options, &|_| true)
+    build_charts(run, options, &|_| true)
 }
 
-/// Those charts of a run whose names are wanted: what nobody looks at just now can wait for its turn.
-pub fn wanted(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Chart> {
+/// Those charts of a run whose names are wanted: charts that are not in sight can be built later.
+pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Chart> {
     let window = Window::of(run, options);
     let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
     let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
     let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
     let gpu = gpu.or_else(|| {
-        any(&happens::OF_GPU)
+        any(&engine_charts::OF_GPU)
             .then(|| gpu_columns(&run.report, window.start_us, window.end_us, window.columns))
     });
     let view = |name: &str| {
         Some(match name {
-            "gaps" => arrives::gaps(run),
-            "shares" => arrives::shares(run),
-            "lengths" => arrives::lengths(run),
-            "rates" => happens::rates(run, &window),
-            "running_waiting" => happens::running_waiting(run, &window),
-            "memory" => happens::memory(run, gpu.as_ref()?, &window),
-            "tokens" => happens::tokens(gpu.as_ref()?, &window),
-            "latency_cdf" => feel::latency_cdf(run),
-            "ttft_by_arrival" => feel::ttft_by_arrival(run, &window),
-            _ => feel::time_split(run, options.split_by_length),
+            "gaps" => workload_charts::gaps(run),
+            "shares" => workload_charts::shares(run),
+            "lengths" => workload_charts::lengths(run),
+            "rates" => engine_charts::rates(run, &window),
+            "running_waiting" => engine_charts::running_waiting(run, &window),
+            "memory" => engine_charts::memory(run, gpu.as_ref()?, &window),
+            "tokens" => engine_charts::tokens(gpu.as_ref()?, &window),
+            "latency_cdf" => latency_charts::latency_cdf(run),
+            "ttft_by_arrival" => latency_charts::ttft_by_arrival(run, &window),
+            _ => latency_charts::time_split(run, options.split_by_length),
         })
     };
     let mut views: Vec<Chart> =
@@ -141,7 +141,7 @@ fn without_drain(run: &Run, end_us: f64) -> f64 {
 }
 
 /// A linear vertical axis from 0 to a little above the largest value.
-fn upward(unit: &'static str, series: &[Series]) -> Axis {
+fn y_axis_from_zero(unit: &'static str, series: &[Series]) -> Axis {
     let top = series.iter().flat_map(|s| s.y.iter().copied()).filter(|y| y.is_finite()).fold(0.0, f64::max);
     Axis {
         unit,
@@ -154,5 +154,5 @@ fn upward(unit: &'static str, series: &[Series]) -> Axis {
 
 /// A view that says why it is empty.
 fn empty(name: &'static str, why: &'static str, x: Axis) -> Chart {
-    Chart { name, x, y: upward("", &[]), series: Vec::new(), empty: why, categories: Vec::new() }
+    Chart { name, x, y: y_axis_from_zero("", &[]), series: Vec::new(), empty: why, categories: Vec::new() }
 }

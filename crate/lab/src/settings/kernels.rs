@@ -1,22 +1,32 @@
-//! The measured kernels that are part of this program, and what surrounds kernels in an iteration.
+//! The measured kernels in `static/profiles`, one file a GPU, and what surrounds kernels in an iteration.
 
-use std::sync::OnceLock;
+mod checkpoint;
 
-use servescope_cost::kernels::{Kernels, Overheads};
+use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable, Overheads};
 
-#[cfg(feature = "tables")]
-const FILES: &[&str] = &[
-    include_str!("../../kernels/kernels_a100_80_sxm.txt"),
-    include_str!("../../kernels/kernels_b200_sxm.txt"),
-    include_str!("../../kernels/kernels_b300_sxm.txt"),
-    include_str!("../../kernels/kernels_gb200_nvl72.txt"),
-    include_str!("../../kernels/kernels_gb300_nvl72.txt"),
-    include_str!("../../kernels/kernels_h100_sxm.txt"),
-    include_str!("../../kernels/kernels_h200_sxm.txt"),
-    include_str!("../../kernels/kernels_l40s.txt"),
+pub use checkpoint::Checkpoint;
+
+use crate::settings::shipped::{Shipped, shipped_file};
+
+/// Measured kernels by the id of their GPU.
+static SHIPPED: [(&str, Shipped<Kernels>); 8] = [
+    ("a100_80_sxm", shipped_file!("kernels_a100_80_sxm")),
+    ("b200_sxm", shipped_file!("kernels_b200_sxm")),
+    ("b300_sxm", shipped_file!("kernels_b300_sxm")),
+    ("gb200_nvl72", shipped_file!("kernels_gb200_nvl72")),
+    ("gb300_nvl72", shipped_file!("kernels_gb300_nvl72")),
+    ("h100_sxm", shipped_file!("kernels_h100_sxm")),
+    ("h200_sxm", shipped_file!("kernels_h200_sxm")),
+    ("l40s", shipped_file!("kernels_l40s")),
 ];
-#[cfg(not(feature = "tables"))]
-const FILES: &[&str] = &[];
+
+fn shipped(gpu: &str) -> Option<&'static Shipped<Kernels>> {
+    SHIPPED.iter().find(|(id, _)| *id == gpu).map(|(_, kernels)| kernels)
+}
+
+fn read(text: &str) -> Option<Kernels> {
+    Kernels::read(text).ok()
+}
 
 /// What surrounds kernels, calibrated on the measured deployments of even hash: vLLM that schedules the next iteration while one
 /// runs.
@@ -36,11 +46,54 @@ pub const CALIBRATED: Overheads = Overheads {
 /// is scheduled when the one before it has ended.
 pub const SYNCHRONOUS_US: [f64; 2] = [1500.0, 13.0];
 
-/// The kernels of a GPU of the catalogue, where they are shipped.
+/// The kernels of a GPU of the catalogue, where there are some; none too while [`missing_table`] names their file.
 pub fn kernels(gpu: &str) -> Option<&'static Kernels> {
-    static READ: OnceLock<Vec<Kernels>> = OnceLock::new();
-    let all = READ.get_or_init(|| {
-        FILES.iter().map(|text| Kernels::read(text).expect("what is shipped is well formed")).collect()
-    });
-    all.iter().find(|kernels| kernels.gpu == gpu)
+    shipped(gpu)?.get(read)
+}
+
+/// The file in `static/profiles`, without its ending, that has to be handed over before there are kernels of the GPU.
+pub(crate) fn missing_table(gpu: &str) -> Option<&'static str> {
+    shipped(gpu).filter(|own| own.is_missing()).map(|own| own.file)
+}
+
+/// Takes the text of a file that [`missing_table`] has named. False where that is no such file, or not its text.
+pub(crate) fn take(file: &str, text: &str) -> bool {
+    SHIPPED.iter().any(|(_, own)| own.file == file && own.take(text, read))
+}
+
+/// The ids of the GPUs that have measured kernels.
+pub fn gpus() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(id, _)| *id)
+}
+
+/// Iteration times of a layout.
+///
+/// # Errors
+/// Names the table that is missing.
+pub fn cost(
+    layout: Layout,
+    kernels: &Kernels,
+    overheads: Overheads,
+    synchronous_us: Option<[f64; 2]>,
+) -> Result<KernelCost, MissingTable> {
+    let mut overheads = overheads;
+    if let Some(us) = synchronous_us {
+        [overheads.iteration_us, overheads.request_us] = us;
+    }
+    KernelCost::new(layout, kernels, overheads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_of_its_gpu() {
+        for (gpu, own) in &SHIPPED {
+            assert_eq!(own.file, format!("kernels_{gpu}"));
+            let kernels = kernels(gpu).unwrap();
+            assert_eq!(kernels.gpu, *gpu);
+            assert!(kernels.tables.len() > 100 && own.text().len() < 130_000, "{gpu}");
+        }
+    }
 }

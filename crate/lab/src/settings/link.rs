@@ -7,29 +7,31 @@ use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// Version of the address that is written.
-const VERSION: &str = "2";
+const VERSION: u8 = 3;
 
-/// Older versions that are still read: what is left out of such an address has the default that it had then.
-const OLD_VERSIONS: [&str; 1] = ["1"];
+/// The oldest version that is still read: what is left out of an older address has the default that it had then.
+const OLDEST_VERSION: u8 = 1;
 
-/// A default that was another one in an older version of the address.
+/// A default that was another one in older versions of the address.
 struct OldDefault {
-    version: &'static str,
+    /// The first version with the present default.
+    before: u8,
     id: Id,
     /// What it was beside the other settings.
     was: fn(&Scenario) -> String,
 }
 
 /// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
-/// of KV memory. In the order in which they are set: the bound on running requests follows the token budget.
-const OLD_DEFAULTS: [OldDefault; 7] = [
-    OldDefault { version: "1", id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
-    OldDefault { version: "1", id: Id::BatchMaxTokens, was: |scenario| scenario.pool_budget().to_string() },
-    OldDefault { version: "1", id: Id::MaxRunning, was: old_max_running },
-    OldDefault { version: "1", id: Id::ReserveFullIsl, was: |_| "false".to_owned() },
-    OldDefault { version: "1", id: Id::AsyncScheduling, was: |_| "false".to_owned() },
-    OldDefault { version: "1", id: Id::PrefixCache, was: |_| "false".to_owned() },
-    OldDefault { version: "1", id: Id::Watermark, was: |_| "0.01".to_owned() },
+/// of KV memory. Before version 3 the rate was above what the default server can serve. In the order in which they are set: the bound on running requests follows the token budget.
+const OLD_DEFAULTS: [OldDefault; 8] = [
+    OldDefault { before: 3, id: Id::Rate, was: |_| "2".to_owned() },
+    OldDefault { before: 2, id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
+    OldDefault { before: 2, id: Id::BatchMaxTokens, was: |scenario| scenario.pool_budget().to_string() },
+    OldDefault { before: 2, id: Id::MaxRunning, was: old_max_running },
+    OldDefault { before: 2, id: Id::ReserveFullIsl, was: |_| "false".to_owned() },
+    OldDefault { before: 2, id: Id::AsyncScheduling, was: |_| "false".to_owned() },
+    OldDefault { before: 2, id: Id::PrefixCache, was: |_| "false".to_owned() },
+    OldDefault { before: 2, id: Id::Watermark, was: |_| "0.01".to_owned() },
 ];
 
 /// 1000; vLLM does not start with more running requests than tokens in its budget.
@@ -71,8 +73,8 @@ fn encode_text(out: &mut String, text: &str) {
 }
 
 /// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
-fn keep_old_defaults(scenario: &mut Scenario, version: &str, given: &BTreeSet<u16>) {
-    for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| old.version == version) {
+fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>) {
+    for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| version < old.before) {
         // An empty text is as good as none.
         let is_left_out = !given.contains(&(id as u16)) || scenario.get(id) == Value::Text(String::new());
         let old = id.row().parse(&was(scenario)).expect("an old default is within bounds");
@@ -94,7 +96,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
     };
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
-    let mut version = String::from(VERSION);
+    let mut version = VERSION;
     let mut given = BTreeSet::new();
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
         let Some((key, text)) = pair.split_once('=') else {
@@ -103,10 +105,9 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
         };
         let text = decode(text);
         if key == "v" {
-            if text == VERSION || OLD_VERSIONS.contains(&text.as_str()) {
-                version = text;
-            } else {
-                problems.push(bad(pair, "it is from another version of this page"));
+            match text.parse() {
+                Ok(known) if (OLDEST_VERSION..=VERSION).contains(&known) => version = known,
+                _ => problems.push(bad(pair, "it is from another version of this page")),
             }
             continue;
         }
@@ -131,7 +132,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
             }
         }
     }
-    keep_old_defaults(&mut scenario, &version, &given);
+    keep_old_defaults(&mut scenario, version, &given);
     (scenario, problems)
 }
 
@@ -193,10 +194,10 @@ mod tests {
         let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
         let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
         assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
-        assert_eq!(encode(&scenario), "v=2&R=3&cv=0.1&pop=zipf");
+        assert_eq!(encode(&scenario), "v=3&R=3&cv=0.1&pop=zipf");
         for plain in ["#", "", "http://127.0.0.1:8080/", "https://x.test/page/#"] {
             let (scenario, problems) = parse(plain);
-            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=2", 0), "{plain}");
+            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=3", 0), "{plain}");
         }
     }
 
@@ -207,42 +208,44 @@ mod tests {
             assert!(problems.is_empty(), "{problems:?}");
             encode(&scenario)
         };
-        let old = "v=2&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
-        for link in ["#v=1&gk=proxy", "#gk=proxy&v=1", "#v=1&gk=proxy&gch="] {
+        let old = "v=3&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
+        for link in ["#v=1&R=1.4&gk=proxy", "#R=1.4&gk=proxy&v=1", "#v=1&R=1.4&gk=proxy&gch="] {
             assert_eq!(checks(link), old, "{link}");
         }
         assert_eq!(checks(old), old, "what was read is written so that it stays");
         // A chain that the address names is that chain, and where there is no proxy there is nothing to keep.
         for (link, same) in [
-            ("#v=1&gk=proxy&gch=rpm", "v=2&gk=proxy&gch=rpm"),
-            ("#v=1&R=3", "v=2&R=3"),
-            ("#v=2&gk=proxy", "v=2&gk=proxy"),
-            ("#gk=proxy", "v=2&gk=proxy"),
+            ("#v=1&R=1.4&gk=proxy&gch=rpm", "v=3&gk=proxy&gch=rpm"),
+            ("#v=1&R=3", "v=3&R=3"),
+            ("#v=2&R=1.4&gk=proxy", "v=3&gk=proxy"),
+            // The rate was above what the default server can serve.
+            ("#v=2&gk=proxy", "v=3&R=2&gk=proxy"),
+            ("#gk=proxy", "v=3&gk=proxy"),
         ] {
             assert_eq!(checks(link), same, "{link}");
         }
         // vLLM v1 goes on with the bounds and rules that it had, as far as they are settings.
         assert_eq!(
-            checks("#v=1&sched=vllm_v1"),
-            "v=2&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
+            checks("#v=1&R=1.4&sched=vllm_v1"),
+            "v=3&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
         );
         assert_eq!(
-            checks("#v=1&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
-            "v=2&batch=500&run=500&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
+            checks("#v=1&R=1.4&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
+            "v=3&batch=500&run=500&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
         );
         for others in ["sched=sarathi", "batch=64", "batch=500&sched=vllm"] {
-            assert_eq!(checks(&format!("#v=1&{others}")), format!("v=2&{others}"));
+            assert_eq!(checks(&format!("#v=1&R=1.4&{others}")), format!("v=3&{others}"));
         }
-        for OldDefault { version, id, was } in OLD_DEFAULTS {
+        for OldDefault { before, id, was } in OLD_DEFAULTS {
             let old = was(&Scenario::default());
-            assert!(OLD_VERSIONS.contains(&version) && id.row().parse(&old).is_ok(), "{}", id.row().id);
+            assert!(before <= VERSION && id.row().parse(&old).is_ok(), "{}", id.row().id);
         }
     }
 
     /// The bound of links from before there were two bounded the mean, and so does its key.
     #[test]
     fn an_old_bound_on_the_time_between_tokens_is_one_on_its_mean() {
-        for version in ["1", "2"] {
+        for version in ["1", "2", "3"] {
             let (scenario, problems) = parse(&format!("#v={version}&slob=0.08"));
             assert!(problems.is_empty(), "{problems:?}");
             let slo = scenario.slo();
@@ -257,14 +260,14 @@ mod tests {
     #[test]
     fn a_key_that_is_there_twice_is_told() {
         let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
-        assert_eq!(encode(&scenario), "v=2&R=3&cv=2");
+        assert_eq!(encode(&scenario), "v=3&R=3&cv=2");
         assert_eq!(problems.len(), 1);
         assert!(problems[0].message.contains("\"R=4\" is ignored: its key is there twice"), "{problems:?}");
     }
 
     #[test]
     fn lists_and_percent_signs() {
-        let (scenario, problems) = parse("#v=1&ranks=64%2C32%2c16");
+        let (scenario, problems) = parse("#v=3&ranks=64%2C32%2c16");
         assert!(problems.is_empty());
         assert_eq!(
             command(&scenario, "my trace.csv"),

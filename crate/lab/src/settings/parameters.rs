@@ -2,14 +2,16 @@
 //!
 //! Controls, the address, `--set`, validation, the JSON Schema and the reference page all come from it.
 
+mod builder;
 pub mod choices;
+mod conditions;
 mod kind;
 mod sections;
 mod table;
 pub mod texts;
 mod value;
 
-pub use kind::{Condition, Kind, Mark, Parameter, Scale, Slider};
+pub use kind::{Condition, Kind, Parameter, Scale, Slider, SliderStop};
 pub use sections::{SECTIONS, Section};
 pub use table::{Id, TABLE};
 pub use value::Value;

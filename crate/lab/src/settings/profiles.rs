@@ -20,7 +20,8 @@ pub use held_out::{
     unseen_heads, unseen_heads_table,
 };
 pub use loaded::{LoadedProfile, Measured, NamedText};
-pub use shipped::{missing_table, shipped_profile, shipped_profiles, shipped_tables, take_table};
+pub(crate) use shipped::take;
+pub use shipped::{missing_table, shipped_profile, shipped_profiles, shipped_tables};
 
 /// A folder of files, by paths with `/` below it.
 pub trait Folder {

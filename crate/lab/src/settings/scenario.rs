@@ -5,6 +5,7 @@ mod curve;
 mod gateway;
 mod hardware;
 mod lengths;
+mod measured_kernels;
 mod problems;
 mod queueing;
 mod recognise;

@@ -149,7 +149,7 @@ impl VidurRun {
                 max_batch_tokens: flags.whole(&of("max_tokens_in_batch"), 4096, [1, MOST])?,
                 chunk_tokens: flags.whole(&of("chunk_size"), 512, [1, MOST])?,
                 decode_steps_between_prefills: flags.whole(&of("max_waiting_iters"), 10, [0, MOST])?,
-                original: true,
+                reference_quirks: true,
                 seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
                 ..FleetConfig::default()
             },

@@ -79,7 +79,7 @@ mod tests {
         let trace = crate::run::trace_of(&scenario, None).unwrap();
         for form in [Form::Slora, Form::OpenAi, Form::Vllm] {
             let text = bodies_text(&scenario, &trace, names(form)).unwrap();
-            assert_eq!(text.lines().count(), 20);
+            assert_eq!(text.lines().count(), 14);
             for line in text.lines() {
                 let line: serde_json::Value = serde_json::from_str(line).unwrap();
                 let body = &line["body"];

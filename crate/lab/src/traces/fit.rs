@@ -5,7 +5,7 @@ mod text;
 
 use serde_json::{Value as Json, json};
 use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model};
-use servescope_workload::{Length, Trace};
+use servescope_workload::{LengthDistribution, Trace};
 
 use crate::failure::Failure;
 use crate::parameters::choices::{ArrivalKind, Choice, ChoiceId, CurveKind, LengthKind, Popularity};
@@ -155,36 +155,38 @@ impl Setter {
         };
         match best.distribution {
             // No fit proposes these.
-            Length::Percentiles(_) | Length::Table(_) | Length::Zipf(_) => {}
-            Length::Fixed { value: tokens } => {
+            LengthDistribution::Percentiles(_)
+            | LengthDistribution::Table(_)
+            | LengthDistribution::Zipf(_) => {}
+            LengthDistribution::Fixed { value: tokens } => {
                 self.choose(kind, LengthKind::Fixed);
                 self.number(value, f64::from(tokens));
             }
-            Length::Uniform { low, high } => {
+            LengthDistribution::Uniform { low, high } => {
                 self.choose(kind, LengthKind::Uniform);
                 bounds(self, low, high);
             }
-            Length::Geometric { mean } => {
+            LengthDistribution::Geometric { mean } => {
                 self.choose(kind, LengthKind::Geometric);
                 self.number(mean_id, mean);
             }
-            Length::BoundedGeometric { mean, low, high } => {
+            LengthDistribution::BoundedGeometric { mean, low, high } => {
                 self.choose(kind, LengthKind::BoundedGeometric);
                 bounds(self, low, high);
                 self.number(mean_id, mean);
             }
-            Length::BoundedPareto { exponent, low, high } => {
+            LengthDistribution::BoundedPareto { exponent, low, high } => {
                 self.choose(kind, LengthKind::BoundedPareto);
                 bounds(self, low, high);
                 self.number(exponent_id, exponent);
             }
-            Length::Normal { mean, deviation, low, high } => {
+            LengthDistribution::Normal { mean, deviation, low, high } => {
                 self.choose(kind, LengthKind::Normal);
                 bounds(self, low, high);
                 self.number(mean_id, mean);
                 self.number(deviation_id, deviation);
             }
-            Length::Lognormal { median, sigma, low, high } => {
+            LengthDistribution::Lognormal { median, sigma, low, high } => {
                 self.choose(kind, LengthKind::Lognormal);
                 bounds(self, low, high);
                 self.number(median_id, median);

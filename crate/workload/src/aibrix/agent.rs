@@ -20,7 +20,7 @@ const MAX_NUMBER: i64 = 1_000_000_000;
 
 const TOO_MANY: AibrixError = AibrixError::TooMany { what: "nodes of agent sessions" };
 
-/// Random numbers that sessions are made of. The order of the calls is the original's.
+/// Random numbers that sessions are made of. The order of the calls is AIBrix's.
 pub trait Draws {
     /// A whole number in `low..=high`, uniform.
     fn integer(&mut self, low: u64, high: u64) -> u64;
@@ -89,7 +89,7 @@ pub struct AgentConfig {
     pub tool_result_tokens: u64,
     /// Output of a model call, tokens.
     pub output_tokens: u64,
-    /// Seed of the original's generator.
+    /// Seed of AIBrix's generator.
     pub seed: i64,
 }
 

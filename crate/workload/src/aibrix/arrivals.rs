@@ -8,7 +8,7 @@ use super::{AibrixError, MAX_ENTRIES, positive};
 /// Rates and wanted lengths, one entry a step of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
-    /// How long one entry holds, milliseconds. The original always reads its lists as one entry a second, whatever
+    /// How long one entry holds, milliseconds. AIBrix always reads its lists as one entry a second, whatever
     /// interval they were made for, so that a longer interval shortens its runs.
     pub step_ms: f64,
     /// Rates, requests a second.
@@ -65,7 +65,7 @@ pub fn constant_count(duration_ms: f64, interval_ms: f64) -> Result<usize, Aibri
 
 /// The steps of a constant workload of `rate_rps` requests a second.
 ///
-/// The original crashes when a completion length is asked for; here it is asked for in every step.
+/// AIBrix crashes when a completion length is asked for; here it is asked for in every step.
 ///
 /// # Errors
 /// As [`super::curve::sample_count`].
@@ -115,7 +115,7 @@ impl Steps {
 /// which is kept.
 ///
 /// # Errors
-/// [`AibrixError::NegativeRate`] (the original crashes), [`AibrixError::ListLength`], [`AibrixError::BadValue`] for a scale
+/// [`AibrixError::NegativeRate`] (AIBrix crashes), [`AibrixError::ListLength`], [`AibrixError::BadValue`] for a scale
 /// that is not above zero, [`AibrixError::TooMany`].
 pub fn arrivals(
     steps: &Steps,

@@ -15,7 +15,7 @@ pub struct Entry<R, E = ()> {
 
 /// Puts files after one another: each begins `gap_ms` after the last line written before it.
 ///
-/// The original's rule is a gap of zero. The offset is the last line's time, not the file's largest, nor its duration: with
+/// AIBrix's rule is a gap of zero. The offset is the last line's time, not the file's largest, nor its duration: with
 /// no gap, a file that starts at 0 starts together with the last request of the one before. An empty file changes nothing.
 pub fn concat<R, E>(files: Vec<Vec<Entry<R, E>>>, gap_ms: f64) -> Vec<Entry<R, E>> {
     let mut all: Vec<Entry<R, E>> = Vec::new();
@@ -31,7 +31,7 @@ pub fn concat<R, E>(files: Vec<Vec<Entry<R, E>>>, gap_ms: f64) -> Vec<Entry<R, E
 /// Puts files into one another: lines of one time become one, with their requests in the order of the files, in order of
 /// time.
 ///
-/// `join` says what becomes of a later line's other keys. The original drops them, agent events included:
+/// `join` says what becomes of a later line's other keys. AIBrix drops them, agent events included:
 /// `merge(files, |_, _| {})`.
 pub fn merge<R, E>(files: Vec<Vec<Entry<R, E>>>, mut join: impl FnMut(&mut E, E)) -> Vec<Entry<R, E>> {
     let mut lines: BTreeMap<u64, Entry<R, E>> = BTreeMap::new();

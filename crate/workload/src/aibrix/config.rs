@@ -24,7 +24,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// A finite number; text that holds one counts, as in the original.
+    /// A finite number; text that holds one counts, as in AIBrix.
     fn number(&self, key: &'static str) -> Result<f64, AibrixError> {
         let number = match self {
             Self::Integer(n) => Some(*n as f64),

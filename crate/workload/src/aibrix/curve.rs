@@ -21,7 +21,7 @@ pub enum NamedPattern {
     SlightFluctuation,
     /// Twelve cycles of 50 % up and down.
     SevereFluctuation,
-    /// Flat; known to the original's function, not offered on its command line.
+    /// Flat; known to AIBrix's function, not offered on its command line.
     Constant,
 }
 
@@ -35,7 +35,7 @@ impl NamedPattern {
         Self::Constant,
     ];
 
-    /// Its name on the original's command line.
+    /// Its name on AIBrix's command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::QuickRising => "quick_rising",
@@ -133,14 +133,14 @@ impl Pattern {
 
     /// `count` rates in whole requests a second. `normal` gives one standard normal number a sample.
     ///
-    /// Rates may be below zero, as in the original; drawing arrivals from such rates is refused.
+    /// Rates may be below zero, as in AIBrix; drawing arrivals from such rates is refused.
     pub fn rates(&self, count: usize, normal: impl FnMut() -> f64) -> Vec<i64> {
         self.samples(count, normal, Some(-1))
     }
 
     /// `count` lengths in tokens, at least 1. `normal` gives one standard normal number a sample.
     ///
-    /// The original crashes for lengths that only rise, because they have no value to start from; here the first sample
+    /// AIBrix crashes for lengths that only rise, because they have no value to start from; here the first sample
     /// is that value.
     pub fn lengths(&self, count: usize, normal: impl FnMut() -> f64) -> Vec<i64> {
         let mut lengths = self.samples(count, normal, None);

@@ -1,5 +1,5 @@
 //! Workloads from the generator's parts, with the random numbers of named streams: the same seed gives the same workload,
-//! which the original promises for agent sessions only.
+//! which AIBrix promises for agent sessions only.
 
 use std::collections::BTreeMap;
 

@@ -98,7 +98,7 @@ pub struct MooncakeRow {
 }
 
 impl MooncakeRow {
-    /// The prompt length that the original reports, tokens: whole blocks, before the prompt is cut to its real length.
+    /// The prompt length that AIBrix reports, tokens: whole blocks, before the prompt is cut to its real length.
     /// What a server sees is [`Self::input_tokens`].
     pub fn reported_tokens(&self) -> u64 {
         u64::from(self.blocks) * MOONCAKE_BLOCK_TOKENS
@@ -132,7 +132,7 @@ pub fn mooncake_rows(trace: &Trace) -> Vec<MooncakeRow> {
 
 /// Groups rows in the order of the file, a new group wherever the time changes, up to the first row after `duration_ms`.
 ///
-/// A file out of order gives repeated groups and may end early, as in the original; sort the rows first to avoid that.
+/// A file out of order gives repeated groups and may end early, as in AIBrix; sort the rows first to avoid that.
 pub fn mooncake_groups(rows: &[MooncakeRow], duration_ms: f64) -> Vec<Entry<MooncakeRow>> {
     let mut groups: Vec<Entry<MooncakeRow>> = Vec::new();
     // The comparison is false for NaN as well.

@@ -37,7 +37,7 @@ impl TraceType {
     pub const ALL: [Self; 6] =
         [Self::Constant, Self::Synthetic, Self::Stat, Self::Azure, Self::Mooncake, Self::Agent];
 
-    /// Its name on the original's command line.
+    /// Its name on AIBrix's command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",

@@ -31,7 +31,7 @@ pub fn workload(entries: &[Entry<Lengths>]) -> String {
     text
 }
 
-/// Lines of a Mooncake trace's requests, each with its prefix blocks, which the original turns into text.
+/// Lines of a Mooncake trace's requests, each with its prefix blocks, which AIBrix turns into text.
 pub fn with_blocks(entries: &[Entry<(Lengths, Vec<u64>)>]) -> String {
     let mut text = String::with_capacity(entries.len() * 128);
     for entry in entries {
@@ -48,7 +48,7 @@ pub fn with_blocks(entries: &[Entry<(Lengths, Vec<u64>)>]) -> String {
     text
 }
 
-/// Lines of agent sessions. The original names sessions, tasks, states and nodes by hashes; here they are counted.
+/// Lines of agent sessions. AIBrix names sessions, tasks, states and nodes by hashes; here they are counted.
 pub fn agents(moments: &BTreeMap<u64, Moment>) -> String {
     let mut text = String::new();
     for (time_ms, moment) in moments {

@@ -56,7 +56,7 @@ pub fn band(prompts: &[PromptLengths], target: Target, error: f64) -> Vec<usize>
 
 /// The prompt at the least Euclidean distance in (input, output), the first of equals; `None` of an empty collection.
 ///
-/// An unknown completion is at distance zero. So is a length that is not asked for, where the original crashes.
+/// An unknown completion is at distance zero. So is a length that is not asked for, where AIBrix crashes.
 pub fn nearest(prompts: &[PromptLengths], target: Target) -> Option<usize> {
     let apart = |wanted: Option<f64>, length: Option<u32>| match (wanted, length) {
         (Some(wanted), Some(length)) => (f64::from(length) - wanted) * (f64::from(length) - wanted),
@@ -75,7 +75,7 @@ pub fn nearest(prompts: &[PromptLengths], target: Target) -> Option<usize> {
 /// Widens the band from `initial_error` by `error_step` until it holds a prompt, and takes the nearest if none up to 1
 /// does; `None` of an empty collection.
 ///
-/// Where the band that first holds a prompt has the half-width 1 exactly, the original answers one request with two
+/// Where the band that first holds a prompt has the half-width 1 exactly, AIBrix answers one request with two
 /// prompts, that of the band and the nearest; here it is the band's.
 pub fn find(prompts: &[PromptLengths], target: Target, initial_error: f64, error_step: f64) -> Option<Match> {
     let mut error = initial_error;
@@ -84,7 +84,7 @@ pub fn find(prompts: &[PromptLengths], target: Target, initial_error: f64, error
         if !found.is_empty() {
             return Some(Match::Band { error, prompts: found });
         }
-        // Widened by addition, as in the original: its rounding decides which bands there are. A step that does not
+        // Widened by addition, as in AIBrix: its rounding decides which bands there are. A step that does not
         // widen the band would never end.
         let wider = error + error_step;
         if wider <= error || !wider.is_finite() {

@@ -40,7 +40,7 @@ pub fn check(lengths_tokens: &[f64]) -> Result<(), AibrixError> {
 /// The lognormal distribution whose quantiles at `levels` lie closest to `lengths_tokens / scale`, by least squares of logarithms.
 /// `None` where a length is zero: such a distribution has no logarithm, and every length is then 1.
 ///
-/// The original minimises the same sum with Nelder and Mead's search, which stops 1e-4 away; this is the minimum itself.
+/// AIBrix minimises the same sum with Nelder and Mead's search, which stops 1e-4 away; this is the minimum itself.
 ///
 /// # Errors
 /// Those of [`check`]; [`AibrixError::BadValue`] for a scale that is not above zero and for levels that are not as many as

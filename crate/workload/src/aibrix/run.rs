@@ -1,6 +1,6 @@
 //! A whole run of the generator, with the options of its command line and its files as bytes.
 //!
-//! Requests get the lengths that the original would look for in its prompt file; texts are no part of a run
+//! Requests get the lengths that AIBrix would look for in its prompt file; texts are no part of a run
 //! ([`super::matching`] is the rule that chooses them). Where it wants no length and takes whatever prompt comes, the run
 //! takes [`Options::any_tokens`].
 
@@ -31,7 +31,7 @@ pub enum StatKind {
 }
 
 impl StatKind {
-    /// Its name on the original's command line.
+    /// Its name on AIBrix's command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Maas => "maas",
@@ -68,7 +68,7 @@ impl Curve<'_> {
     }
 }
 
-/// The options of the original's command line; files are their bytes.
+/// The options of AIBrix's command line; files are their bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options<'a> {
     /// What is made.
@@ -108,7 +108,7 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// The original's defaults.
+    /// AIBrix's defaults.
     pub fn new(trace_type: TraceType) -> Self {
         Self {
             trace_type,
@@ -186,7 +186,7 @@ pub enum RunWarning {
     },
     /// A trace to group is out of order.
     #[error(
-        "the trace is not in order of time: as in the original, times repeat and it ends at the first that is too late"
+        "the trace is not in order of time: as in AIBrix, times repeat and it ends at the first that is too late"
     )]
     OutOfOrder,
 }
@@ -296,7 +296,7 @@ fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<V
         (StatKind::Maas, Some(completions)) => stat::maas(traffic, prompts, completions),
         (StatKind::Maas, None) => Err(options.refused("needs a file of completion length statistics")),
         (StatKind::Cloudide, None) => stat::cloudide(traffic, prompts),
-        // The original's documentation names the same file twice.
+        // AIBrix's documentation names the same file twice.
         (StatKind::Cloudide, Some(completions)) if completions == prompts => stat::cloudide(traffic, prompts),
         (StatKind::Cloudide, Some(_)) => {
             Err(options
@@ -310,7 +310,7 @@ fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<V
     drawn(options, &stat_steps(&read, options.seed))
 }
 
-/// Groups keep the order of the file; the trace keeps its prefix blocks and real prompt lengths, where the original writes
+/// Groups keep the order of the file; the trace keeps its prefix blocks and real prompt lengths, where AIBrix writes
 /// the length of whole blocks.
 fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     let requests = mooncake_requests(options.traffic_file.unwrap_or_default())?;

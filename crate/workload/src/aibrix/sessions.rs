@@ -85,7 +85,7 @@ impl SessionPool {
         Some(taken)
     }
 
-    /// Takes a turn at random: (session, turn); `None` when the sessions are used up, where the original's entries are
+    /// Takes a turn at random: (session, turn); `None` when the sessions are used up, where AIBrix's entries are
     /// left without a request.
     pub fn draw(&mut self, uniform: impl FnMut() -> f64) -> Option<(usize, usize)> {
         if self.open.is_empty() {

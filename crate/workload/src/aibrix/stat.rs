@@ -40,7 +40,7 @@ pub struct Statistics {
     /// Seconds that each row lasts: the mean difference of their times, cut to a whole number.
     pub row_s: usize,
     /// Times that were not in all files and were left out (`maas`), or taken as zero where they lack (`cloudide`). The
-    /// original says nothing of them.
+    /// AIBrix says nothing of them.
     pub unmatched_times: usize,
     /// What of a length file's bytes no column holds, so that every such length is the least one.
     pub missing: Option<&'static str>,
@@ -50,10 +50,10 @@ pub struct Statistics {
 /// `Time, P50, P70, P95, P99`.
 ///
 /// Rows go together by the text of their time, in the order of the prompt file. A length file without the column `Time`, which
-/// the original's documentation describes and its code cannot read, has a row for each row of the traffic file, in their order.
+/// AIBrix's documentation describes and its code cannot read, has a row for each row of the traffic file, in their order.
 /// The 90th percentile may be missing. The completion column P95 stands for the
-/// 90th percentile, as in the original; one called P90, which the original cannot read, is read as what it says. The
-/// columns of totals and errors, without which the original fails, are not used and need not be there.
+/// 90th percentile, as in AIBrix; one called P90, which AIBrix cannot read, is read as what it says. The
+/// columns of totals and errors, without which AIBrix fails, are not used and need not be there.
 ///
 /// # Errors
 /// [`AibrixError`], with the file and the place in it.
@@ -337,7 +337,7 @@ impl Statistics {
 
     /// Completion lengths of every second, tokens. `normal` gives one standard normal number a second.
     ///
-    /// The original draws those of `cloudide` from the prompts' statistics; here they have their own.
+    /// AIBrix draws those of `cloudide` from the prompts' statistics; here they have their own.
     pub fn output_tokens(&self, normal: impl FnMut() -> f64) -> Vec<f64> {
         self.lengths(|row| &row.output_tokens, normal)
     }
@@ -454,7 +454,7 @@ mod tests {
         let pairs: Vec<(f64, f64)> =
             made.rows.iter().map(|r| (r.input_tokens[0], r.output_tokens[0])).collect();
         assert_eq!((pairs, made.missing), (vec![(100.0, 20.0), (300.0, 20.0)], None));
-        // Columns as the original's code wants them go before others that begin alike.
+        // Columns as AIBrix's code wants them go before others that begin alike.
         let rates = read(
             "Time,recv_bytes.rate@a,recv_bytes.rate@b,recv_bytes_total,sent_bytes_sum\n0,100,100,999,40\n10000,1,1,999,8\n",
         );

@@ -2,16 +2,16 @@
 //! window with its own rate and distribution of gaps, and lengths from its own histograms.
 //!
 //! A window of rate r and width w has r w requests: n of them stand between n + 1 gaps of the client's distribution, scaled to fill
-//! the window. Against the original: all n are kept (it draws n gaps and drops the last request, so that a client with one
+//! the window. Against ServeGen's own generator: all n are kept (it draws n gaps and drops the last request, so that a client with one
 //! request makes none), prompt and answer lengths are drawn independently or with a wanted rank correlation (it draws both
 //! from one number), and any part of the recording can be taken (it wants a rate for exactly its windows).
 
 use std::collections::BTreeMap;
 
-use super::dealt;
+use super::cycle_get;
 use crate::distribution;
 use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, Window};
-use crate::generate::{Coupling, WorkloadSpec};
+use crate::generate::{GaussianCopula, WorkloadSpec};
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
 
@@ -98,8 +98,8 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
     lengths.iter_mut().for_each(|of| of.sort_by(|a, b| a.start_s.total_cmp(&b.start_s)));
     let mut maker = Maker {
         spec,
-        coupling: Coupling::of(spec),
-        of_histograms: Coupling::rising(spec.length_correlation),
+        copula: GaussianCopula::of(spec),
+        of_histograms: GaussianCopula::rising(spec.length_correlation),
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
         trace: Trace::with_capacity(source.expected_requests().min(MAX_ROWS as f64) as usize),
     };
@@ -123,7 +123,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
         }
     }
     let mut trace = maker.trace;
-    trace.adapter_rank = spec.adapters.dealt_ranks();
+    trace.adapter_rank = spec.adapters.adapter_ranks();
     trace.sort();
     trace
 }
@@ -172,8 +172,8 @@ fn shape_of(pattern: Pattern, cv: f64) -> f64 {
 /// The trace as it is made.
 struct Maker<'a> {
     spec: &'a WorkloadSpec,
-    coupling: Coupling,
-    of_histograms: Coupling,
+    copula: GaussianCopula,
+    of_histograms: GaussianCopula,
     adapters: crate::popularity::Sampler,
     trace: Trace,
 }
@@ -187,16 +187,16 @@ impl Maker<'_> {
                     |u| window.prompt.iter().map(|part| part.at(u)).sum::<u32>().clamp(1, MAX_TOKENS);
                 (prompt(u), window.answer.at(self.of_histograms.second(u, v)).max(1))
             }
-            None => self.coupling.draw(self.spec, u, v),
+            None => self.copula.draw(self.spec, u, v),
         };
         let clients = self.spec.clients.as_ref();
-        let scales = clients.map(|c| (dealt(&c.input_scales, place), dealt(&c.output_scales, place)));
+        let scales = clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = scales.unwrap_or_default();
         let output_tokens = super::scaled(output, output_scale);
         self.trace.push(Request {
             arrival_us,
             user: place as u32,
-            adapter: match clients.and_then(|c| dealt(&c.adapters, place)).flatten() {
+            adapter: match clients.and_then(|c| cycle_get(&c.adapters, place)).flatten() {
                 _ if self.spec.adapters.count == 0 => BASE_MODEL,
                 Some(adapter) => adapter,
                 None => self.adapters.at(w),
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn no_request_of_a_slow_client_is_lost() {
-        // One request a window. The original makes ceil(1) gaps and drops the last: none.
+        // One request a window. ServeGen makes ceil(1) gaps and drops the last: none.
         let row = |i: u32| format!("slow,{},{},1,Gamma,1,1", i * 600, 1.0 / 600.0);
         let windows = windows(&(0..100).map(row).collect::<Vec<_>>().join("\n"));
         let source =
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn windows_have_their_count_and_their_burstiness() {
-        // The original makes one request fewer than the rate says in every window.
+        // ServeGen makes one request fewer than the rate says in every window.
         let rows =
             "a,0,10,0.5,Gamma,4,1\na,600,0,0,,0,0\na,1200,10,2.5,Gamma,0.16,1\nb,600,20,1.5,Weibull,,\n";
         let windows = windows(rows);
@@ -293,7 +293,7 @@ mod tests {
             let first = |column: &[u32]| column[..12_000].iter().map(|&l| f64::from(l)).collect::<Vec<_>>();
             spearman(&first(&trace.input_tokens), &first(&trace.output_tokens)).unwrap()
         };
-        // The original draws both lengths from one number: 0.9995.
+        // ServeGen draws both lengths from one number: 0.9995.
         let (none, high) = (rank(0.0), rank(0.8));
         assert!(none.abs() < 0.03 && high > 0.7, "{none}, {high}");
         let trace = servegen(&source, &WorkloadSpec::default());

@@ -1,11 +1,11 @@
-//! Distributions of prompt and answer lengths: each distribution of [`Length`] fitted, with its Kolmogorov distance, and the quantiles that
+//! Distributions of prompt and answer lengths: each distribution of [`LengthDistribution`] fitted, with its Kolmogorov distance, and the quantiles that
 //! hold whatever no distribution does.
 //!
 //! Lengths are whole numbers and the distributions draw whole numbers, so a distance compares the probabilities of drawing at most
 //! k tokens at every k that occurs.
 
 use crate::distribution;
-use crate::lengths::Length;
+use crate::lengths::LengthDistribution;
 use crate::statistics::sort;
 
 /// Steps of the quantile table.
@@ -17,7 +17,7 @@ pub struct FittedLength {
     /// Name of the distribution, as in the parameter table.
     pub name: &'static str,
     /// The distribution.
-    pub distribution: Length,
+    pub distribution: LengthDistribution,
     /// Kolmogorov's distance.
     pub distance: f64,
 }
@@ -194,11 +194,11 @@ fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
 
 /// Every distribution with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
 /// were moved to a bound leave as they are.
-fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, Length)> {
+fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, LengthDistribution)> {
     let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
     let (low_u, high_u) = (low as u32, high as u32);
     if low_u == high_u {
-        return vec![("fixed", Length::Fixed { value: low_u })];
+        return vec![("fixed", LengthDistribution::Fixed { value: low_u })];
     }
     let logs: Vec<f64> = sorted.iter().map(|x| libm::log(x.max(1.0))).collect();
     let n = logs.len() as f64;
@@ -209,18 +209,33 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     let half_width = (third - first) / (2.0 * quartile);
     let log_width = libm::log(third.max(1.0) / first.max(1.0)) / (2.0 * quartile);
     vec![
-        ("uniform", Length::Uniform { low: low_u, high: high_u }),
-        ("geometric", Length::Geometric { mean: mean.max(1.0) }),
+        ("uniform", LengthDistribution::Uniform { low: low_u, high: high_u }),
+        ("geometric", LengthDistribution::Geometric { mean: mean.max(1.0) }),
         (
             "bounded_pareto",
-            Length::BoundedPareto { exponent: pareto_exponent(mu, low, high), low: low_u, high: high_u },
+            LengthDistribution::BoundedPareto {
+                exponent: pareto_exponent(mu, low, high),
+                low: low_u,
+                high: high_u,
+            },
         ),
-        ("normal", Length::Normal { mean, deviation, low: low_u, high: high_u }),
-        ("normal", Length::Normal { mean: middle, deviation: half_width, low: low_u, high: high_u }),
-        ("lognormal", Length::Lognormal { median: libm::exp(mu), sigma, low: low_u, high: high_u }),
+        ("normal", LengthDistribution::Normal { mean, deviation, low: low_u, high: high_u }),
+        (
+            "normal",
+            LengthDistribution::Normal { mean: middle, deviation: half_width, low: low_u, high: high_u },
+        ),
         (
             "lognormal",
-            Length::Lognormal { median: middle.max(1.0), sigma: log_width, low: low_u, high: high_u },
+            LengthDistribution::Lognormal { median: libm::exp(mu), sigma, low: low_u, high: high_u },
+        ),
+        (
+            "lognormal",
+            LengthDistribution::Lognormal {
+                median: middle.max(1.0),
+                sigma: log_width,
+                low: low_u,
+                high: high_u,
+            },
         ),
     ]
 }
@@ -228,7 +243,7 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
 /// The geometric distribution between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It rises with
 /// the mean before the bounds, so bisection finds it. A mean before the bounds of twice their distance or more is next to no
 /// fall at all: that is the uniform distribution.
-fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<Length> {
+fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<LengthDistribution> {
     let ranks = high - low + 1.0;
     let mean_of = |before: f64| {
         let failure_log = libm::log1p(-1.0 / before);
@@ -243,7 +258,11 @@ fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<Length> {
         let middle = f64::midpoint(small, large);
         if mean_of(middle) < mean { small = middle } else { large = middle }
     }
-    Some(Length::BoundedGeometric { mean: f64::midpoint(small, large), low: low as u32, high: high as u32 })
+    Some(LengthDistribution::BoundedGeometric {
+        mean: f64::midpoint(small, large),
+        low: low as u32,
+        high: high as u32,
+    })
 }
 
 /// The exponent of largest likelihood of a Pareto distribution between bounds, from the mean logarithm: the mean of the distribution's
@@ -266,7 +285,7 @@ fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
 }
 
 /// The share of lengths of at most `tokens` (a whole number) under a distribution.
-fn at_most(distribution: &Length, tokens: f64) -> f64 {
+fn at_most(distribution: &LengthDistribution, tokens: f64) -> f64 {
     distribution.below((tokens + 1.0).max(0.0) as u32)
 }
 
@@ -278,15 +297,15 @@ mod tests {
     #[test]
     fn each_distribution_is_found_again_and_says_its_own_probabilities() {
         let distributions = [
-            ("uniform", Length::Uniform { low: 8, high: 511 }),
-            ("geometric", Length::Geometric { mean: 150.0 }),
-            ("bounded_pareto", Length::BoundedPareto { exponent: 1.3, low: 16, high: 9000 }),
-            ("normal", Length::Normal { mean: 900.0, deviation: 120.0, low: 1, high: 4096 }),
-            ("lognormal", Length::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 }),
+            ("uniform", LengthDistribution::Uniform { low: 8, high: 511 }),
+            ("geometric", LengthDistribution::Geometric { mean: 150.0 }),
+            ("bounded_pareto", LengthDistribution::BoundedPareto { exponent: 1.3, low: 16, high: 9000 }),
+            ("normal", LengthDistribution::Normal { mean: 900.0, deviation: 120.0, low: 1, high: 4096 }),
+            ("lognormal", LengthDistribution::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 }),
         ];
         for (name, distribution) in distributions {
             let mut stream = Stream::named(3, name);
-            let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
+            let drawn: Vec<u32> = (0..20_000).map(|_| distribution.quantile(stream.uniform())).collect();
             let fit = LengthFit::of(&drawn);
             assert_eq!(fit.distributions[0].name, name, "{:?}", fit.distributions);
             assert!(fit.distributions[0].distance < 0.02, "{:?}", fit.distributions[0]);
@@ -299,10 +318,10 @@ mod tests {
 
     #[test]
     fn lengths_cut_at_a_bound_give_the_geometric_distribution_before_it() {
-        let distribution = Length::BoundedGeometric { mean: 900.0, low: 3, high: 1500 };
+        let distribution = LengthDistribution::BoundedGeometric { mean: 900.0, low: 3, high: 1500 };
         let mut stream = Stream::named(3, "cut geometric");
-        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
-        let Some(Length::BoundedGeometric { mean, low, high }) =
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.quantile(stream.uniform())).collect();
+        let Some(LengthDistribution::BoundedGeometric { mean, low, high }) =
             LengthFit::of(&drawn).best_bounded().map(|best| best.distribution.clone())
         else {
             panic!("another law is nearer")
@@ -314,24 +333,28 @@ mod tests {
 
     #[test]
     fn a_distribution_between_bounds_is_there_for_lengths_that_have_none() {
-        let distribution = Length::Geometric { mean: 150.0 };
+        let distribution = LengthDistribution::Geometric { mean: 150.0 };
         let mut stream = Stream::named(3, "open");
-        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.quantile(stream.uniform())).collect();
         let fit = LengthFit::of(&drawn);
         let best = fit.best_bounded().unwrap();
         assert_eq!(best.name, "bounded_geometric");
         assert!(best.distance < 0.01, "{best:?}");
-        let Length::BoundedGeometric { mean, high, .. } = best.distribution else { panic!("{best:?}") };
+        let LengthDistribution::BoundedGeometric { mean, high, .. } = best.distribution else {
+            panic!("{best:?}")
+        };
         assert!((mean / 150.0 - 1.0).abs() < 0.03 && high == fit.max, "{best:?}");
     }
 
     #[test]
     fn lengths_moved_to_a_bound_do_not_bend_the_distribution() {
-        let distribution = Length::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
+        let distribution = LengthDistribution::Lognormal { median: 300.0, sigma: 0.9, low: 8, high: 600 };
         let mut stream = Stream::named(4, "cut");
-        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.at(stream.uniform())).collect();
+        let drawn: Vec<u32> = (0..20_000).map(|_| distribution.quantile(stream.uniform())).collect();
         let best = LengthFit::of(&drawn).distributions[0].clone();
-        let Length::Lognormal { median, sigma, .. } = best.distribution else { panic!("{best:?}") };
+        let LengthDistribution::Lognormal { median, sigma, .. } = best.distribution else {
+            panic!("{best:?}")
+        };
         assert!((median / 300.0 - 1.0).abs() < 0.04 && (sigma - 0.9).abs() < 0.05, "{best:?}");
     }
 

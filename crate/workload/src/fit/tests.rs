@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Arrivals, Length, WorkloadSpec, generate};
+use crate::{Arrivals, LengthDistribution, WorkloadSpec, generate};
 
 fn drawn(arrivals: Arrivals) -> Trace {
-    let input = Length::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 };
+    let input = LengthDistribution::Lognormal { median: 300.0, sigma: 0.9, low: 1, high: 32_000 };
     generate(&WorkloadSpec { rate_rps: 20.0, duration_s: 1800.0, arrivals, input, ..WorkloadSpec::default() })
 }
 

@@ -5,7 +5,7 @@ use super::rate::RateBins;
 use crate::BASE_MODEL;
 use crate::arrivals::Arrivals;
 use crate::distribution;
-use crate::generate::Coupling;
+use crate::generate::GaussianCopula;
 use crate::statistics::index_at;
 use crate::stream::Stream;
 use crate::trace::{Request, Trace};
@@ -85,7 +85,7 @@ impl Fit {
         let stream = |name: &str| Stream::named(seed, name);
         let (mut input, mut output) = (stream("twin input"), stream("twin output"));
         let (mut user, mut adapter) = (stream("twin users"), stream("twin adapters"));
-        let coupling = Coupling::rising(self.length_correlation.unwrap_or(0.0));
+        let copula = GaussianCopula::rising(self.length_correlation.unwrap_or(0.0));
         let [user_table, adapter_table] =
             [&self.users, &self.adapters].map(|l| l.as_ref().map(|l| (l, l.cumulated())));
         let label = |table: &Option<(&super::LabelFit, Vec<f64>)>, draws: &mut Stream, none: u32| {
@@ -93,7 +93,7 @@ impl Fit {
         };
         for time_s in times_s {
             let (u, v) = (input.uniform(), output.uniform());
-            let output_tokens = self.output.quantiles.at(coupling.second(u, v));
+            let output_tokens = self.output.quantiles.at(copula.second(u, v));
             trace.push(Request {
                 arrival_us: (self.start_s + time_s) * 1e6,
                 user: label(&user_table, &mut user, 0),

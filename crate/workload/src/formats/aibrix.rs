@@ -198,7 +198,7 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
             None => (),
         }
     }
-    // A key of our own: the prefix blocks of a Mooncake trace, which the original turns into text and forgets.
+    // A key of our own: the prefix blocks of a Mooncake trace, which AIBrix turns into text and forgets.
     let prefix = trace.extra.as_ref().map(|extra| &extra.prefix);
     if let Some(prefix) =
         prefix.filter(|prefix| prefix.block_tokens == BLOCK_TOKENS && !prefix.of(id).is_empty())

@@ -1,7 +1,7 @@
 //! JSON Lines: one object a line (RFC 8259), with errors that name the line and the key.
 //!
 //! A reader of its own: a general one would weigh as much in the page as the rest of the formats together. Numbers stay
-//! text until somebody asks for them, so that a time is rounded once. `NaN` and `Infinity`, which Python writes, are null.
+//! text until they are asked for, so that a time is rounded once. `NaN` and `Infinity`, which Python writes, are null.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

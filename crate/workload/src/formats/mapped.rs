@@ -198,14 +198,14 @@ fn out_of_range(row: &dyn Row, role: usize, max: f64) -> FormatError {
 }
 
 /// Names as indices: numbers as they are where all are numbers, else the names in the order of their first mention.
-fn numbered(labels: Labels, nobody: u32) -> Vec<u32> {
+fn numbered(labels: Labels, missing: u32) -> Vec<u32> {
     let numbers: Option<Vec<u32>> =
         labels.names.iter().map(|name| name.parse().ok().filter(|&n| n <= MAX_INDEX)).collect();
     let of = |place: &u32| match &numbers {
         Some(numbers) => numbers.get(*place as usize).copied(),
         None => labels.names.get(*place as usize).map(|_| *place),
     };
-    labels.index.iter().map(|place| of(place).unwrap_or(nobody)).collect()
+    labels.index.iter().map(|place| of(place).unwrap_or(missing)).collect()
 }
 
 /// The column of every role, "" where it has none.

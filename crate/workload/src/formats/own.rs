@@ -59,7 +59,7 @@ impl Waits {
     }
 
     /// Notes what the row's request waits for: (an earlier row, microseconds of thought), and when sending ends. Who waited
-    /// for a row that was left out waits for nobody.
+    /// for a row that was left out waits for no request.
     pub(super) fn push(&mut self, after: Option<(u32, f64)>, until_us: Option<f64>) {
         let (before, think_us) =
             after.map_or((NO_REQUEST, 0.0), |(row, think_us)| (self.place[row as usize], think_us));

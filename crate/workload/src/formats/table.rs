@@ -37,7 +37,7 @@ impl<'a> Table<'a> {
             .enumerate()
             .find(|(place, name)| !name.is_empty() && header[..*place].contains(name));
         if let Some((_, name)) = twice {
-            // Which of the two was meant nobody can tell.
+            // The row does not say which of the two was meant.
             return Err(FormatError::BadCell {
                 row: records.line(),
                 column: name.clone(),

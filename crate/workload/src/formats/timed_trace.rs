@@ -67,7 +67,7 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(prefix) = prefix {
             push_ids(&mut text, "hash_ids", prefix.of(id));
         } else {
-            // Blocks that nobody shares.
+            // Blocks that no other prompt shares.
             let blocks = r.input_tokens.div_ceil(size) as usize;
             push_ids(&mut text, "hash_ids", &fresh.by_ref().take(blocks).collect::<Vec<_>>());
         }

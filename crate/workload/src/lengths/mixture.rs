@@ -5,7 +5,7 @@
 //! number apart the line is off by less than 3e-4; a bend inside a bin, which histograms and the steep start of a Zipf
 //! distribution have, can cost a few times as much.
 
-use super::{Length, Table};
+use super::{LengthDistribution, Table};
 use crate::distribution;
 use crate::statistics::sort;
 
@@ -16,11 +16,11 @@ const REACH: f64 = 6.0;
 
 impl Table {
     /// A length of `second` with probability `share`, of `first` otherwise.
-    pub fn mixture(first: &Length, second: &Length, share: f64) -> Self {
+    pub fn mixture(first: &LengthDistribution, second: &LengthDistribution, share: f64) -> Self {
         let mut edges = Vec::new();
         let mut add = |u: f64| {
             for distribution in [first, second] {
-                let length = f64::from(distribution.at(u));
+                let length = f64::from(distribution.quantile(u));
                 // The one above gives a length that many draws share, such as a bound, a bin of its own.
                 edges.extend([length, length + 1.0]);
             }
@@ -57,9 +57,9 @@ mod tests {
                         let exact = (1.0 - share) * first.below(x) + share * second.below(x);
                         worst.max((mixed.below(x) - exact).abs())
                     });
-                    let bends = [&first, &second]
-                        .iter()
-                        .any(|distribution| matches!(distribution, Length::Table(_) | Length::Zipf(_)));
+                    let bends = [&first, &second].iter().any(|distribution| {
+                        matches!(distribution, LengthDistribution::Table(_) | LengthDistribution::Zipf(_))
+                    });
                     let bound = if bends { 3e-3 } else { 3e-4 };
                     assert!(worst < bound, "{first:?} and {second:?}, {share}: {worst}");
                 }
@@ -69,14 +69,14 @@ mod tests {
 
     #[test]
     fn the_mean_is_the_mixed_mean() {
-        let body = Length::Lognormal { median: 300.0, sigma: 0.5, low: 1, high: 1_000_000 };
-        let tail = Length::BoundedPareto { exponent: 1.5, low: 1000, high: 100_000 };
+        let body = LengthDistribution::Lognormal { median: 300.0, sigma: 0.5, low: 1, high: 1_000_000 };
+        let tail = LengthDistribution::BoundedPareto { exponent: 1.5, low: 1000, high: 100_000 };
         let mean = |of: &dyn Fn(f64) -> u32| {
             let mut stream = Stream::named(4, "mixed");
             (0..400_000).map(|_| f64::from(of(stream.uniform()))).sum::<f64>() / 400_000.0
         };
         let mixed = Table::mixture(&body, &tail, 0.25);
-        let expected = 0.75 * mean(&|u| body.at(u)) + 0.25 * mean(&|u| tail.at(u));
-        assert!((mean(&|u| mixed.at(u)) / expected - 1.0).abs() < 0.01);
+        let expected = 0.75 * mean(&|u| body.quantile(u)) + 0.25 * mean(&|u| tail.quantile(u));
+        assert!((mean(&|u| mixed.quantile(u)) / expected - 1.0).abs() < 0.01);
     }
 }

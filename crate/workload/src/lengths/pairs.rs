@@ -5,9 +5,9 @@ use crate::statistics::sort_places;
 
 /// Pairs of lengths in the order of their prompts, then of their answers, so that a larger number draws a longer prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pairs(Vec<(u32, u32)>);
+pub struct LengthPairs(Vec<(u32, u32)>);
 
-impl Pairs {
+impl LengthPairs {
     /// From prompt and answer lengths in turn, in tokens. A pair that is there twice is drawn twice as often.
     ///
     /// # Errors
@@ -43,12 +43,13 @@ mod tests {
 
     #[test]
     fn pairs_are_drawn_whole_and_alike() {
-        let pairs = Pairs::new(&[500.0, 2.0, 20.0, 9.0, 20.0, 4.0, 500.0, 2.0]).expect("they are sound");
+        let pairs =
+            LengthPairs::new(&[500.0, 2.0, 20.0, 9.0, 20.0, 4.0, 500.0, 2.0]).expect("they are sound");
         let drawn = [0.1, 0.3, 0.6, 1.0 - 1e-16].map(|u| pairs.at(u));
         assert_eq!(drawn, [(20, 4), (20, 9), (500, 2), (500, 2)]);
-        assert_eq!(Pairs::new(&[1.0, 2.0, 3.0]), Err(LengthError::NoPairs(3)));
-        assert_eq!(Pairs::new(&[]), Err(LengthError::NoPairs(0)));
-        assert_eq!(Pairs::new(&[1.0, 0.0]), Err(LengthError::BadEdge(0.0)));
-        assert!(Pairs::new(&[1.0, f64::NAN]).is_err());
+        assert_eq!(LengthPairs::new(&[1.0, 2.0, 3.0]), Err(LengthError::NoPairs(3)));
+        assert_eq!(LengthPairs::new(&[]), Err(LengthError::NoPairs(0)));
+        assert_eq!(LengthPairs::new(&[1.0, 0.0]), Err(LengthError::BadEdge(0.0)));
+        assert!(LengthPairs::new(&[1.0, f64::NAN]).is_err());
     }
 }

@@ -35,7 +35,7 @@ impl Percentiles {
     }
 
     /// The length at the uniform number `u` in (0, 1).
-    pub fn at(&self, u: f64) -> u32 {
+    pub fn quantile(&self, u: f64) -> u32 {
         let z = distribution::normal_quantile(u);
         let log = if z < Z_90 {
             self.log_median + self.sigmas[0] * z
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn the_percentiles_are_met() {
         let distribution = Percentiles::new([1469.0, 5188.0, 7436.0], 1, 1_000_000);
-        assert_eq!([0.5, 0.9, 0.99].map(|u| distribution.at(u)), [1469, 5188, 7436]);
-        assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).at(0.99), 5000);
-        assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).at(0.01), 50);
+        assert_eq!([0.5, 0.9, 0.99].map(|u| distribution.quantile(u)), [1469, 5188, 7436]);
+        assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).quantile(0.99), 5000);
+        assert_eq!(Percentiles::new([100.0, 900.0, 9000.0], 50, 5000).quantile(0.01), 50);
         let flat = Percentiles::new([100.0, 100.0, 100.0], 1, 5000);
-        assert_eq!([1e-9, 0.5, 0.9, 1.0 - 1e-9].map(|u| flat.at(u)), [100; 4]);
+        assert_eq!([1e-9, 0.5, 0.9, 1.0 - 1e-9].map(|u| flat.quantile(u)), [100; 4]);
         assert_eq!([100, 101].map(|x| flat.below(x)), [0.0, 1.0]);
     }
 

@@ -61,7 +61,7 @@ impl Table {
     }
 
     /// The length at the uniform number `u` in (0, 1).
-    pub fn at(&self, u: f64) -> u32 {
+    pub fn quantile(&self, u: f64) -> u32 {
         let bin = self.below.partition_point(|&b| b <= u).clamp(1, self.below.len() - 1) - 1;
         let (first, next) = (self.edges[bin], self.edges[bin + 1]);
         let share = (u - self.below[bin]) / (self.below[bin + 1] - self.below[bin]);
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn bins_are_half_open_but_for_the_last() {
         let table = Table::histogram(&[8.0, 3.0, 128.0, 0.0, 200.0, 1.0, 201.0]).expect("it is sound");
-        assert_eq!([1e-9, 0.75 - 1e-9].map(|u| table.at(u)), [8, 127]);
-        assert_eq!([0.75, 0.87, 0.88, 1.0 - 1e-16].map(|u| table.at(u)), [200, 200, 201, 201]);
+        assert_eq!([1e-9, 0.75 - 1e-9].map(|u| table.quantile(u)), [8, 127]);
+        assert_eq!([0.75, 0.87, 0.88, 1.0 - 1e-16].map(|u| table.quantile(u)), [200, 200, 201, 201]);
         assert_eq!([8, 68, 128, 200, 201, 202].map(|x| table.below(x)), [0.0, 0.375, 0.75, 0.75, 0.875, 1.0]);
     }
 
@@ -117,7 +117,7 @@ mod tests {
             u in 1e-16..1.0f64,
         ) {
             if let Ok(table) = Table::histogram(&numbers) {
-                let drawn = f64::from(table.at(u));
+                let drawn = f64::from(table.quantile(u));
                 proptest::prop_assert!(numbers[0] <= drawn && drawn <= numbers[numbers.len() - 1]);
             }
         }

@@ -75,7 +75,7 @@ impl Zipf {
     }
 
     /// The length at the uniform number `u` in (0, 1).
-    pub fn at(&self, u: f64) -> u32 {
+    pub fn quantile(&self, u: f64) -> u32 {
         if u < self.first || self.high == self.low {
             return self.low;
         }
@@ -129,7 +129,7 @@ mod tests {
             }
             // Gray's inverse is exact at both ends and approximate between them.
             assert!(worst < 0.02, "{theta}: {worst}");
-            assert_eq!((distribution.at(1e-12), distribution.at(1.0 - 1e-13)), (1024, 4096));
+            assert_eq!((distribution.quantile(1e-12), distribution.quantile(1.0 - 1e-13)), (1024, 4096));
         }
     }
 
@@ -147,17 +147,17 @@ mod tests {
         let ours = Zipf::of_vidur(1024, 4096, theta);
         for i in 1..5000 {
             let u = f64::from(i) / 5000.0 - 1e-5;
-            assert_eq!(ours.at(u), theirs(u), "{u}");
+            assert_eq!(ours.quantile(u), theirs(u), "{u}");
         }
     }
 
     #[test]
     fn ranges_of_one_and_two_lengths_are_sound() {
         for distribution in [Zipf::new(7, 7, 0.6), Zipf::of_vidur(7, 7, 0.6), Zipf::of_vidur(7, 8, 0.6)] {
-            assert_eq!([1e-9, 0.5, 1.0 - 1e-9].map(|u| distribution.at(u)), [7; 3]);
+            assert_eq!([1e-9, 0.5, 1.0 - 1e-9].map(|u| distribution.quantile(u)), [7; 3]);
         }
         let two = Zipf::new(7, 8, 1.0);
-        assert_eq!([0.66, 0.67].map(|u| two.at(u)), [7, 8]);
+        assert_eq!([0.66, 0.67].map(|u| two.quantile(u)), [7, 8]);
         assert_eq!([7, 8, 9].map(|x| two.below(x)), [0.0, 1.0 / 1.5, 1.0]);
     }
 }

@@ -103,7 +103,7 @@ impl PrefixBlocks {
         self.ends.get(id).map_or(&[], |&end| &self.ids[start..end])
     }
 
-    /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that nobody shares
+    /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that no other prompt shares
     /// after those of one that became longer. Says how many prompts were cut and lengthened. A request without any block is
     /// left without.
     pub fn fit(&mut self, before: &[u32], after: &[u32]) -> (usize, usize) {

@@ -15,7 +15,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::whole("count", "adapters", [0.0, 1e6], 10.0, "how many adapters; 0: the base model for all"),
         LAW,
         EXPONENT,
-        Field::text("ranks", "8", "ranks, dealt out in turn, with / between: 8/16/32"),
+        Field::text("ranks", "8", "ranks, assigned cyclically, with / between: 8/16/32"),
         Field::SEED,
     ],
     run: Run::One(run),

@@ -63,7 +63,7 @@ pub const FACTS: &[(&str, &str)] = &[
     ),
     (
         "blocks_added",
-        "{requests} prompts became longer: the part beyond their prefix blocks is text that nobody shares",
+        "{requests} prompts became longer: the part beyond their prefix blocks is text that no other prompt shares",
     ),
     ("capped", "{input} prompts and {output} answers were cut"),
     ("over_cap", "{dropped} requests above a cap were left out"),

@@ -1,6 +1,6 @@
 //! `scale_lengths`: lengths times a factor, rounded to the nearest whole number with halves up, and never below 1.
 //!
-//! A prompt that becomes shorter loses its last prefix blocks; one that becomes longer ends in text that nobody shares.
+//! A prompt that becomes shorter loses its last prefix blocks; one that becomes longer ends in text that no other prompt shares.
 
 use super::error::StepError;
 use super::field::Field;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::generate::{WorkloadSpec, generate};
-use crate::sessions::hold_turns;
+use crate::sessions::make_closed_loop;
 use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, PrefixBlocks, Request};
 
 fn step(text: &str) -> Step {
@@ -40,7 +40,7 @@ fn full(n: usize) -> Trace {
     }
     let turn = (0..trace.len() as u32).collect();
     trace.set_extra(Extra { session: session.finish(), turn, prefix, ..Extra::default() });
-    hold_turns(&mut trace);
+    make_closed_loop(&mut trace);
     trace
 }
 

@@ -20,7 +20,7 @@ const PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web
 /// The empty crate whose build brings the standard library about.
 const SEED: &str = "standard_library_seed";
 
-/// Installs packages, where that can be done without asking anybody.
+/// Installs packages, where that can be done without a password.
 pub(crate) fn install(packages: &[&str]) -> Outcome {
     let install = ["install", "-y", "--no-install-recommends"];
     let by_hand = format!("apt-get {} {}", install.join(" "), packages.join(" "));

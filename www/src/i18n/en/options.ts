@@ -63,6 +63,7 @@ export const options = area('options', {
   'cost.kind=linear': 'linear model',
   'cost.kind=profile': 'profiled operators (Vidur)',
   roofline: 'roofline',
+  kernels: 'measured kernels (vLLM)',
   measured: 'measured (vLLM, early 2024)',
   planned: 'from free GPU memory',
   given: 'as given',

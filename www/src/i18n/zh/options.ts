@@ -59,6 +59,7 @@ export const options: Translation<typeof english> = {
   'cost.kind=linear': '线性模型',
   'cost.kind=profile': '算子 profile（Vidur）',
   roofline: 'Roofline 模型',
+  kernels: '实测 kernel（vLLM）',
   measured: '按实测（vLLM，2024 年初）',
   planned: '取 GPU 剩余显存',
   given: '按给定值',

@@ -194,7 +194,7 @@ export const parameters: ParameterTexts = {
   'workload.prefix.adapter_tokens': { label: '适配器的前缀', help: '同一适配器的请求在系统提示词之后共用的 token 数。' },
   'workload.prefix.user_tokens': { label: '用户的前缀', help: '同一用户发给同一适配器的请求在此之后共用的 token 数。' },
   'cost.calibration': { label: '标定', help: '一组注明来源的系数；它决定本组其他参数以及显存池的默认值。' },
-  'cost.kind': { label: '耗时模型', help: '一次迭代的耗时如何计算：按线性公式；按算子 profile（Vidur）；或按 Roofline 模型，由 FLOPs 与访存量推算。' },
+  'cost.kind': { label: '耗时模型', help: '一次迭代的耗时如何计算：按线性公式；按 Vidur 在 2024 年实测的算子 profile；按 Roofline 模型，由 FLOPs 与访存量推算；或按 vLLM 0.14 到 0.24 逐个实测的 kernel。' },
   'cost.corrections': { label: '修正', help: '采用由实测算子拟合出的效率与固定耗时；或不修正，直接用规格表上的峰值。' },
   'cost.host_overhead': { label: 'CPU 开销', help: '每次迭代中调度、采样、准备输入与分发结果的时间，按批大小取 2024 年初 vLLM 的实测值；或同 Vidur 一样不计。' },
   'cost.host.base_ms': { label: '主机，固定', help: '每个流水线级中调度并准备一步迭代的耗时；默认值取自 BLIS 对 H100 上 vLLM 的拟合。' },

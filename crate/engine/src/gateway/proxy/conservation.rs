@@ -31,7 +31,7 @@ thread_local! {
 }
 
 impl Proxy {
-    /// A look is taken: the engine is asked for everybody with a reservation.
+    /// A look is taken: the engine is asked for every request with a reservation.
     pub(super) fn note_what_is_seen(&mut self, at_us: f64, probe: &dyn KvUsageProbe) {
         let mut held = Vec::new();
         probe.held_tokens(self.reservations.open(), at_us, &mut held);

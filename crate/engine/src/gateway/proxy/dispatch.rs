@@ -15,14 +15,14 @@ enum DispatchDecision {
     Goes,
     /// Its client has to wait, others may pass.
     Parks(GatewayHoldReason, f64),
-    /// Everybody has to wait.
+    /// Every request has to wait.
     Stops(GatewayHoldReason),
     /// It would wait for ever.
     Never(Rejection),
 }
 
 impl Proxy {
-    /// Lets requests through, until the first in the order of service has to wait.
+    /// Lets requests through, until the first by the scheduling policy has to wait.
     pub(super) fn dispatch(&mut self, trace: &Trace, at_us: f64, probe: &dyn KvUsageProbe) {
         self.wake_us = f64::INFINITY;
         while self.waiting > 0
@@ -56,7 +56,7 @@ impl Proxy {
         }
     }
 
-    /// What a check compared that stops everybody.
+    /// What a check compared that stops every request.
     fn compared_by(&self, trace: &Trace, id: u32, held: GatewayHoldReason) -> Compared {
         match held {
             GatewayHoldReason::By(Check::Kv) => {

@@ -3,7 +3,7 @@
 //! What happens at a moment counts in the window of that moment. What lasts (being in the system, answers between first and
 //! last token, memory held) is spread over the windows that it crosses, each by its part.
 
-use super::tails::{Samples, Tails};
+use super::tails::{Samples, TailLatencies};
 use super::{OUTPUT_PRICE, REASONS, recomputed};
 use crate::report::Report;
 use crate::request::Outcome;
@@ -89,7 +89,7 @@ pub struct Cell {
     /// Integral of KV tokens reserved at the gateway beyond those, token microseconds.
     pub reserved_token_us: f64,
     /// Times of completed requests: TTFT by the first token, the others by the end.
-    pub tails: Tails,
+    pub tails: TailLatencies,
 }
 
 impl Cell {
@@ -106,7 +106,7 @@ impl Cell {
 
 /// The cells of some clients, and of all others as one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cells {
+pub struct WindowedTotals {
     /// The windows.
     pub grid: Grid,
     rows: usize,
@@ -117,12 +117,12 @@ pub struct Cells {
 }
 
 /// Heights that last, by row: each cell's own part, and changes from one cell on.
-pub(super) struct Spread {
+pub(super) struct LastingTotals {
     partial: Vec<f64>,
     change: Vec<f64>,
 }
 
-impl Cells {
+impl WindowedTotals {
     /// No counts yet: rows for the first `most` clients of `order`, and one for the others.
     pub(super) fn new(grid: Grid, order: &[u32], count: usize, most: usize) -> Self {
         let own = order.len().min(most);
@@ -166,12 +166,12 @@ impl Cells {
         self.cells[place].kv_token_us += token_us;
     }
 
-    pub(super) fn spread(&self) -> Spread {
-        Spread { partial: vec![0.0; self.cells.len()], change: vec![0.0; self.cells.len() + 1] }
+    pub(super) fn spread(&self) -> LastingTotals {
+        LastingTotals { partial: vec![0.0; self.cells.len()], change: vec![0.0; self.cells.len() + 1] }
     }
 
     /// Adds a height from one time to another, as an integral over each cell.
-    pub(super) fn add(&self, spread: &mut Spread, client: u32, from_us: f64, to_us: f64, height: f64) {
+    pub(super) fn add(&self, spread: &mut LastingTotals, client: u32, from_us: f64, to_us: f64, height: f64) {
         if to_us <= from_us {
             return;
         }
@@ -188,7 +188,7 @@ impl Cells {
     }
 
     /// The integral over each cell. Only cells of equal length are ever covered whole.
-    fn integrals(&self, spread: &Spread) -> Vec<f64> {
+    fn integrals(&self, spread: &LastingTotals) -> Vec<f64> {
         let mut height = 0.0;
         let each = self.grid.cells();
         (spread.partial.iter().zip(&spread.change).enumerate())
@@ -251,7 +251,7 @@ impl Cells {
     }
 
     /// Adds what was spread to what was reserved.
-    pub(super) fn set_reserved(&mut self, spread: &Spread) {
+    pub(super) fn set_reserved(&mut self, spread: &LastingTotals) {
         let integrals = self.integrals(spread);
         for (cell, token_us) in self.cells.iter_mut().zip(integrals) {
             cell.reserved_token_us = token_us;

@@ -9,7 +9,7 @@
 
 use servescope_workload::statistics::sort_places;
 
-use super::cells::Cells;
+use super::cells::WindowedTotals;
 use crate::record::timeline::IterationRun;
 use crate::report::Report;
 
@@ -49,7 +49,7 @@ struct Clock {
 }
 
 struct Sweep<'a> {
-    cells: &'a mut Cells,
+    cells: &'a mut WindowedTotals,
     totals: Vec<f64>,
     accounts: Vec<Account>,
     active: Vec<u32>,
@@ -69,7 +69,7 @@ pub(super) fn held(
     report: &Report,
     client_of: &[u32],
     clients: usize,
-    cells: &mut Cells,
+    cells: &mut WindowedTotals,
     end_us: f64,
 ) -> KvOccupancy {
     let mut sweep = Sweep {

@@ -2,7 +2,7 @@
 //!
 //! The gateway has written them down over cells of its own, exactly; within one of them they count as even.
 
-use super::cells::Cells;
+use super::cells::WindowedTotals;
 use crate::replica::queue::Client;
 use crate::report::Report;
 
@@ -18,7 +18,7 @@ pub(super) fn reserved(
     report: &Report,
     client: Client,
     count: usize,
-    cells: &mut Cells,
+    cells: &mut WindowedTotals,
     end_us: f64,
 ) -> Option<Vec<f64>> {
     let told = report.gateway.as_deref()?.reserved.as_ref()?;

@@ -29,7 +29,7 @@ impl Tail {
 
 /// Times of completed requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tails {
+pub struct TailLatencies {
     /// Time to first token.
     pub ttft_s: Tail,
     /// Time per output token after the first, of requests with several.
@@ -73,25 +73,25 @@ impl Samples {
     }
 
     /// Percentiles by client.
-    pub(super) fn of_clients(&self, client_of: &[u32], count: usize) -> Vec<Tails> {
+    pub(super) fn of_clients(&self, client_of: &[u32], count: usize) -> Vec<TailLatencies> {
         let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id as usize]).collect();
         self.tails(count, &groups, &groups)
     }
 
     /// Percentiles by group: that of a request at the time of its first token, and that at the time of its end.
-    pub(super) fn of_groups(&self, count: usize, group: &dyn Fn(u32, f64) -> u32) -> Vec<Tails> {
+    pub(super) fn of_groups(&self, count: usize, group: &dyn Fn(u32, f64) -> u32) -> Vec<TailLatencies> {
         let at = |times: &[f64]| -> Vec<u32> {
             self.ids.iter().zip(times).map(|(&id, &time_us)| group(id, time_us)).collect()
         };
         self.tails(count, &at(&self.first_us), &at(&self.finish_us))
     }
 
-    fn tails(&self, count: usize, first: &[u32], end: &[u32]) -> Vec<Tails> {
+    fn tails(&self, count: usize, first: &[u32], end: &[u32]) -> Vec<TailLatencies> {
         let ttft = grouped(count, first, &self.ttft);
         let tpot = grouped(count, end, &self.tpot);
         let e2e = grouped(count, end, &self.e2e);
         let pairs = ttft.into_iter().zip(tpot).zip(e2e);
-        pairs.map(|((ttft_s, tpot_s), e2e_s)| Tails { ttft_s, tpot_s, e2e_s }).collect()
+        pairs.map(|((ttft_s, tpot_s), e2e_s)| TailLatencies { ttft_s, tpot_s, e2e_s }).collect()
     }
 }
 

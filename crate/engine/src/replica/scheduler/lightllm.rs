@@ -4,7 +4,7 @@
 
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
-use crate::replica::peak_memory::{Entry, MemoryEstimate};
+use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
@@ -16,7 +16,7 @@ pub(super) struct State {
     /// Decode iterations since it last tried to admit prompts.
     decode_steps: u32,
     /// Its view of the memory.
-    estimate: MemoryEstimate,
+    estimate: PeakKvEstimator,
 }
 
 impl BatchScheduler for LightLlm {
@@ -53,7 +53,7 @@ impl BatchScheduler for LightLlm {
 
     /// The batch fits at its worst moment beside it, too.
     fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-        let no_request = Entry::new(u64::from(replica.decode_batch.step), 0, 0);
+        let no_request = KvFootprint::new(u64::from(replica.decode_batch.step), 0, 0);
         let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
         let estimate = &replica.state.light.estimate;
         replica.kv.available() >= blocks
@@ -74,11 +74,11 @@ impl BatchScheduler for LightLlm {
         let (input, max) = (context.trace.input_tokens[id as usize], context.trace.max_tokens[id as usize]);
         let step = u64::from(replica.decode_batch.step);
         let entry = match decoded_to {
-            None => Entry::new(step, input + 1, max.saturating_sub(2)),
+            None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
             // The same entry, told from the last step or the next: nothing may be left, and nothing decoded.
             Some(tokens) => match (input + max).checked_sub(tokens + 1) {
-                Some(left) => Entry::new(step, tokens, left),
-                None => Entry::new(step - 1, tokens - 1, input + max - tokens),
+                Some(left) => KvFootprint::new(step, tokens, left),
+                None => KvFootprint::new(step - 1, tokens - 1, input + max - tokens),
             },
         };
         replica.state.light.estimate.remove(entry);
@@ -116,7 +116,7 @@ fn admit(
     while let Some(id) = replica.candidate(context) {
         let i = id as usize;
         let prompt = context.requests.prompt[i];
-        let entry = Entry::new(
+        let entry = KvFootprint::new(
             u64::from(replica.decode_batch.step),
             prompt + 1,
             context.trace.max_tokens[i].saturating_sub(2),

@@ -31,7 +31,7 @@ use super::{
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::Event;
 use crate::record::timeline::QueueDrop;
-use crate::replica::peak_memory::Entry;
+use crate::replica::peak_memory::KvFootprint;
 use crate::replica::requests::RequestStatus;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
@@ -58,7 +58,7 @@ impl BatchScheduler for Slora {
     fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         if total_tokens >= config.blocks {
             Some(Rejection::PoolTooSmall)
-        } else if !config.original && input_tokens > config.max_batch_tokens {
+        } else if !config.reference_quirks && input_tokens > config.max_batch_tokens {
             Some(Rejection::PromptOverBatch)
         } else {
             None
@@ -70,7 +70,7 @@ impl BatchScheduler for Slora {
     }
 
     fn may_block_queue(&self, config: &FleetConfig) -> bool {
-        config.original
+        config.reference_quirks
     }
 
     /// Its pool counts tokens.
@@ -201,7 +201,7 @@ impl State {
                     context.watch.emit(|| Event::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
-                        self.retry_step = 0;
+                        self.next_admissible_step = 0;
                     }
                 }
                 News::HeadBlocked(id) => {
@@ -216,7 +216,7 @@ impl State {
                     if outcome == Outcome::Cancelled {
                         self.cut_short(replica, context, id);
                     }
-                    self.retry_step = 0;
+                    self.next_admissible_step = 0;
                 }
             }
         }
@@ -240,7 +240,7 @@ impl State {
 
     /// Whether a decision at the present step is known to pick no request and to change nothing.
     fn is_blocked(&self, step: u64, now_us: f64) -> bool {
-        self.retry_step > step && self.queue.due_us().is_none_or(|due| now_us < due)
+        self.next_admissible_step > step && self.queue.due_us().is_none_or(|due| now_us < due)
     }
 
     /// Takes a decision: requests that join are in `admitted`.
@@ -273,7 +273,7 @@ impl State {
                 pool_tokens: context.config.blocks,
                 batch_max_tokens: context.config.max_batch_tokens,
                 max_running_requests: context.config.max_requests,
-                original_blocking: context.config.original,
+                original_blocking: context.config.reference_quirks,
             };
             let mut pass = AdmissionPass::new(
                 limits,
@@ -302,7 +302,8 @@ impl State {
             }
             self.reject_late(replica, context);
             if !known {
-                self.retry_step = if self.admitted.is_empty() { result.retry_step } else { 0 };
+                self.next_admissible_step =
+                    if self.admitted.is_empty() { result.next_admissible_step } else { 0 };
                 if has_waiting {
                     scan = QueueScan::Stopped(result.stop);
                 }
@@ -360,7 +361,7 @@ impl State {
         let duration_us = context.now_us - batch.formed_us;
         context.watch.emit(|| Event::Prefill { at_us: batch.formed_us, duration_us });
         self.decode_steps_since_prefill = 0;
-        self.retry_step = 0;
+        self.next_admissible_step = 0;
         if self.queue.follows_batch() {
             self.queue.prefilled(&batch.prompts, context.trace);
         }
@@ -372,7 +373,7 @@ impl State {
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        self.memory.remove(Entry::new(u64::from(replica.decode_batch.step), input + 1, max - 1));
+        self.memory.remove(KvFootprint::new(u64::from(replica.decode_batch.step), input + 1, max - 1));
     }
 
     fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
@@ -380,7 +381,7 @@ impl State {
         self.starts(replica, context, id);
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
         let first_step = u64::from(replica.decode_batch.step);
-        self.memory.insert(Entry::new(first_step, input + 1, max - 2));
+        self.memory.insert(KvFootprint::new(first_step, input + 1, max - 2));
         if self.queue.follows_batch() {
             self.queue.joined(id, first_step, context.trace);
         }
@@ -411,7 +412,7 @@ impl State {
             let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
             // When it had its first token.
             let first_step = (input + 1).wrapping_sub(context.requests.done[i]);
-            self.memory.remove(Entry::new(u64::from(first_step), input + 1, max - 2));
+            self.memory.remove(KvFootprint::new(u64::from(first_step), input + 1, max - 2));
         } else {
             self.starts(replica, context, id);
         }
@@ -431,7 +432,7 @@ impl State {
     ) {
         let is_empty = replica.decode_batch.count == 0;
         if finished > 0 && batch.prompts.is_empty() {
-            self.retry_step = 0;
+            self.next_admissible_step = 0;
         }
         if is_empty || finished > 0 && batch.prompts.is_empty() {
             let (adapters, watch) = (&mut self.adapters, &mut *context.watch);
@@ -463,7 +464,8 @@ impl State {
         if self.queue.needs_scheduling() {
             // A decision is due when the rule allows one and the head of the queue may fit.
             let step = u64::from(replica.decode_batch.step);
-            let until_retry = self.retry_step.saturating_sub(step).min(u64::from(fast_forward)) as u32;
+            let until_retry =
+                self.next_admissible_step.saturating_sub(step).min(u64::from(fast_forward)) as u32;
             fast_forward = fast_forward.min(rest.max(until_retry).max(1));
             if let Some(due_us) = self.queue.due_us() {
                 let until_due = run.first_end_from(due_us, run.done.saturating_add(fast_forward)) - run.done;

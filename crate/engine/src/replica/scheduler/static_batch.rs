@@ -2,7 +2,7 @@
 //! last member is done; no request joins. Each member reserves memory for the longest request until the batch is done.
 //!
 //! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
-//! where answers differ in length. With [`FleetConfig::original`](crate::config::FleetConfig::original) it leaks here too.
+//! where answers differ in length. With [`FleetConfig::reference_quirks`](crate::config::FleetConfig::reference_quirks) it leaks here too.
 
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl BatchScheduler for Static {
         replica.state.fixed.parked.push_back(PausedBatch { members, reserved });
     }
 
-    fn heeds_arrivals(&self) -> bool {
+    fn arrival_invalidates_decision(&self) -> bool {
         false
     }
 
@@ -114,7 +114,7 @@ fn schedule(
                 return QueueScan::Skipped;
             }
             // All of its clients have gone.
-            replica.kv.free(if context.config.original { 0 } else { parked.reserved });
+            replica.kv.free(if context.config.reference_quirks { 0 } else { parked.reserved });
         }
     }
     let stop = admit_to_slots(replica, context, batch);
@@ -176,6 +176,6 @@ fn end_batch(
         } else {
             batch.reserved
         };
-        replica.kv.free(if config.original { finished * config.slot_blocks() } else { reserved });
+        replica.kv.free(if config.reference_quirks { finished * config.slot_blocks() } else { reserved });
     }
 }

@@ -64,7 +64,7 @@ fn admit(
         let padded = u64::from(batch.size() + 1) * u64::from(longest);
         // What a preempted request has to recompute may be more than the budget; Vidur then waits for ever.
         let goes_alone =
-            !config.original && batch.is_empty() && context.requests.preemptions[id as usize] > 0;
+            !config.reference_quirks && batch.is_empty() && context.requests.preemptions[id as usize] > 0;
         let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
         let tests = (id, has_budget, replica.has_room(context, id, blocks));
         let stop = replica.stop_of(context, batch, tests, |context, is_over_budget| {

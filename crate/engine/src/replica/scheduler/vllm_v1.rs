@@ -128,7 +128,7 @@ impl BatchScheduler for VllmV1 {
         true
     }
 
-    fn heeds_arrivals(&self) -> bool {
+    fn arrival_invalidates_decision(&self) -> bool {
         false
     }
 

@@ -44,18 +44,18 @@ pub fn points() -> Vec<Point> {
 
 /// How an iteration is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Predictor {
     /// The data sheet's peaks.
     Datasheet,
     /// With corrections.
     Fitted,
     /// With corrections, and the time that the host takes to launch each layer, from one point of each machine.
     Launched,
-    /// H100: what an A100 took, times the ratio of both predictions of [`Way::Launched`].
+    /// H100: what an A100 took, times the ratio of both predictions of [`Predictor::Launched`].
     Scaled,
 }
 
-impl Way {
+impl Predictor {
     /// Every way, and its name in tables.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::Datasheet, "data sheet"),
@@ -97,7 +97,7 @@ pub fn launch_per_layer_us(points: &[Point], gpu: &str) -> f64 {
 
 /// Signed median and median size of the relative errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Off {
+pub struct ErrorStats {
     /// How many points.
     pub count: usize,
     /// Median, with its sign.
@@ -110,7 +110,7 @@ pub struct Off {
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum Quantity {
     /// One prompt of 128 to 8192 tokens.
     OnePrompt,
     /// 2 to 64 prompts of 512 tokens, taken as one iteration.
@@ -119,7 +119,7 @@ pub enum What {
     Token,
 }
 
-impl What {
+impl Quantity {
     /// Everything, and its name in tables.
     pub const ALL: [(Self, &'static str); 3] = [
         (Self::OnePrompt, "one prompt"),
@@ -137,7 +137,7 @@ impl What {
 }
 
 /// Errors of the points that `wanted` accepts, predicted in one way. Where there is nothing to compare, `count` is 0.
-pub fn off(points: &[Point], what: What, way: Way, wanted: impl Fn(&Point) -> bool) -> Off {
+pub fn off(points: &[Point], what: Quantity, way: Predictor, wanted: impl Fn(&Point) -> bool) -> ErrorStats {
     let predicted = |point: &Point| -> Option<(f64, f64)> {
         let gpu = point.deployment.gpu.id;
         let corrections = Corrections::of(gpu);
@@ -146,10 +146,10 @@ pub fn off(points: &[Point], what: What, way: Way, wanted: impl Fn(&Point) -> bo
             p.modelled(Corrections::of(gpu), launch_per_layer_us(points, gpu))
         };
         match way {
-            Way::Datasheet => Some(point.modelled(&Corrections::NONE, 0.0)),
-            Way::Fitted => Some(point.modelled(corrections, 0.0)),
-            Way::Launched => Some(launched(point)),
-            Way::Scaled => {
+            Predictor::Datasheet => Some(point.modelled(&Corrections::NONE, 0.0)),
+            Predictor::Fitted => Some(point.modelled(corrections, 0.0)),
+            Predictor::Launched => Some(launched(point)),
+            Predictor::Scaled => {
                 let there = points.iter().find(|p| {
                     let (a, b) = (&p.deployment, &point.deployment);
                     a.gpu.id == "a100_80_sxm"
@@ -164,11 +164,11 @@ pub fn off(points: &[Point], what: What, way: Way, wanted: impl Fn(&Point) -> bo
     };
     let error = |point: &Point| -> Option<f64> {
         let (prompt, token) = predicted(point)?;
-        Some(if what == What::Token { token / point.token_ms } else { prompt / point.prompt_ms } - 1.0)
+        Some(if what == Quantity::Token { token / point.token_ms } else { prompt / point.prompt_ms } - 1.0)
     };
     let mut signed: Vec<f64> = points.iter().filter(|p| what.has(p) && wanted(p)).filter_map(error).collect();
     let mut sizes: Vec<f64> = signed.iter().map(|e| e.abs()).collect();
-    Off {
+    ErrorStats {
         count: signed.len(),
         signed: quantile(&mut signed, 0.5),
         size: quantile(&mut sizes, 0.5),

@@ -87,7 +87,7 @@ impl Server {
     }
 }
 
-/// The clients' weights of an order of service; clients beyond them weigh 1.
+/// The clients' weights of a scheduling policy; clients beyond them weigh 1.
 fn weights(order: &QueuePolicy) -> &[f64] {
     if let QueuePolicy::Vtc(fair) = order { &fair.weights } else { &[] }
 }
@@ -167,7 +167,7 @@ impl Recording {
         Some((pool, scheduler.rsplit_once('-').map_or(scheduler, |(name, _)| name)))
     }
 
-    /// The order of service that the scheduler's name stands for; `None` for one that is not known, or whose settings were
+    /// The scheduling policy that the scheduler's name stands for; `None` for one that is not known, or whose settings were
     /// not recorded.
     pub fn order(&self) -> Option<QueuePolicy> {
         let fair = VtcConfig { accounting: OutputAccounting::Artifact, ..VtcConfig::default() };
@@ -213,7 +213,7 @@ impl Recording {
         Measured::of(self, &served.collect::<Vec<_>>(), weights)
     }
 
-    /// Simulates the same arrivals under an order of service, with this overhead on each decode iteration.
+    /// Simulates the same arrivals under a scheduling policy, with this overhead on each decode iteration.
     fn simulated(&self, server: Server, order: QueuePolicy, weights: &[f64], overhead_us: f64) -> Simulated {
         let trace = Arc::new(self.trace());
         let range = if self.scheduler.starts_with("VTC_pred_50") { 0.5 } else { 0.0 };
@@ -369,7 +369,7 @@ impl VtcComparison {
 }
 
 /// The largest service gap that VTC allows between clients that always wait: 2 max(w_p L, w_q M), with the prices of prompt
-/// and output tokens, the longest prompt and the pool (the paper's theorem 4.4); `None` under an order of service, or a
+/// and output tokens, the longest prompt and the pool (the paper's theorem 4.4); `None` under a scheduling policy, or a
 /// price, for which it is not stated.
 fn gap_bound(recording: &Recording, server: Server, order: &QueuePolicy) -> Option<f64> {
     let QueuePolicy::Vtc(fair) = order else { return None };
@@ -380,7 +380,7 @@ fn gap_bound(recording: &Recording, server: Server, order: &QueuePolicy) -> Opti
     is_stated.then(|| 2.0 * prompts.max(outputs))
 }
 
-/// Simulates a recording; `None` if its order of service or its server is not known.
+/// Simulates a recording; `None` if its scheduling policy or its server is not known.
 pub fn compare(recording: &Recording) -> Option<VtcComparison> {
     let (order, server) = (recording.order()?, recording.server()?);
     let weights = weights(&order).to_vec();
@@ -401,7 +401,7 @@ pub fn compare(recording: &Recording) -> Option<VtcComparison> {
         ours,
         largest_batch,
         digest,
-        alike: recording.alike(),
+        alike: recording.equivalent_scenario(),
     })
 }
 
@@ -414,7 +414,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(name in "vtc__[A-Z_]{0,12}.csv", text in "[0-9a-z,.\\n -]{0,200}") {
             if let Ok(recording) = Recording::read(&name, &text) {
-                let _ = recording.alike();
+                let _ = recording.equivalent_scenario();
                 prop_assert_eq!(recording.requests.len(), text.lines().skip(1).count());
                 prop_assert!(!recording.measured(&[]).tokens_per_s.is_nan() || recording.requests.is_empty());
             }

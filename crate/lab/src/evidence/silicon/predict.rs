@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servescope_cost::kernels::{Format, KernelCost, Kernels, Layout, Overheads};
+use servescope_cost::kernels::{Format, Kernels, Layout, Overheads};
 use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
@@ -13,7 +13,7 @@ use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::Row;
-use crate::kernels;
+use crate::kernels::{self, Checkpoint};
 use crate::scenario::vllm::serve_defaults;
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
@@ -162,11 +162,13 @@ fn model(path: &str) -> Option<&'static Model> {
     Model::named(id)
 }
 
+/// The ids of the GPU and the model of a row that the catalogue knows.
+pub(super) fn deployed(row: &Row) -> Option<[&'static str; 2]> {
+    Some([gpu(&row.system)?.id, model(&row.model)?.id])
+}
+
 /// What names add that changes no dimension.
 const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
-
-/// GPUs of the Blackwell generation.
-const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
 
 /// How weights are stored in memory, of a format of products.
 fn weights(format: Format) -> WeightFormat {
@@ -177,23 +179,16 @@ fn weights(format: Format) -> WeightFormat {
     }
 }
 
-/// Formats of attention's projections, dense MLPs and experts. Files name one of the whole checkpoint; which parts have it is the
-/// checkpoint's matter: FP8 checkpoints of mixtures have scales by block, 4-bit ones leave attention at 16 bits.
-fn formats(row: &Row, gpu: &Gpu, model: &Model) -> Result<[Format; 3], NotAnswered> {
-    let is_mixture = model.experts.is_some();
-    if model.id.starts_with("gpt-oss") {
-        // Blackwell computes its experts at 8 bits.
-        let experts = if BLACKWELL.contains(&gpu.id) { Format::Mxfp4Fp8 } else { Format::Mxfp4 };
-        return Ok([Format::Bf16, Format::Bf16, experts]);
-    }
+/// The checkpoint that a row's format of products stands for.
+fn checkpoint(row: &Row, model: &Model) -> Result<Checkpoint, NotAnswered> {
     match row.gemm_format.as_str() {
-        "" | "bf16" | "bfloat16" => Ok([Format::Bf16; 3]),
-        "fp8" | "fp8_block" if is_mixture => Ok([Format::Fp8Block; 3]),
-        "fp8" => Ok([Format::Fp8; 3]),
-        "fp8_block" => Ok([Format::Fp8Block; 3]),
-        "nvfp4" if is_mixture => Ok([Format::Bf16, Format::Bf16, Format::Nvfp4]),
-        "nvfp4" => Ok([Format::Nvfp4; 3]),
-        "int4_wo" => Ok([Format::Bf16, Format::Bf16, Format::Int4]),
+        "" | "bf16" | "bfloat16" => Ok(Checkpoint::Bf16),
+        "fp8" => Ok(Checkpoint::Fp8),
+        "fp8_block" => Ok(Checkpoint::Fp8Block),
+        "nvfp4" => Ok(Checkpoint::Nvfp4),
+        "int4_wo" => Ok(Checkpoint::Int4),
+        // Published in one format, whatever the file calls that.
+        _ if model.id.starts_with("gpt-oss") => Ok(Checkpoint::Int4),
         other => Err(NotAnswered::Format(other.to_owned())),
     }
 }
@@ -230,7 +225,7 @@ fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
     }
     let gpu = gpu(&row.system).ok_or(NotAnswered::Gpu)?;
     let model = *model(&row.model).ok_or(NotAnswered::Model)?;
-    let formats = formats(row, gpu, &model)?;
+    let formats = checkpoint(row, &model)?.formats(gpu, &model);
     let kv = if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 };
     let deployment = Deployment {
         gpu,
@@ -259,12 +254,10 @@ fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
         experts: formats[2],
         kv,
     };
-    let mut overheads = constants.overheads;
-    if !is_asynchronous(row) {
-        [overheads.iteration_us, overheads.request_us] = constants.synchronous_us;
-    }
+    let synchronous_us = (!is_asynchronous(row)).then_some(constants.synchronous_us);
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
-    if let Some(Ok(cost)) = kernels.map(|kernels| KernelCost::new(layout, kernels, overheads)) {
+    let made = |own| kernels::cost(layout, own, constants.overheads, synchronous_us);
+    if let Some(Ok(cost)) = kernels.map(made) {
         let is_whole = cost.borrowed().is_empty();
         let law = if is_whole { Law::Kernels } else { Law::Interpolated };
         return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), law });
@@ -446,6 +439,44 @@ mod tests {
         ];
         for (cells, reason) in told {
             assert_eq!(why(cells), reason, "{cells}");
+        }
+    }
+
+    #[test]
+    fn a_scenario_of_the_deployment_has_the_rows_iteration_times() {
+        use crate::scenario::{AdapterRanks, Scenario};
+        use servescope_cost::{Batch, Chunk};
+        for (cells, settings) in [
+            (
+                "x/Llama-3.1-8B,fp8,1000,50,7,2,1",
+                &[("fleet.model", "llama-3.1-8b"), ("fleet.weights", "fp8")][..],
+            ),
+            ("x/gpt-oss-120b,,1000,50,7,2,1", &[("fleet.model", "gpt-oss-120b"), ("fleet.weights", "int4")]),
+        ] {
+            let mut row = row(&format!("inferencex,vllm,agg,h100_sxm,{cells}"));
+            row.expert_tensor_parallel = 2;
+            let server = server(&row, &Constants::CALIBRATED).unwrap();
+            let mut scenario = Scenario::default();
+            let common = [
+                ("scheduler.kind", "vllm_v1"),
+                // Rows without a version are of a vLLM that schedules synchronously.
+                ("scheduler.async_scheduling", "false"),
+                ("cost.kind", "kernels"),
+                ("fleet.gpu", "h100_sxm"),
+                ("fleet.tensor_parallel", "2"),
+            ];
+            for (path, value) in common.iter().chain(settings) {
+                scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+            }
+            let cost = scenario.fleet_cost(AdapterRanks::default()).unwrap();
+            let chunks = [Chunk { kv_tokens: 100, tokens: 900 }];
+            let decode = Batch { decodes: 30, decode_kv_tokens: 4e4, ..Batch::default() };
+            for batch in
+                [decode, Batch { chunks: &chunks, ..decode }, Batch { chunks: &chunks, ..Batch::default() }]
+            {
+                let us = |cost: &dyn BatchCost| cost.stage_time(&batch, true).first_us;
+                assert_eq!(us(&*cost), us(&*server.cost), "{cells}");
+            }
         }
     }
 

@@ -79,7 +79,7 @@ pub fn write_clients_over_time_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::R
             let of = |keeper| {
                 if is_own { counters(run, &monitor, keeper, monitor.clients[row].id) } else { Vec::new() }
             };
-            let kept = Keeper::ALL.map(of);
+            let kept = CounterSource::ALL.map(of);
             let is_reserved = monitor.clients[row].reserved_token_s.is_some();
             for (window, cell) in monitor.cells.row(row).iter().enumerate() {
                 write!(to, "{},{id}", client_name(kind))?;
@@ -137,8 +137,8 @@ fn number(to: &mut dyn fmt::Write, number: Option<f64>) -> fmt::Result {
 
 /// Who keeps counters of clients.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Keeper {
-    /// The engine's order of service.
+pub(crate) enum CounterSource {
+    /// The engine's scheduling policy.
     Engine,
     /// That of the gateway's queue.
     Gateway,
@@ -153,7 +153,7 @@ pub(crate) struct Kept<'a> {
     samples: &'a [CounterSample],
 }
 
-impl Keeper {
+impl CounterSource {
     const ALL: [Self; 2] = [Self::Engine, Self::Gateway];
 
     /// What it kept in a run, if its order keeps counters.
@@ -179,7 +179,7 @@ impl Keeper {
 }
 
 /// A client's counter at the sampled times from its first request on, microseconds; empty where none is kept.
-pub(crate) fn counters(run: &Run, monitor: &Monitor, keeper: Keeper, id: i64) -> Vec<(f64, f64)> {
+pub(crate) fn counters(run: &Run, monitor: &Monitor, keeper: CounterSource, id: i64) -> Vec<(f64, f64)> {
     let Some(kept) = keeper.of(run).filter(|kept| kept.client == monitor.client) else { return Vec::new() };
     let client = if id < 0 { kept.count as u32 - 1 } else { id as u32 };
     let Some(place) = kept.values.iter().position(|(other, _)| *other == client) else { return Vec::new() };

@@ -1,8 +1,8 @@
 //! A replica's hardware and model as a page shows them: what lies in a GPU's memory, and how far its times can be trusted.
 
 use serde::Serialize;
-use servescope_cost::Corrections;
 use servescope_cost::gpus::Gpu;
+use servescope_cost::{Corrections, nodes};
 
 use crate::capacity::{Quote, quote};
 use crate::measured::operators::HELD_OUT;
@@ -42,6 +42,10 @@ pub struct DeploymentView {
     pub layers: u32,
     /// GPUs of a replica.
     pub gpus: u32,
+    /// Nodes that they are on.
+    pub nodes: u32,
+    /// Bandwidth of each GPU to those of other nodes, GB/s.
+    pub node_link_gb_s: f64,
     /// Memory of one, gigabytes.
     pub memory_gb: f64,
     /// What lies in it, from the bottom.
@@ -80,6 +84,8 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         model: scenario.model_name().to_owned(),
         layers: deployment.model.layers,
         gpus: deployment.gpus(),
+        nodes: nodes::nodes(deployment.gpu, deployment.gpus()),
+        node_link_gb_s: deployment.gpu.node_link_gb_s.value,
         memory_gb: gb(plan.memory_bytes),
         parts: parts.map(|(name, bytes)| Part { name, gb: gb(bytes) }).to_vec(),
         missing_gb: gb(plan.missing_bytes),

@@ -5,7 +5,7 @@ use servescope_engine::gateway::load::LoadState;
 use servescope_engine::gateway::log::Sample;
 use servescope_engine::metrics::columns::Columns;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Most points of the scatter of estimates.
@@ -73,7 +73,7 @@ fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
         series.push(area(Role::Refused, &held, &all));
     }
     series.push(level(Role::Pool, log.pool_tokens));
-    view("gateway_kv", window, upward("tokens", &series), series)
+    view("gateway_kv", window, y_axis_from_zero("tokens", &series), series)
 }
 
 /// Requests that wait at the gateway, and those at the engine.
@@ -82,7 +82,7 @@ fn waiting(shown: &[Sample], window: &Window) -> Chart {
         line(Role::Waiting, shown, |sample| f64::from(sample.waiting)),
         line(Role::Running, shown, |sample| f64::from(sample.at_engine)),
     ];
-    view("gateway_waiting", window, upward("requests", &series), series)
+    view("gateway_waiting", window, y_axis_from_zero("requests", &series), series)
 }
 
 /// Attempts a second, and those of them that were answered with a refusal or a timeout.
@@ -106,7 +106,7 @@ fn refusals(log: &GatewayLog, window: &Window) -> Chart {
         ..Series::default()
     };
     let series = vec![series(Role::Arrivals, &attempts), series(Role::Refused, &refused)];
-    view("gateway_refusals", window, upward("req/s", &series), series)
+    view("gateway_refusals", window, y_axis_from_zero("req/s", &series), series)
 }
 
 /// Time to first token as it was estimated when a request came, and as it was.
@@ -145,7 +145,7 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> Chart {
         ..Series::default()
     };
     let series = vec![estimated, truth];
-    view("gateway_estimate", window, upward("s", &series), series)
+    view("gateway_estimate", window, y_axis_from_zero("s", &series), series)
 }
 
 /// The averaged pressure, and the states as bars behind it: nearly overloaded and overloaded.

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
-use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, upward};
-use crate::files::{Keeper, counters};
+use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, y_axis_from_zero};
+use crate::files::{CounterSource, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
@@ -38,12 +38,12 @@ pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<
         views.push(reserved(&monitor, &window));
     }
     // Where neither keeps counters the engine's chart says so.
-    let at_gateway = Keeper::Gateway.of(run).is_some();
-    if !at_gateway || Keeper::Engine.of(run).is_some() {
-        views.push(counted(run, &monitor, Keeper::Engine, &window));
+    let at_gateway = CounterSource::Gateway.of(run).is_some();
+    if !at_gateway || CounterSource::Engine.of(run).is_some() {
+        views.push(counted(run, &monitor, CounterSource::Engine, &window));
     }
     if at_gateway {
-        views.push(counted(run, &monitor, Keeper::Gateway, &window));
+        views.push(counted(run, &monitor, CounterSource::Gateway, &window));
     }
     (views, monitor)
 }
@@ -72,7 +72,14 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
 }
 
 fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
-    Chart { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+    Chart {
+        name,
+        x: window.axis(),
+        y: y_axis_from_zero(unit, &series),
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
 }
 
 /// Input + 2 output tokens a second.
@@ -107,10 +114,10 @@ fn reserved(monitor: &Monitor, window: &Window) -> Chart {
 }
 
 /// What the charted clients' counters stand at.
-fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Chart {
+fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &Window) -> Chart {
     let name = match keeper {
-        Keeper::Engine => "client_counters",
-        Keeper::Gateway => "client_gateway_counters",
+        CounterSource::Engine => "client_counters",
+        CounterSource::Gateway => "client_gateway_counters",
     };
     let why = match keeper.of(run) {
         None => "empty.no_counters",
@@ -132,7 +139,7 @@ fn counted(run: &Run, monitor: &Monitor, keeper: Keeper, window: &Window) -> Cha
             Series { role: role(monitor, row), mark: Mark::Line, x, y, ..Series::default() }
         })
         .collect();
-    let mut y = upward("tokens", &series);
+    let mut y = y_axis_from_zero("tokens", &series);
     // A deficit counter may be below nought.
     let least = series.iter().flat_map(|s| s.y.iter().copied()).fold(0.0, f64::min);
     y.min = least * 1.06;

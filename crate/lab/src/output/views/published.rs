@@ -1,6 +1,6 @@
 //! The authors' points drawn over this simulator's curves.
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, y_axis_from_zero};
 use crate::published::figures::{Curve, Figure, Measure};
 
 /// Role of the authors' points.
@@ -45,7 +45,7 @@ pub fn figure(figure: &Figure) -> Chart {
         min: 0.0,
         max: most * 1.04,
     };
-    let y = upward(height(figure.measure), &series);
+    let y = y_axis_from_zero(height(figure.measure), &series);
     Chart { name: name(figure), x, y, series, empty: "", categories: Vec::new() }
 }
 

@@ -1,12 +1,12 @@
 //! What the replicas of a fleet do, over time: their lanes, iterations by operator, batches, use of the GPU, preemptions.
 
 use servescope_cost::OperatorClass;
-use servescope_engine::metrics::Usage;
+use servescope_engine::metrics::FleetUtilization;
 use servescope_engine::metrics::columns::Columns;
 use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Most lanes that can be told apart.
@@ -125,7 +125,7 @@ fn operators(sums: &UsageColumns, window: &Window) -> Chart {
     if series.is_empty() {
         return empty("operators", "empty.no_iterations", window.axis());
     }
-    let y = upward("s", &series);
+    let y = y_axis_from_zero("s", &series);
     view("operators", window, y, series)
 }
 
@@ -152,7 +152,7 @@ fn batch(sums: &UsageColumns, window: &Window) -> Chart {
         Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
     let series = vec![line(Role::Input, &sums.tokens), line(Role::Running, &sums.requests)];
-    let top = upward("", &series).max;
+    let top = y_axis_from_zero("", &series).max;
     let y = Axis {
         unit: "per_iteration",
         scale: ScaleKind::Log,
@@ -165,7 +165,7 @@ fn batch(sums: &UsageColumns, window: &Window) -> Chart {
 
 /// FLOPs and bytes over what the GPUs could do at most.
 fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
-    let is_known = run.usage().is_some_and(Usage::knows_work);
+    let is_known = run.usage().is_some_and(FleetUtilization::knows_work);
     let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
         return empty("utilisation", "empty.no_peak", window.axis());
     };
@@ -177,7 +177,7 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
     };
     let series =
         vec![line(Role::Mfu, &sums.flops, peak.flops), line(Role::Bandwidth, &sums.bytes, peak.bytes)];
-    let y = upward("share", &series);
+    let y = y_axis_from_zero("share", &series);
     view("utilisation", window, y, series)
 }
 
@@ -195,7 +195,7 @@ fn preemptions(run: &Run, window: &Window) -> Chart {
     let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
     y.push(y[y.len() - 1]);
     let series = vec![Series { role: Role::Refused, mark: Mark::Step, x, y, ..Series::default() }];
-    let y = upward("per_s", &series);
+    let y = y_axis_from_zero("per_s", &series);
     view("preemptions", window, y, series)
 }
 
@@ -203,7 +203,7 @@ fn preemptions(run: &Run, window: &Window) -> Chart {
 mod tests {
     use super::*;
     use crate::Scenario;
-    use crate::views::{ViewOptions, all, wanted};
+    use crate::views::{ViewOptions, all, build_charts};
     use servescope_cost::{Batch, BatchCost, LinearCost, Peak, StageParts, StageTime, Work};
     use servescope_engine::Fleet;
     use servescope_engine::metrics::fleet::ReplicaRow;
@@ -300,13 +300,13 @@ mod tests {
         for run in runs.iter().chain([&run]) {
             let views = all(run, &options);
             for view in &views {
-                let alone = wanted(run, &options, &|name| name == view.name);
+                let alone = build_charts(run, &options, &|name| name == view.name);
                 assert_eq!(told(&alone), told(std::slice::from_ref(view)));
             }
             let (first, others): (Vec<Chart>, Vec<Chart>) =
                 views.into_iter().partition(|view| view.name.len() % 2 == 0);
-            assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 0)), told(&first));
-            assert_eq!(told(&wanted(run, &options, &|name| name.len() % 2 == 1)), told(&others));
+            assert_eq!(told(&build_charts(run, &options, &|name| name.len() % 2 == 0)), told(&first));
+            assert_eq!(told(&build_charts(run, &options, &|name| name.len() % 2 == 1)), told(&others));
         }
     }
 

@@ -4,7 +4,7 @@
 use servescope_workload::Trace;
 use servescope_workload::statistics::{Dispersion, log_windows, sort, sort_places};
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 
 /// Points of a distribution's curve.
 const STEPS: usize = 240;
@@ -62,7 +62,7 @@ fn rates(
         .collect();
     let axis =
         Axis { unit: "s", scale: ScaleKind::Linear, kind: AxisKind::Time, min: 0.0, max: end_us / 1e6 };
-    Chart { name, x: axis, y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+    Chart { name, x: axis, y: y_axis_from_zero(unit, &series), series, empty: "", categories: Vec::new() }
 }
 
 /// Sessions of the first trace in the order in which they begin: from first to last request, with a point at each request.
@@ -211,14 +211,14 @@ fn users(traces: &[(Role, &Trace)]) -> Chart {
         })
         .collect();
     let x = axis(most as f64 - 0.5);
-    Chart { name, x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    Chart { name, x, y: y_axis_from_zero("share", &series), series, empty: "", categories: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use servescope_workload::sessions::{AtCap, Pace};
-    use servescope_workload::{Length, SessionSpec, WorkloadSpec, generate};
+    use servescope_workload::{LengthDistribution, SessionSpec, WorkloadSpec, generate};
 
     #[test]
     fn every_chart_of_two_traces_is_sound() {
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_session_is_a_bar_from_its_first_to_its_last_request() {
         let sessions = SessionSpec {
-            turns: Length::Fixed { value: 3 },
+            turns: LengthDistribution::Fixed { value: 3 },
             context_cap: 20_000,
             at_cap: AtCap::Truncate,
             pace: Pace::Fixed { answer_s: 2.0 },

@@ -91,12 +91,20 @@ pub fn subject(condition: &Condition) -> Option<Id> {
 pub(super) fn words(condition: &Condition) -> String {
     let several = |of: &[Condition], between: &str| of.iter().map(words).collect::<Vec<_>>().join(between);
     match *condition {
-        Condition::Is(id, names) => format!("{} is {}", id.row().id, names.join(" or ")),
-        Condition::IsNot(id, names) => format!("{} is not {}", id.row().id, names.join(" or ")),
+        Condition::Is(id, names) => format!("{} is {}", id.row().id, one_of(names)),
+        Condition::IsNot(id, names) => format!("{} is not {}", id.row().id, one_of(names)),
         Condition::Above(id, bound) => format!("{} is above {bound}", id.row().id),
         Condition::Varied(id) => format!("{} has values that differ", id.row().id),
         Condition::Checks(name) => format!("{} has {name}", Id::GatewayChecks.row().id),
         Condition::Any(of) => several(of, ", or "),
         Condition::All(of) => several(of, " and "),
+    }
+}
+/// "a", "a or b", "a, b or c".
+fn one_of(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
     }
 }

@@ -73,7 +73,7 @@ pub struct Slider {
 
 /// A meaningful place on a slider.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mark {
+pub struct SliderStop {
     /// Where.
     pub value: f64,
     /// Message key.
@@ -118,7 +118,7 @@ pub struct Parameter {
     /// Slider, if it has one.
     pub slider: Option<Slider>,
     /// Places on the slider.
-    pub marks: &'static [Mark],
+    pub marks: &'static [SliderStop],
     /// All must hold for it to have an effect.
     pub applies: &'static [Condition],
     /// Where it changes more than the tables by user and by adapter; `None`: wherever it has an effect.

@@ -1,4 +1,4 @@
-//! A profile of somebody's own: fitted to files of measurements, or read as a text that was fitted before.
+//! A profile that is loaded: fitted to files of measurements, or read as a text that was fitted before.
 //!
 //! The files are those of Vidur's profiler; which one a file is shows in its columns. `mlp.csv` must be there. Without
 //! `attention.csv` attention is modelled; without `all_reduce.csv` its times are modelled from `send_recv.csv`; without
@@ -141,7 +141,7 @@ impl LoadedProfile {
         Self::checked(name, profile, Vec::new())
     }
 
-    /// Reads what somebody has chosen: one fitted profile, or files of measurements to fit one to. Returns it with what
+    /// Reads what was chosen: one fitted profile, or files of measurements to fit one to. Returns it with what
     /// should be known about them.
     ///
     /// # Errors

@@ -1,59 +1,26 @@
-//! The profiles in `static/profiles`, by the GPUs and models of the parameter table. The page's module leaves their texts out
-//! and is handed each when a run needs it.
+//! The profiles in `static/profiles`, by the GPUs and models of the parameter table.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use servescope_cost::profile::{CompactTables, LayerSettings, Profile, ProfileError};
 
-use crate::failure::Failure;
-use crate::parameters::Id;
+use crate::settings::shipped::{Shipped, shipped_file};
 
 /// One profile.
-struct Shipped {
-    /// Its file's name without the ending.
-    file: &'static str,
+struct OfModels {
     gpu: &'static str,
     models: &'static [&'static str],
-    /// Nothing where it is handed over.
-    text: &'static str,
-    /// Of its text: a host may have the table of another version of the page.
-    fingerprint: u64,
-    read: OnceLock<Profile>,
-}
-
-/// FNV-1a of 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/
-const fn fingerprint(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut at = 0;
-    while at < bytes.len() {
-        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
-        at += 1;
-    }
-    hash
-}
-
-macro_rules! text {
-    ($file:literal) => {
-        include_str!(concat!("../../../../../static/profiles/", $file, ".txt"))
-    };
+    profile: Shipped<Profile>,
 }
 
 macro_rules! shipped {
     ($gpu:literal, $models:expr, $file:literal) => {
-        Shipped {
-            file: $file,
-            gpu: $gpu,
-            models: &$models,
-            text: if cfg!(feature = "tables") { text!($file) } else { "" },
-            fingerprint: const { fingerprint(text!($file)) },
-            read: OnceLock::new(),
-        }
+        OfModels { gpu: $gpu, models: &$models, profile: shipped_file!($file) }
     };
 }
 
 /// Llama 3.1 has the layers of Llama 3. The GPUs of the A100 and H100 profiles are the SXM boards of DGX servers.
-static SHIPPED: [Shipped; 20] = [
+static SHIPPED: [OfModels; 20] = [
     shipped!("a100_80_sxm", ["codellama-34b"], "a100_CodeLlama-34b-Instruct-hf"),
     shipped!("a100_80_sxm", ["llama-2-70b"], "a100_Llama-2-70b-hf"),
     shipped!("a100_80_sxm", ["llama-2-7b"], "a100_Llama-2-7b-hf"),
@@ -76,42 +43,28 @@ static SHIPPED: [Shipped; 20] = [
     shipped!("h100_sxm", ["phi-2"], "h100_phi-2"),
 ];
 
-fn shipped(gpu: &str, model: &str) -> Option<&'static Shipped> {
-    SHIPPED.iter().find(|s| s.gpu == gpu && s.models.contains(&model))
+fn shipped(gpu: &str, model: &str) -> Option<&'static Shipped<Profile>> {
+    SHIPPED.iter().find(|s| s.gpu == gpu && s.models.contains(&model)).map(|s| &s.profile)
+}
+
+fn read(text: &str) -> Option<Profile> {
+    Profile::read(text).ok()
 }
 
 /// The profile of a model on a GPU, where there is one; none too while [`missing_table`] names its file.
 pub fn shipped_profile(gpu: &str, model: &str) -> Option<&'static Profile> {
-    let found = shipped(gpu, model)?;
-    if found.text.is_empty() {
-        return found.read.get();
-    }
-    let read = || Profile::read(found.text).expect("shipped profiles are read by a test");
-    Some(found.read.get_or_init(read))
+    shipped(gpu, model)?.get(read)
 }
 
-/// The file in `static/profiles`, without its ending, that [`take_table`] must be given before there is a profile of the
-/// model on the GPU.
+/// The file in `static/profiles`, without its ending, that has to be handed over before there is a profile of the model on the
+/// GPU.
 pub fn missing_table(gpu: &str, model: &str) -> Option<&'static str> {
-    let found = shipped(gpu, model)?;
-    (found.text.is_empty() && found.read.get().is_none()).then_some(found.file)
+    shipped(gpu, model).filter(|own| own.is_missing()).map(|own| own.file)
 }
 
-/// Takes the text of a file that [`missing_table`] has named.
-///
-/// # Errors
-/// [`Failure`] where that is no such file, or its text is not the one that this version was built with.
-pub fn take_table(file: &str, text: &str) -> Result<(), Failure> {
-    let found = SHIPPED.iter().find(|s| s.file == file);
-    let own = found.filter(|s| s.fingerprint == fingerprint(text));
-    let (Some(own), Ok(profile)) = (own, Profile::read(text)) else {
-        let path = Id::CostKind.row().id;
-        let message = format!("{path}: the operator table {file} is not the one of this version");
-        return Err(Failure::new("other_table", path, message).text("file", file));
-    };
-    // Taken before: the text is the same.
-    let _ = own.read.set(profile);
-    Ok(())
+/// Takes the text of a file that [`missing_table`] has named. False where that is no such file, or not its text.
+pub(crate) fn take(file: &str, text: &str) -> bool {
+    SHIPPED.iter().any(|s| s.profile.file == file && s.profile.take(text, read))
 }
 
 /// The tables of a shipped profile. The last ones are kept: a slider asks for the same at every move.
@@ -143,6 +96,7 @@ pub fn shipped_profiles() -> impl Iterator<Item = (&'static str, &'static str)> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::tables::take_table;
     use servescope_cost::gpus::Gpu;
     use servescope_cost::models::Model;
 
@@ -172,12 +126,12 @@ mod tests {
 
     #[test]
     fn only_the_very_text_is_taken_for_a_file() {
-        let own = &SHIPPED[0];
-        assert!(take_table(own.file, own.text).is_ok());
+        let (own, other) = (&SHIPPED[0].profile, &SHIPPED[1].profile);
+        assert!(take_table(own.file, own.text()).is_ok());
         let refused = |file: &str, text: &str| take_table(file, text).unwrap_err().code;
-        assert_eq!(refused(own.file, SHIPPED[1].text), "other_table");
-        assert_eq!(refused(own.file, &own.text.replacen('8', "9", 1)), "other_table");
-        assert_eq!(refused("a100_nobody", own.text), "other_table");
+        assert_eq!(refused(own.file, other.text()), "other_table");
+        assert_eq!(refused(own.file, &own.text().replacen('8', "9", 1)), "other_table");
+        assert_eq!(refused("a100_unknown", own.text()), "other_table");
         // Where the texts are inside, nothing is missing.
         assert!(shipped_profiles().all(|(gpu, model)| missing_table(gpu, model).is_none()));
     }

@@ -64,7 +64,7 @@ impl Scenario {
         Some(self.whole(Id::MaxLoraRank)).filter(|&rank| rank > 0).unwrap_or(ranks.largest)
     }
 
-    /// Sum of the ranks for which memory is set apart beside the KV pool; 0 where nobody asks for an adapter.
+    /// Sum of the ranks for which memory is set apart beside the KV pool; 0 where no request asks for an adapter.
     pub fn reserved_ranks(&self, ranks: AdapterRanks) -> u64 {
         match self.chosen(AdapterMemory::ID) {
             _ if ranks.count == 0 => 0,

@@ -1,12 +1,11 @@
 //! The scenario's hardware and model: which cost is asked, of which deployment.
 
 use servescope_cost::{
-    BatchCost, Corrections, HostTime, Roofline,
+    BatchCost, Corrections, Deployed, HostTime, Roofline,
     deployment::{Deployment, KvFormat, WeightFormat},
     gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, vidur},
     models::{MODELS, Model},
-    profile::DeployedProfile,
 };
 
 use super::Scenario;
@@ -94,9 +93,13 @@ impl Scenario {
             CostKind::Linear => Box::new(self.cost()),
             CostKind::Profile => {
                 let timed = self.timed()?;
-                Box::new(DeployedProfile { roofline: padded(timed.roofline), ..timed })
+                Box::new(Deployed { roofline: padded(timed.roofline), ..timed })
             }
             CostKind::Roofline => Box::new(padded(self.roofline())),
+            CostKind::Kernels => {
+                let Deployed { times, roofline } = self.measured_kernels()?;
+                Box::new(Deployed { times, roofline: padded(roofline) })
+            }
         })
     }
 
@@ -211,8 +214,8 @@ impl Scenario {
             problems.push(failure.number("value", stages.into()).number("max", layers.into()));
         }
         let (heads, gpus) = (deployment.model.attention.heads(), deployment.tensor_parallel);
-        // What was timed says itself for how many GPUs.
-        if self.cost_kind() == CostKind::Roofline && heads % gpus != 0 {
+        // A profile says itself for how many GPUs.
+        if self.cost_kind() != CostKind::Profile && heads % gpus != 0 {
             let path = Id::TensorParallel.row().id;
             let message = format!("{path}: {gpus} GPUs cannot share the {heads} heads of {model} evenly");
             let failure = Failure::new("heads_not_shared", path, message).text("model", model);

@@ -1,7 +1,7 @@
 //! The scenario's lengths: laws of prompts and answers, or pairs of both.
 
-use servescope_workload::Length;
-use servescope_workload::lengths::{LengthError, Pairs, Percentiles, Table, Zipf};
+use servescope_workload::LengthDistribution;
+use servescope_workload::lengths::{LengthError, LengthPairs, Percentiles, Table, Zipf};
 
 use super::Scenario;
 use crate::failure::Failure;
@@ -88,36 +88,36 @@ pub(super) const OUTPUT: LengthRows = LengthRows {
 
 impl Scenario {
     /// A law of lengths; where its numbers make none, one token, and [`Scenario::length_problems`] says why.
-    pub(super) fn length(&self, rows: &LengthRows) -> Length {
+    pub(super) fn length(&self, rows: &LengthRows) -> LengthDistribution {
         let (low, high) = (self.whole(rows.low), self.whole(rows.high).max(self.whole(rows.low)));
-        let lognormal = |median, sigma| Length::Lognormal {
+        let lognormal = |median, sigma| LengthDistribution::Lognormal {
             median: self.number(median),
             sigma: self.number(sigma),
             low,
             high,
         };
-        let pareto = |exponent, low: u32| Length::BoundedPareto {
+        let pareto = |exponent, low: u32| LengthDistribution::BoundedPareto {
             exponent: self.number(exponent),
             low,
             high: high.max(low),
         };
         match self.chosen(rows.kind) {
-            LengthKind::Uniform => Length::Uniform { low, high },
-            LengthKind::Fixed => Length::Fixed { value: self.whole(rows.value) },
-            LengthKind::Geometric => Length::Geometric { mean: self.number(rows.mean) },
+            LengthKind::Uniform => LengthDistribution::Uniform { low, high },
+            LengthKind::Fixed => LengthDistribution::Fixed { value: self.whole(rows.value) },
+            LengthKind::Geometric => LengthDistribution::Geometric { mean: self.number(rows.mean) },
             LengthKind::BoundedGeometric => {
-                Length::BoundedGeometric { mean: self.number(rows.mean), low, high }
+                LengthDistribution::BoundedGeometric { mean: self.number(rows.mean), low, high }
             }
-            LengthKind::Normal => Length::Normal {
+            LengthKind::Normal => LengthDistribution::Normal {
                 mean: self.number(rows.mean),
                 deviation: self.number(rows.deviation),
                 low,
                 high,
             },
             LengthKind::BoundedPareto => pareto(rows.exponent, low),
-            LengthKind::Zipf => Length::Zipf(Zipf::new(low, high, self.number(rows.theta))),
+            LengthKind::Zipf => LengthDistribution::Zipf(Zipf::new(low, high, self.number(rows.theta))),
             LengthKind::Lognormal => lognormal(rows.median, rows.sigma),
-            LengthKind::Percentiles => Length::Percentiles(Percentiles::new(
+            LengthKind::Percentiles => LengthDistribution::Percentiles(Percentiles::new(
                 [rows.median, rows.p90, rows.p99].map(|id| self.number(id)),
                 low,
                 high,
@@ -128,17 +128,16 @@ impl Scenario {
                     MixtureKind::Lognormal => lognormal(rows.second.median, rows.second.sigma),
                 };
                 let first = lognormal(rows.median, rows.sigma);
-                Length::Table(Table::mixture(&first, &second, self.number(rows.second.share)))
+                LengthDistribution::Table(Table::mixture(&first, &second, self.number(rows.second.share)))
             }
-            LengthKind::Histogram => {
-                Table::histogram(&self.list(rows.histogram)).map_or(Length::Fixed { value: 1 }, Length::Table)
-            }
+            LengthKind::Histogram => Table::histogram(&self.list(rows.histogram))
+                .map_or(LengthDistribution::Fixed { value: 1 }, LengthDistribution::Table),
         }
     }
 
     /// Pairs of lengths, where lengths come in pairs.
-    pub(super) fn length_pairs(&self) -> Option<Pairs> {
-        self.has_pairs().then(|| Pairs::new(&self.list(Id::LengthPairs)).ok()).flatten()
+    pub(super) fn length_pairs(&self) -> Option<LengthPairs> {
+        self.has_pairs().then(|| LengthPairs::new(&self.list(Id::LengthPairs)).ok()).flatten()
     }
 
     fn has_pairs(&self) -> bool {
@@ -151,7 +150,7 @@ impl Scenario {
     /// What is wrong with the lengths.
     pub(super) fn length_problems(&self, problems: &mut Vec<Failure>) {
         if self.has_pairs() {
-            problems.extend(refused(Id::LengthPairs, Pairs::new(&self.list(Id::LengthPairs)).err()));
+            problems.extend(refused(Id::LengthPairs, LengthPairs::new(&self.list(Id::LengthPairs)).err()));
             return;
         }
         for rows in [&INPUT, &OUTPUT] {

@@ -1,6 +1,6 @@
 //! What does not fit together in a scenario whose every value is within its bounds.
 
-use servescope_workload::Length;
+use servescope_workload::LengthDistribution;
 
 use super::{MAX_REQUESTS, Scenario};
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ impl Scenario {
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
         problems.extend(self.split_problems());
+        problems.extend(self.kernel_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
@@ -90,8 +91,8 @@ impl Scenario {
         const MOST: f64 = 20e6;
         let spec = self.workload();
         let prefix = spec.prefix?;
-        let mean = |law: &Length| {
-            (0..64).map(|i| f64::from(law.at((f64::from(i) + 0.5) / 64.0))).sum::<f64>() / 64.0
+        let mean = |distribution: &LengthDistribution| {
+            (0..64).map(|i| f64::from(distribution.quantile((f64::from(i) + 0.5) / 64.0))).sum::<f64>() / 64.0
         };
         let largest = |scales: &[f64]| scales.iter().copied().fold(1.0, f64::max);
         let (mut own, mut answer) = (mean(&spec.input), mean(&spec.output));

@@ -1,4 +1,4 @@
-//! The scenario's waiting line: the order of service with its settings.
+//! The scenario's waiting queue: the scheduling policy with its settings.
 
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
@@ -14,7 +14,7 @@ use crate::parameters::choices::{
 };
 
 impl Scenario {
-    /// How the waiting line is kept when `trace` is served.
+    /// How the waiting queue is kept when `trace` is served.
     pub fn queueing(&self, trace: &Trace) -> QueueConfig {
         let order = self.order(choices::Order::SCHEDULER);
         let predicts = match &order {
@@ -49,7 +49,7 @@ impl Scenario {
         }
     }
 
-    /// The fleet's lines cannot keep the order of service, which needs S-LoRA's batches.
+    /// The queues of replicas cannot keep the scheduling policy, which needs S-LoRA's batches.
     pub(super) fn order_problem(&self) -> Option<Failure> {
         let of = choices::Order::SCHEDULER;
         let kind = self.chosen(choices::SchedulerKind::ID);

@@ -88,7 +88,7 @@ impl Scenario {
             max_batch_tokens: self.whole(Id::BatchMaxTokens),
             chunk_tokens: self.whole(Id::ChunkTokens),
             decode_steps_between_prefills: self.whole(Id::DecodeSteps),
-            original: self.flag(Id::OriginalBlocking),
+            reference_quirks: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
             max_in_system: self.max_in_system(),

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::Roofline;
-use servescope_cost::profile::{By, Degree, DeployedProfile, Origin, Profile, ProfileError};
+use servescope_cost::profile::{By, CompactTables, Degree, Origin, Profile, ProfileError};
 use servescope_cost::roofline::{Corrections, HostTime};
+use servescope_cost::{Deployed, Roofline};
 
 use super::{CostKind, Scenario};
 use crate::failure::Failure;
@@ -33,14 +33,18 @@ pub struct SourcePart {
 /// Where iteration times come from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostSource {
+    /// The iteration-time model: `profile` or `kernels`.
+    pub kind: &'static str,
     /// What was timed: GPU, model, degree.
     pub name: String,
     /// The file, for a profile that was loaded.
     pub file: Option<String>,
-    /// Its parts.
-    pub parts: [SourcePart; 2],
+    /// The parts of a profile.
+    pub parts: Vec<SourcePart>,
     /// What is recorded of a shipped profile where nothing was timed; nothing of a loaded one.
     pub held_out: Vec<HeldOutError>,
+    /// Kernels that were not measured for the deployment, by the names of their tables: related ones stand in.
+    pub stand_ins: Vec<String>,
 }
 
 impl Scenario {
@@ -110,7 +114,7 @@ impl Scenario {
     ///
     /// # Errors
     /// [`Failure`] with what there is, where these were not timed.
-    pub fn timed(&self) -> Result<DeployedProfile, Failure> {
+    pub fn timed(&self) -> Result<Deployed<CompactTables>, Failure> {
         let (profile, degree) = self.profile()?;
         let deployment = self.deployment();
         let unknown = |error: ProfileError| {
@@ -141,14 +145,19 @@ impl Scenario {
         }
         let corrections = Corrections::of(deployment.gpu.id);
         let roofline = Roofline::new(deployment, corrections, HostTime::NONE);
-        Ok(DeployedProfile { tables, roofline })
+        Ok(Deployed { times: tables, roofline })
     }
 
-    /// Where iteration times come from, for timed operators.
+    /// Where iteration times come from, for timed operators and measured kernels.
     pub fn cost_source(&self) -> Option<CostSource> {
-        if self.cost_kind() != CostKind::Profile {
-            return None;
+        match self.cost_kind() {
+            CostKind::Profile => self.profile_source(),
+            CostKind::Kernels => self.kernel_source(),
+            CostKind::Linear | CostKind::Roofline => None,
         }
+    }
+
+    fn profile_source(&self) -> Option<CostSource> {
         let (profile, degree) = self.profile().ok()?;
         let part = |name: &'static str, origin: Origin, [median, p95]: [u32; 2]| SourcePart {
             name,
@@ -163,13 +172,15 @@ impl Scenario {
         let whose = if file.is_some() { "" } else { "Vidur: " };
         let held_out = if file.is_some() { Vec::new() } else { held_out_of(degree) };
         Some(CostSource {
+            kind: CostKind::Profile.name(),
             name: format!("{whose}{} on {}, TP {}", profile.model, profile.gpu, degree.degree),
             file,
             held_out,
-            parts: [
+            parts: vec![
                 part("operators", operators, degree.errors.layer),
                 part("attention", degree.attention.origin, degree.errors.attention),
             ],
+            stand_ins: Vec::new(),
         })
     }
 }
@@ -195,7 +206,7 @@ mod tests {
         assert!(run.summary().run.requests.completed > 0);
         let source = llama.cost_source().unwrap();
         assert_eq!(source.name, "Vidur: meta-llama/Llama-2-7b-hf on a100, TP 1");
-        let [operators, attention] = source.parts;
+        let [operators, attention] = source.parts[..] else { panic!("two parts") };
         assert_eq!((operators.origin, attention.origin), ("measured", "reconstructed"));
         assert!(operators.p95_error < 0.03 && attention.p95_error < 0.08);
         let unseen =

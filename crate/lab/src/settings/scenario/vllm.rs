@@ -31,7 +31,7 @@ impl Scenario {
     fn vllm_defaults(&self) -> (u32, u32) {
         match self.cost_kind() {
             CostKind::Linear => (2048, 256),
-            CostKind::Profile | CostKind::Roofline => {
+            CostKind::Profile | CostKind::Roofline | CostKind::Kernels => {
                 serve_defaults(Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]))
             }
         }

@@ -1,10 +1,10 @@
 //! The scenario's workload: what arrives.
 
-use servescope_workload::arrivals::Modulation;
+use servescope_workload::arrivals::Mmpp2;
 use servescope_workload::sessions::{AtCap, Pace};
 use servescope_workload::{
-    AdapterSpec, Arrivals, ArrivalsPer, ClientSpec, Length, MaxTokens, Popularity, PrefixSpec, SessionSpec,
-    Think, UserSpec, WorkloadSpec,
+    AdapterSpec, Arrivals, ArrivalsPer, ClientSpec, LengthDistribution, MaxTokens, Popularity, PrefixSpec,
+    SessionSpec, Think, UserSpec, WorkloadSpec,
 };
 
 use super::Scenario;
@@ -95,7 +95,7 @@ impl Scenario {
             ArrivalKind::Poisson => Arrivals::Poisson,
             ArrivalKind::Even => Arrivals::Even,
             ArrivalKind::Weibull => Arrivals::Weibull { shape: self.number(Id::WeibullShape) },
-            ArrivalKind::Modulated => Arrivals::Modulated(Modulation {
+            ArrivalKind::Modulated => Arrivals::Mmpp2(Mmpp2 {
                 factor: self.number(Id::BusyFactor),
                 busy_share: self.number(Id::BusyShare),
                 busy_s: self.number(Id::BusySpell),
@@ -132,11 +132,11 @@ impl Scenario {
         let sigma = self.number(Id::TurnSigma);
         SessionSpec {
             turns: match self.chosen(TurnKind::ID) {
-                TurnKind::Geometric => Length::Geometric { mean },
-                TurnKind::Fixed => Length::Fixed { value: (mean + 0.5) as u32 },
+                TurnKind::Geometric => LengthDistribution::Geometric { mean },
+                TurnKind::Fixed => LengthDistribution::Fixed { value: (mean + 0.5) as u32 },
                 TurnKind::Lognormal => {
                     let median = mean * libm::exp(-0.5 * sigma * sigma);
-                    Length::Lognormal { median, sigma, low: 1, high: MOST_TURNS }
+                    LengthDistribution::Lognormal { median, sigma, low: 1, high: MOST_TURNS }
                 }
             },
             context_cap: self.whole(Id::ContextCap),

@@ -6,7 +6,7 @@ use servescope_workload::Trace;
 use crate::record::decisions::{Compared, Test};
 use crate::record::observer::{Event, Watch};
 use crate::replica::adapters::pool::AdapterPool;
-use crate::replica::peak_memory::{Entry, MemoryEstimate};
+use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Outcome, RequestResult};
 
 /// The limits of a server that its queue knows.
@@ -45,7 +45,7 @@ pub struct AdmissionPass<'a> {
     /// What has become of them.
     pub results: &'a [RequestResult],
     /// The batch in the coordinates of the memory test.
-    pub memory: &'a mut MemoryEstimate,
+    pub memory: &'a mut PeakKvEstimator,
     /// Which adapters the batch uses.
     pub adapters: &'a mut AdapterPool,
     /// Requests that join the batch, in the order of admission.
@@ -78,7 +78,7 @@ pub struct AdmissionResult {
     pub stop: Option<BlockReason>,
     /// When no request was admitted: the first decode step at which a decision can admit one or change anything, if none
     /// leaves the batch and none arrives; `u64::MAX` = never.
-    pub retry_step: u64,
+    pub next_admissible_step: u64,
 }
 
 impl<'a> AdmissionPass<'a> {
@@ -91,7 +91,7 @@ impl<'a> AdmissionPass<'a> {
         now_us: f64,
         trace: &'a Trace,
         results: &'a [RequestResult],
-        memory: &'a mut MemoryEstimate,
+        memory: &'a mut PeakKvEstimator,
         adapters: &'a mut AdapterPool,
         admitted: &'a mut Vec<u32>,
         latency: Latency<'a>,
@@ -141,7 +141,7 @@ impl<'a> AdmissionPass<'a> {
             self.result = AdmissionResult {
                 batch_tokens: 0,
                 stop: Some(BlockReason::RunningCap),
-                retry_step: u64::MAX,
+                next_admissible_step: u64::MAX,
             };
         }
         full
@@ -198,8 +198,8 @@ impl<'a> AdmissionPass<'a> {
         };
         self.tell(id, Some(stop), compared);
         self.result.stop = Some(stop);
-        self.result.retry_step = if stop == BlockReason::Memory && self.admitted.is_empty() {
-            self.memory.first_fit(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
+        self.result.next_admissible_step = if stop == BlockReason::Memory && self.admitted.is_empty() {
+            self.memory.next_admissible_step(self.step, input + 1, max_tokens - 1, limit).unwrap_or(u64::MAX)
         } else {
             u64::MAX
         };
@@ -228,17 +228,17 @@ impl<'a> AdmissionPass<'a> {
     }
 
     /// A candidate in the coordinates of the memory test: (input + 1, max_tokens - 1).
-    pub fn entry(step: u64, input_tokens: u32, max_tokens: u32) -> Entry {
-        Entry::new(step, input_tokens + 1, max_tokens - 1)
+    pub fn entry(step: u64, input_tokens: u32, max_tokens: u32) -> KvFootprint {
+        KvFootprint::new(step, input_tokens + 1, max_tokens - 1)
     }
 
     /// Asks to be called again at this decode step at the latest, even if no request leaves or arrives.
     pub fn reschedule_no_later_than(&mut self, step: u64) {
-        self.result.retry_step = self.result.retry_step.min(step);
+        self.result.next_admissible_step = self.result.next_admissible_step.min(step);
     }
 
     /// Says that looking at an empty queue, or at one of which no request is left, changed nothing and will not.
     pub fn mark_stable(&mut self) {
-        self.result.retry_step = u64::MAX;
+        self.result.next_admissible_step = u64::MAX;
     }
 }

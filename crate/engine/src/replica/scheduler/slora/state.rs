@@ -6,7 +6,7 @@ use super::queue::SloraQueue;
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
-use crate::replica::peak_memory::MemoryEstimate;
+use crate::replica::peak_memory::PeakKvEstimator;
 use crate::replica::queue::policy::QueueConfig;
 use crate::request::Outcome;
 
@@ -25,14 +25,14 @@ pub(super) enum News {
 #[derive(Debug, Clone)]
 pub(in crate::replica::scheduler) struct State {
     pub(super) queue: SloraQueue,
-    pub(super) memory: MemoryEstimate,
+    pub(super) memory: PeakKvEstimator,
     /// The adapters of the batch, and where they share the KV pool those in GPU memory.
     pub(super) adapters: AdapterPool,
     pub(super) owns_adapters: bool,
     /// Requests that the last decision admitted.
     pub(super) admitted: Vec<u32>,
     /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
-    pub(super) retry_step: u64,
+    pub(super) next_admissible_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
     pub(super) decode_steps_since_prefill: u32,
     /// Whether the present step began with a decision.
@@ -71,11 +71,11 @@ impl State {
             .with_slots(slots);
         Self {
             queue: SloraQueue::new(QueueConfig::default(), config.blocks, trace),
-            memory: MemoryEstimate::default(),
+            memory: PeakKvEstimator::default(),
             adapters,
             owns_adapters,
             admitted: Vec::new(),
-            retry_step: 0,
+            next_admissible_step: 0,
             decode_steps_since_prefill: 0,
             decides: false,
             is_finishing: false,
@@ -105,7 +105,7 @@ impl State {
         // Behind a head that can never be admitted no request is admitted either.
         invalidates
             || if self.sleep.is_some() {
-                self.retry_step == 0 || self.queue.is_empty()
+                self.next_admissible_step == 0 || self.queue.is_empty()
             } else {
                 self.queue.is_empty()
             }

@@ -8,10 +8,10 @@ use crate::published::TOKENIZER_EXTRA;
 use crate::scenario::Scenario;
 
 impl Recording {
-    /// A scenario like the recording: the same server and order of service, and a workload of the same rate, burstiness,
+    /// A scenario like the recording: the same server and scheduling policy, and a workload of the same rate, burstiness,
     /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a
     /// scenario cannot say it.
-    pub fn alike(&self) -> Option<Scenario> {
+    pub fn equivalent_scenario(&self) -> Option<Scenario> {
         let (order, server) = (self.order()?, self.server()?);
         let mut scenario = Scenario::default();
         let texts =
@@ -68,7 +68,7 @@ fn server_texts(server: Server) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The settings of the orders of service that recordings have.
+/// The settings of the scheduling policies that recordings have.
 fn order_texts(order: &QueuePolicy) -> Option<Vec<(&'static str, String)>> {
     let fair = match order {
         QueuePolicy::Fcfs => return Some(vec![("scheduler.order", "fcfs".to_owned())]),
@@ -151,7 +151,7 @@ mod tests {
         let rows = "0.5,0,256,64,1,2\n1,1,256,64,1,2\n1.5,1,256,64,1,2\n59.5,0,256,64,1,2\n";
         let text = format!("req_time_s,client,input_len,output_len,first_token_s,latency_s\n{rows}");
         let recording = Recording::read("vtc__sec6.4__35000__VTC-256__overload-s4.csv", &text).unwrap();
-        let scenario = recording.alike().unwrap();
+        let scenario = recording.equivalent_scenario().unwrap();
         let server = recording.server().unwrap();
         assert_eq!(scenario.fleet().blocks, 35_000);
         assert_eq!(scenario.cost().overhead_us, server.overhead_us());

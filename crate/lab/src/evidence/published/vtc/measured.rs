@@ -21,7 +21,7 @@ pub struct Measured {
     pub ticks_s: Vec<f64>,
     /// The largest of them.
     pub service_gap: f64,
-    /// Whether every client had somebody waiting at each of them.
+    /// Whether every client had a request waiting at each of them.
     pub always_waiting: bool,
     /// Largest and mean gap of the paper's table.
     pub table_gap: (f64, f64),

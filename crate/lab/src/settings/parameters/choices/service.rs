@@ -198,6 +198,8 @@ choices! {
         Profile = "profile",
         /// The operations and bytes of the GPU and the model.
         Roofline = "roofline",
+        /// Kernels of vLLM that were timed.
+        Kernels = "kernels",
     }
 
     /// The corrections of the roofline.

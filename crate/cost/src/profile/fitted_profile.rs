@@ -6,11 +6,11 @@
 //! chunks; with tensor parallelism two all-reduces. Per stage: sending on, and the host.
 
 use super::attention::{DecodeLaw, PrefillLaw};
-use super::exact::LayerSettings;
 use super::grid::Plane;
 use super::line::Line;
 use super::operator::By;
 use super::table::ProfileError;
+use super::vidur_tables::LayerSettings;
 use super::{OperatorLine, Profile};
 use crate::batch::{
     Batch, BatchCost, Chunk, DecodeConstants, DecodeUsage, OperatorClass, StageParts, StageTime,

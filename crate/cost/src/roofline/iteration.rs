@@ -5,6 +5,7 @@ use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, OperatorClass, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::Attention;
+use crate::nodes;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -13,7 +14,7 @@ const SAMPLING_BYTES: f64 = 3.0 * 4.0;
 
 /// What an iteration costs so far.
 #[derive(Debug, Default)]
-struct Tally {
+struct CostAccumulator {
     /// Whether times are asked for, not only the work.
     is_timed: bool,
     parts: StageParts,
@@ -95,7 +96,7 @@ impl Roofline {
 
     fn add(
         &self,
-        tally: &mut Tally,
+        costs: &mut CostAccumulator,
         class: OperatorClass,
         times: f64,
         efficiency: &Efficiency,
@@ -103,77 +104,81 @@ impl Roofline {
     ) {
         let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
         let (flops, bytes) = work;
-        if tally.is_timed {
-            tally.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
+        if costs.is_timed {
+            costs.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
         }
-        tally.work.flops += times * flops;
-        tally.work.bytes += times * bytes;
+        costs.work.flops += times * flops;
+        costs.work.bytes += times * bytes;
     }
 
     /// `times` products of `tokens` rows with a matrix of the layers' format.
-    fn product(&self, tally: &mut Tally, times: f64, tokens: f64, (inputs, outputs): (f64, f64)) {
+    fn product(&self, costs: &mut CostAccumulator, times: f64, tokens: f64, (inputs, outputs): (f64, f64)) {
         if inputs * outputs > 0.0 {
             let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
-            self.add(tally, OperatorClass::Linear, times, &self.corrections.linear, work);
+            self.add(costs, OperatorClass::Linear, times, &self.corrections.linear, work);
         }
     }
 
-    fn pointwise(&self, tally: &mut Tally, times: f64, efficiency: &Efficiency, bytes: f64) {
-        self.add(tally, OperatorClass::Pointwise, times, efficiency, (0.0, bytes));
+    fn pointwise(&self, costs: &mut CostAccumulator, times: f64, efficiency: &Efficiency, bytes: f64) {
+        self.add(costs, OperatorClass::Pointwise, times, efficiency, (0.0, bytes));
     }
 
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
-    fn all_reduce(&self, tally: &mut Tally, times: f64, bytes: f64) {
-        let n = f64::from(self.deployment.tensor_parallel);
-        if n > 1.0 && tally.is_timed {
+    fn all_reduce(&self, costs: &mut CostAccumulator, times: f64, bytes: f64) {
+        let (gpu, gpus) = (self.deployment.gpu, self.deployment.tensor_parallel);
+        let n = f64::from(nodes::on_one_node(gpu, gpus));
+        if n > 1.0 && costs.is_timed {
             let c = &self.corrections;
             let us = c.all_reduce.fixed_us
-                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
-            tally.parts[OperatorClass::Communication as usize] += times * us;
+                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6
+                + nodes::all_reduce_us(gpu, gpus, bytes);
+            costs.parts[OperatorClass::Communication as usize] += times * us;
         }
     }
 
     /// The whole stage by classes of operator.
     pub(super) fn times(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.walk(batch, is_last, true).parts
+        self.accumulate(batch, is_last, true).parts
     }
 
     /// What the whole stage does.
     pub(super) fn stage_work(&self, batch: &Batch<'_>, is_last: bool) -> Work {
-        self.walk(batch, is_last, false).work
+        self.accumulate(batch, is_last, false).work
     }
 
     /// Both.
     pub(super) fn times_and_work(&self, batch: &Batch<'_>, is_last: bool) -> (StageParts, Work) {
-        let tally = self.walk(batch, is_last, true);
-        (tally.parts, tally.work)
+        let costs = self.accumulate(batch, is_last, true);
+        (costs.parts, costs.work)
     }
 
-    fn walk(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> Tally {
-        let mut tally = Tally { is_timed, ..Tally::default() };
+    fn accumulate(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> CostAccumulator {
+        let mut costs = CostAccumulator { is_timed, ..CostAccumulator::default() };
         let model = &self.deployment.model;
         let layers = self.deployment.stage_layers(is_last);
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
-            return tally;
+            return costs;
         }
-        self.attention(&mut tally, batch, layers, tokens);
-        self.mlp(&mut tally, layers, tokens);
-        self.adapters(&mut tally, batch, layers);
+        self.attention(&mut costs, batch, layers, tokens);
+        self.mlp(&mut costs, layers, tokens);
+        self.adapters(&mut costs, batch, layers);
         let row = ACTIVATION * f64::from(model.hidden);
         if is_last {
-            self.ends(&mut tally, batch, tokens);
+            self.embedding_and_head(&mut costs, batch, tokens);
         } else {
             let send = &self.corrections.send;
-            tally.parts[OperatorClass::Communication as usize] +=
-                send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
+            let on_node_us = send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
+            let (gpu, leaving) = (self.deployment.gpu, nodes::share_of_sends(&self.deployment));
+            costs.parts[OperatorClass::Communication as usize] +=
+                (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, tokens * row));
         }
-        let on_gpu: f64 = tally.parts.iter().sum();
+        let on_gpu: f64 = costs.parts.iter().sum();
         let launches = layers * self.host.launch_per_layer_us;
-        tally.parts[OperatorClass::Host as usize] += (launches - on_gpu).max(0.0)
+        costs.parts[OperatorClass::Host as usize] += (launches - on_gpu).max(0.0)
             + self.host.base_us
             + self.host.per_request_us * f64::from(batch.requests());
-        tally
+        costs
     }
 
     fn reads(batch: &Batch<'_>, square: f64, bias: f64, window: f64) -> Reads {
@@ -191,17 +196,17 @@ impl Roofline {
         batch.decode_kv_tokens.min(f64::from(batch.decodes) * window)
     }
 
-    fn attention(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64, tokens: f64) {
+    fn attention(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: f64, tokens: f64) {
         let (c, shard) = (&self.corrections, &self.shard);
         let h = f64::from(self.deployment.model.hidden);
         let kv_bytes = self.deployment.kv.bytes();
-        self.pointwise(tally, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
         for matrix in shard.before {
-            self.product(tally, layers, tokens, matrix);
+            self.product(costs, layers, tokens, matrix);
         }
         let rotated = 2.0 * ACTIVATION * tokens * shard.rotated;
         let written = tokens * shard.kv_values * (ACTIVATION + kv_bytes);
-        self.pointwise(tally, layers, &c.rotary, rotated + written);
+        self.pointwise(costs, layers, &c.rotary, rotated + written);
         for (share, window) in self.spans() {
             let times = layers * share;
             if times == 0.0 {
@@ -214,40 +219,40 @@ impl Roofline {
                     reads.prefill_pairs * shard.prefill_flops,
                     reads.prefill_tokens * shard.kv_values * kv_bytes + queries,
                 );
-                self.add(tally, OperatorClass::PrefillAttention, times, &c.prefill, work);
+                self.add(costs, OperatorClass::PrefillAttention, times, &c.prefill, work);
             }
             if batch.decodes > 0 {
                 let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
-                tally.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
+                costs.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
                 let work = (
                     reads.decode_tokens * shard.decode_flops,
                     reads.decode_tokens * shard.kv_values * kv_bytes,
                 );
-                self.add(tally, OperatorClass::DecodeAttention, times, &c.decode, work);
+                self.add(costs, OperatorClass::DecodeAttention, times, &c.decode, work);
             }
         }
-        self.product(tally, layers, tokens, shard.after);
-        self.all_reduce(tally, layers, ACTIVATION * tokens * h);
-        self.pointwise(tally, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+        self.product(costs, layers, tokens, shard.after);
+        self.all_reduce(costs, layers, ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
     }
 
-    fn mlp(&self, tally: &mut Tally, layers: f64, tokens: f64) {
+    fn mlp(&self, costs: &mut CostAccumulator, layers: f64, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
-        self.pointwise(tally, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
         let with_experts = layers * f64::from(model.expert_layers()) / f64::from(model.layers);
         let dense = layers - with_experts;
         if dense > 0.0 {
             let width = f64::from(model.mlp_hidden) / tensor;
-            self.product(tally, dense, tokens, (h, inner * width));
-            self.pointwise(tally, dense, &c.activation, (inner + 1.0) * ACTIVATION * tokens * width);
-            self.product(tally, dense, tokens, (width, h));
+            self.product(costs, dense, tokens, (h, inner * width));
+            self.pointwise(costs, dense, &c.activation, (inner + 1.0) * ACTIVATION * tokens * width);
+            self.product(costs, dense, tokens, (width, h));
         }
         if let Some(experts) = model.experts {
             let width = f64::from(experts.hidden) / tensor;
-            self.product(tally, with_experts, tokens, (h, f64::from(experts.count)));
+            self.product(costs, with_experts, tokens, (h, f64::from(experts.count)));
             // Every token goes through so many experts, but only the matrices of those that any token picks are read.
             let rows = tokens * f64::from(experts.per_token + experts.shared);
             let read = experts.touched(tokens) + f64::from(experts.shared);
@@ -255,18 +260,18 @@ impl Roofline {
                 let bytes = read * inputs * outputs * self.deployment.weights.bytes()
                     + ACTIVATION * rows * (inputs + outputs);
                 let work = (2.0 * rows * inputs * outputs, bytes);
-                self.add(tally, OperatorClass::Linear, with_experts, &c.linear, work);
+                self.add(costs, OperatorClass::Linear, with_experts, &c.linear, work);
             }
-            self.pointwise(tally, with_experts, &c.activation, (inner + 1.0) * ACTIVATION * rows * width);
+            self.pointwise(costs, with_experts, &c.activation, (inner + 1.0) * ACTIVATION * rows * width);
         }
-        self.all_reduce(tally, layers, ACTIVATION * tokens * h);
-        self.pointwise(tally, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+        self.all_reduce(costs, layers, ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
     }
 
     /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.
     /// The weights of an adapter are read once, however many requests use it; kernels that pad compute and read every adapter
     /// as if it had the largest rank.
-    fn adapters(&self, tally: &mut Tally, batch: &Batch<'_>, layers: f64) {
+    fn adapters(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: f64) {
         if !batch.any_adapter {
             return;
         }
@@ -282,48 +287,51 @@ impl Roofline {
         let c = &self.corrections;
         let fixed_us = c.lora.fixed_us + c.lora_group_us * f64::from(lora.adapters);
         let grouped = Efficiency { fixed_us, ..c.lora };
-        let operator = |tally: &mut Tally, width: f64, passes: f64| {
+        let operator = |costs: &mut CostAccumulator, width: f64, passes: f64| {
             let bytes = ACTIVATION * (weights * width + passes * tokens * width + rows);
             let work = (2.0 * rows * width * share, bytes * share);
-            self.add(tally, OperatorClass::Adapters, layers, &grouped, work);
+            self.add(costs, OperatorClass::Adapters, layers, &grouped, work);
         };
         let modules = self.deployment.model.adapter_modules();
         for (inputs, outputs) in modules.into_iter().filter(|(inputs, _)| *inputs > 0.0) {
-            operator(tally, inputs, 1.0);
-            operator(tally, outputs, 2.0);
+            operator(costs, inputs, 1.0);
+            operator(costs, outputs, 2.0);
         }
     }
 
     /// Microseconds of the LoRA operators of a stage.
     pub(crate) fn lora_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
-        let mut tally = Tally { is_timed: true, ..Tally::default() };
-        self.adapters(&mut tally, batch, self.deployment.stage_layers(is_last));
-        tally.parts[OperatorClass::Adapters as usize]
+        let mut costs = CostAccumulator { is_timed: true, ..CostAccumulator::default() };
+        self.adapters(&mut costs, batch, self.deployment.stage_layers(is_last));
+        costs.parts[OperatorClass::Adapters as usize]
     }
 
     /// Embedding, last norm, head and sampling.
-    fn ends(&self, tally: &mut Tally, batch: &Batch<'_>, tokens: f64) {
+    fn embedding_and_head(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let row = ACTIVATION * f64::from(model.hidden);
-        self.pointwise(tally, 1.0, &c.embedding, 2.0 * tokens * row);
-        self.all_reduce(tally, 1.0, tokens * row);
+        self.pointwise(costs, 1.0, &c.embedding, 2.0 * tokens * row);
+        self.all_reduce(costs, 1.0, tokens * row);
         let asked = f64::from(batch.requests());
-        self.pointwise(tally, 1.0, &c.norm, 2.0 * asked * row);
+        self.pointwise(costs, 1.0, &c.norm, 2.0 * asked * row);
         let inputs = f64::from(model.hidden);
         let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
         // The head stays at 16 bits.
         let work = product_work(asked, (inputs, outputs), ACTIVATION);
-        if tally.is_timed {
+        if costs.is_timed {
             let us = self.us(&c.linear, self.wide_flops_s, work.0, work.1);
-            tally.parts[OperatorClass::Linear as usize] += us;
+            costs.parts[OperatorClass::Linear as usize] += us;
         }
-        tally.work.flops += work.0;
-        tally.work.bytes += work.1;
+        costs.work.flops += work.0;
+        costs.work.bytes += work.1;
         let logits = asked * f64::from(model.vocabulary);
-        self.pointwise(tally, 1.0, &c.add, SAMPLING_BYTES * logits);
+        self.pointwise(costs, 1.0, &c.add, SAMPLING_BYTES * logits);
         if self.deployment.tensor_parallel > 1 {
             let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
-            tally.parts[OperatorClass::Communication as usize] += us;
+            let gpu = self.deployment.gpu;
+            let is_apart = nodes::nodes(gpu, self.deployment.tensor_parallel) > 1;
+            let us = us + if is_apart { nodes::send_us(gpu, ACTIVATION * logits) } else { 0.0 };
+            costs.parts[OperatorClass::Communication as usize] += us;
         }
     }
 

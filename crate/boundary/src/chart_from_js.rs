@@ -5,7 +5,7 @@ use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind,
 use servescope_lab::Failure;
 use wasm_bindgen::prelude::*;
 
-use crate::convert::thrown;
+use crate::convert::to_js_error;
 use crate::types::{JsAxis, JsChart, JsFailure, JsMaybeChart, JsSeries};
 
 /// A chart, or none.
@@ -59,7 +59,7 @@ pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
 
 /// That a chart could not be drawn, as it is thrown.
 pub fn refused(message: &str) -> JsFailure {
-    thrown(vec![Failure::new("bad_json", "chart", message.to_owned())])
+    to_js_error(vec![Failure::new("bad_json", "chart", message.to_owned())])
 }
 
 /// An error of drawing, as it is thrown.

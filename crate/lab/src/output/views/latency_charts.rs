@@ -1,11 +1,11 @@
-//! What people feel: distribution functions of their times, TTFT by arrival, and where the time went.
+//! Charts of latency: distribution functions, TTFT by arrival, and where the time went.
 
 use servescope_engine::metrics::groups::busiest_first;
 use servescope_engine::{LatencyBreakdown, Outcome};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Points of a distribution function.
@@ -100,7 +100,7 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
     if !refused.x.is_empty() {
         series.push(refused);
     }
-    let mut y = upward("s", &series);
+    let mut y = y_axis_from_zero("s", &series);
     y.max = y.max.max(slo * 1.1);
     series.push(Series {
         role: Role::Slo,
@@ -162,7 +162,7 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
         max: kept.len() as f64 - 0.5,
     };
     let categories = kept.iter().map(|&c| names[c].clone()).collect();
-    Chart { name: "time_split", x, y: upward("s", &series), series, empty: "", categories }
+    Chart { name: "time_split", x, y: y_axis_from_zero("s", &series), series, empty: "", categories }
 }
 
 /// The eleven busiest adapters, by index, and the others. Names are indices; "base" and "others" are words of the page.

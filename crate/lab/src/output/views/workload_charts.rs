@@ -1,10 +1,10 @@
-//! What arrives: gaps, adapter shares, lengths.
+//! Charts of the workload: inter-arrival times, adapter shares, lengths.
 
 use servescope_engine::metrics::distribution::select;
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, upward};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 use crate::run::Run;
 
 const BARS: usize = 40;
@@ -45,7 +45,7 @@ pub(super) fn gaps(run: &Run) -> Chart {
             series.push(Series { role: Role::Density, mark: Mark::Line, x, y, ..Series::default() });
         }
     }
-    let y = upward("1/s", &series);
+    let y = y_axis_from_zero("1/s", &series);
     Chart { name: "gaps", x: axis(top), y, series, empty: "", categories: Vec::new() }
 }
 
@@ -89,7 +89,14 @@ pub(super) fn shares(run: &Run) -> Chart {
         min: -0.5,
         max: count as f64 - 0.5,
     };
-    Chart { name: "shares", x, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    Chart {
+        name: "shares",
+        x,
+        y: y_axis_from_zero("share", &series),
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
 }
 
 /// Prompt and answer lengths, as shares of the requests in bins of equal width.
@@ -136,5 +143,12 @@ pub(super) fn lengths(run: &Run) -> Chart {
         min: 0.0,
         max: bins as f64 * width,
     };
-    Chart { name: "lengths", x: axis, y: upward("share", &series), series, empty: "", categories: Vec::new() }
+    Chart {
+        name: "lengths",
+        x: axis,
+        y: y_axis_from_zero("share", &series),
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
 }

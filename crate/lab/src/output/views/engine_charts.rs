@@ -1,9 +1,9 @@
-//! What happens, over time: rates, running and waiting requests, memory, tokens.
+//! Charts of the engine over time: request rates, running and waiting requests, memory, tokens.
 
 use servescope_engine::Outcome;
 use servescope_engine::metrics::columns::{Columns, GpuColumns};
 
-use super::{Chart, Mark, Role, Series, Window, upward};
+use super::{Chart, Mark, Role, Series, Window, y_axis_from_zero};
 use crate::run::Run;
 
 /// The charts that need the GPU's columns.
@@ -14,7 +14,14 @@ fn seconds(us: &[f64]) -> Vec<f64> {
 }
 
 fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
-    Chart { name, x: window.axis(), y: upward(unit, &series), series, empty: "", categories: Vec::new() }
+    Chart {
+        name,
+        x: window.axis(),
+        y: y_axis_from_zero(unit, &series),
+        series,
+        empty: "",
+        categories: Vec::new(),
+    }
 }
 
 /// Arrivals, completions and refusals a second. Bins are wider than columns, for a rate needs a few events.
@@ -61,7 +68,7 @@ pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     view("rates", window, "req/s", all)
 }
 
-/// Requests in the batch and in the waiting line.
+/// Requests in the batch and in the waiting queue.
 pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let blank = Columns::new(window.start_us, window.end_us, window.columns);

@@ -6,8 +6,8 @@
 //! and session, so that one more client or a longer conversation leaves all others as they were.
 
 use crate::arrivals::Arrivals;
-use crate::clients::{dealt, scaled, stationary_times_us};
-use crate::generate::{Coupling, WorkloadSpec};
+use crate::clients::{cycle_get, scaled, stationary_times_us};
+use crate::generate::{GaussianCopula, WorkloadSpec};
 use crate::popularity::Sampler;
 use crate::prefix::Tree;
 use crate::sessions::{Context, Pace, Prompt, SessionSpec};
@@ -15,14 +15,14 @@ use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Chain, Extra, Labels, NO_REQUEST, Request, Trace};
 
 /// One lane: where its sessions begin, or that each begins where the one before ended.
-struct Lane {
+struct RequestStream {
     /// The user of all its sessions; `None` draws one for each.
     user: Option<u32>,
     /// The adapter of all its sessions; `None` takes its client's, or draws one for each.
     adapter: Option<u32>,
     starts_us: Vec<f64>,
     /// Requests of a closed loop's user.
-    quota: Option<usize>,
+    max_requests: Option<usize>,
 }
 
 /// The streams of a lane, by quantity.
@@ -61,11 +61,11 @@ impl Streams {
 }
 
 /// The trace as it is made, session by session.
-struct Composer<'a> {
+struct SessionGenerator<'a> {
     spec: &'a WorkloadSpec,
     users: Sampler,
     adapters: Sampler,
-    coupling: Coupling,
+    copula: GaussianCopula,
     trace: Trace,
     chain: Chain,
     extra: Extra,
@@ -74,13 +74,13 @@ struct Composer<'a> {
 }
 
 /// Makes the trace of a workload with lanes.
-pub(crate) fn composed(spec: &WorkloadSpec) -> Trace {
+pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
     let users = spec.users.count.max(1);
-    let mut composer = Composer {
+    let mut generator = SessionGenerator {
         spec,
         users: spec.users.popularity.sampler(users),
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
-        coupling: Coupling::of(spec),
+        copula: GaussianCopula::of(spec),
         trace: Trace::default(),
         chain: Chain::default(),
         extra: Extra::default(),
@@ -88,25 +88,25 @@ pub(crate) fn composed(spec: &WorkloadSpec) -> Trace {
         sessions: 0,
     };
     if spec.closed_requests.is_some() || spec.cut_at_duration {
-        composer.chain.until_us = spec.duration_s * 1e6;
+        generator.chain.until_us = spec.duration_s * 1e6;
     }
     let streams = Streams::named(spec.seed);
     for (place, lane) in lanes(spec).into_iter().enumerate() {
-        composer.lane(&lane, &streams.each(|stream| stream.item(place)));
+        generator.lane(&lane, &streams.each(|stream| stream.item(place)));
     }
-    composer.finish()
+    generator.finish()
 }
 
-fn lanes(spec: &WorkloadSpec) -> Vec<Lane> {
+fn lanes(spec: &WorkloadSpec) -> Vec<RequestStream> {
     let users = spec.users.count.max(1);
     if let Some(most) = spec.closed_requests {
         let stream = Stream::named(spec.seed, "first think times");
         return (0..users)
-            .map(|user| Lane {
+            .map(|user| RequestStream {
                 user: Some(user as u32),
                 adapter: None,
                 starts_us: vec![spec.think.residual_us(&mut stream.item(user))],
-                quota: Some(most / users + usize::from(user < most % users)),
+                max_requests: Some(most / users + usize::from(user < most % users)),
             })
             .collect();
     }
@@ -118,7 +118,7 @@ fn lanes(spec: &WorkloadSpec) -> Vec<Lane> {
             .map(|user| {
                 let gaps = clients.arrivals(spec.arrivals, user);
                 let starts_us = own_starts_us(spec, gaps, shares[user] / each, &stream.item(user));
-                Lane { user: Some(user as u32), adapter: None, starts_us, quota: None }
+                RequestStream { user: Some(user as u32), adapter: None, starts_us, max_requests: None }
             })
             .collect();
     }
@@ -129,12 +129,17 @@ fn lanes(spec: &WorkloadSpec) -> Vec<Lane> {
             .map(|adapter| {
                 let starts_us =
                     own_starts_us(spec, spec.arrivals, shares[adapter] / each, &stream.item(adapter));
-                Lane { user: None, adapter: Some(adapter as u32), starts_us, quota: None }
+                RequestStream { user: None, adapter: Some(adapter as u32), starts_us, max_requests: None }
             })
             .collect();
     }
     let count = (spec.request_count() as f64 / each) as usize;
-    vec![Lane { user: None, adapter: None, starts_us: spec.arrival_times_us(count, each), quota: None }]
+    vec![RequestStream {
+        user: None,
+        adapter: None,
+        starts_us: spec.arrival_times_us(count, each),
+        max_requests: None,
+    }]
 }
 
 /// Arrivals until the duration, microseconds, of a stationary process of its own with `share` of the workload's rate.
@@ -152,18 +157,18 @@ fn own_starts_us(spec: &WorkloadSpec, gaps: Arrivals, share: f64, stream: &Strea
     starts_us.iter().map_while(on_clock).collect()
 }
 
-impl Composer<'_> {
-    fn lane(&mut self, lane: &Lane, streams: &Streams) {
+impl SessionGenerator<'_> {
+    fn lane(&mut self, lane: &RequestStream, streams: &Streams) {
         const NOBODY_BEFORE: (u32, f64) = (NO_REQUEST, 0.0);
         let of_session = |i: usize| streams.each(|stream| stream.item(i));
-        let Some(quota) = lane.quota else {
+        let Some(max_requests) = lane.max_requests else {
             for (i, &start_us) in lane.starts_us.iter().enumerate() {
                 self.session(lane, start_us, NOBODY_BEFORE, usize::MAX, of_session(i));
             }
             return;
         };
         // A user of a closed loop: each session begins a think time after the end of the one before.
-        let end = self.trace.len() + quota;
+        let end = self.trace.len() + max_requests;
         let (mut start_us, mut wait) = (lane.starts_us[0], NOBODY_BEFORE);
         for i in 0.. {
             let made = self.trace.len();
@@ -183,7 +188,7 @@ impl Composer<'_> {
     /// One session, of at most `most` requests. `wait` is whom its first one waits for, and for how long.
     fn session(
         &mut self,
-        lane: &Lane,
+        lane: &RequestStream,
         start_us: f64,
         mut wait: (u32, f64),
         most: usize,
@@ -193,16 +198,18 @@ impl Composer<'_> {
         let user = lane.user.unwrap_or_else(|| self.users.at(streams.users.uniform()));
         let place = user as usize;
         let clients = spec.clients.as_ref();
-        let factors = clients.map(|c| (dealt(&c.input_scales, place), dealt(&c.output_scales, place)));
+        let factors =
+            clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = factors.unwrap_or_default();
-        let own_adapter = lane.adapter.or_else(|| clients.and_then(|c| dealt(&c.adapters, place)).flatten());
+        let own_adapter =
+            lane.adapter.or_else(|| clients.and_then(|c| cycle_get(&c.adapters, place)).flatten());
         let adapter = match own_adapter {
             _ if spec.adapters.count == 0 => BASE_MODEL,
             Some(adapter) => adapter,
             None => self.adapters.at(streams.adapters.uniform()),
         };
         let shared = spec.prefix.map_or(0, |prefix| prefix.shared_tokens(adapter));
-        let turns = spec.sessions.as_ref().map_or(1, |s| s.turns.at(streams.turns.uniform())) as usize;
+        let turns = spec.sessions.as_ref().map_or(1, |s| s.turns.quantile(streams.turns.uniform())) as usize;
         let answer_us = match spec.sessions.as_ref().map(|s| s.pace) {
             Some(Pace::Fixed { answer_s }) if spec.closed_requests.is_none() => Some(answer_s * 1e6),
             _ => None,
@@ -212,7 +219,7 @@ impl Composer<'_> {
             if now_us >= self.chain.until_us {
                 break;
             }
-            let drawn = self.coupling.draw(spec, streams.input.uniform(), streams.output.uniform());
+            let drawn = self.copula.draw(spec, streams.input.uniform(), streams.output.uniform());
             // Of a held turn the time is known at the earliest only: its lengths are those of then.
             let [input_curve, output_curve] =
                 spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.rate_rps(now_us / 1e6)));
@@ -257,7 +264,7 @@ impl Composer<'_> {
         }
         self.trace.chain = self.chain.holds_any().then(|| Box::new(self.chain));
         self.trace.set_extra(self.extra);
-        self.trace.adapter_rank = self.spec.adapters.dealt_ranks();
+        self.trace.adapter_rank = self.spec.adapters.adapter_ranks();
         self.trace.sort();
         if let Some(extra) = &mut self.trace.extra {
             name_by_first_mention(&mut extra.session, self.sessions);
@@ -286,7 +293,7 @@ mod tests {
     use crate::clients::ClientSpec;
     use crate::curve::{RateCurve, Shape};
     use crate::generate::{ArrivalsPer, generate};
-    use crate::lengths::Length;
+    use crate::lengths::LengthDistribution;
     use crate::popularity::Popularity;
     use crate::prefix::PrefixSpec;
     use crate::sessions::AtCap;
@@ -295,7 +302,7 @@ mod tests {
 
     fn sessions(pace: Pace) -> SessionSpec {
         SessionSpec {
-            turns: Length::Geometric { mean: 4.0 },
+            turns: LengthDistribution::Geometric { mean: 4.0 },
             context_cap: 20_000,
             at_cap: AtCap::Truncate,
             pace,

@@ -1,0 +1,95 @@
+//! Which running requests decode in an iteration, and which are preempted where there is no block for them.
+
+use super::Replica;
+use super::context::ScheduleContext;
+use super::iteration::ScheduledBatch;
+use super::requests::RequestStatus;
+
+impl Replica {
+    /// Every request of the decode batch decodes in the iteration.
+    pub(crate) fn schedule_decode_batch(&mut self, batch: &mut ScheduledBatch) {
+        batch.decodes = self.decode_batch.count;
+        batch.decode_kv_tokens = self.decode_batch.kv_tokens;
+        batch.rank_sum += self.decode_batch.rank_sum;
+        batch.any_adapter |= self.decode_batch.with_adapter > 0;
+    }
+
+    /// The running requests decode, in their order. While there is no block for one, the last of the list is preempted, and
+    /// at the end the request itself. Partly prefilled prompts go to `prefills_this_step`.
+    ///
+    /// Returns whether the decode batch decoded without a look at its requests.
+    pub(crate) fn schedule_decodes(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+        by_arrival: bool,
+    ) -> bool {
+        let new_blocks =
+            if context.config.allocates_on_demand() { self.decode_batch.new_blocks(0) } else { 0 };
+        if self.is_single() && (self.kv.available() > new_blocks || !context.config.allocates_on_demand()) {
+            self.kv.allocate(new_blocks);
+            self.schedule_decode_batch(batch);
+            return true;
+        }
+        // Memory is short: nothing is loaded ahead.
+        self.adapters.keep_ahead(&mut self.kv, None);
+        let mut list = self.take_list(context);
+        if by_arrival || self.waiting.ranks_holders() {
+            context.sort(&mut list, &self.waiting);
+        }
+        let scheduler = context.config.policy();
+        let cap = self.batch_cap(context.config);
+        let (mut next, mut end, mut kept) = (0, list.len(), 0);
+        while next < end && kept < cap {
+            let id = list[next];
+            next += 1;
+            if context.requests.status[id as usize] == RequestStatus::Prefilling {
+                self.prefills_this_step.push(id);
+                continue;
+            }
+            let takes = self.blocks_to_take(context, id);
+            let asks = if scheduler.allocates_on_demand(context.config) { 1 } else { takes };
+            while self.kv.available() < asks && next < end {
+                end -= 1;
+                self.preempt(context, batch, list[end], (id, asks));
+            }
+            if self.kv.available() < asks {
+                self.preempt(context, batch, id, (id, asks));
+                continue;
+            }
+            self.kv.allocate(takes);
+            kept += 1;
+            if self.is_single() {
+                self.running.push(id);
+            } else {
+                context.decode_member(batch, id);
+            }
+        }
+        self.running.extend_from_slice(&list[next..end]);
+        if self.is_single() {
+            self.schedule_decode_batch(batch);
+        }
+        list.clear();
+        self.scratch = list;
+        false
+    }
+
+    /// The list of the policy: requests that were skipped, requests that decode, requests that were in the last iteration with
+    /// a part of their prompts.
+    fn take_list(&mut self, context: &ScheduleContext<'_>) -> Vec<u32> {
+        let mut list = std::mem::take(&mut self.scratch);
+        list.append(&mut self.deferred_prefills);
+        list.extend(
+            self.running
+                .drain(..)
+                .filter(|&id| context.requests.status[id as usize] != RequestStatus::Finished),
+        );
+        list.append(&mut self.partial_prefills);
+        list
+    }
+
+    fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+        let is_full = (self.tokens(context, id) - 1).is_multiple_of(context.config.block_size);
+        u32::from(is_full && context.config.allocates_on_demand())
+    }
+}

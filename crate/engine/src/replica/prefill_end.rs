@@ -1,0 +1,85 @@
+//! The end of an iteration for the prompts in it: they are further by their chunks, and the end of a prompt gives a token.
+
+use super::Replica;
+use super::context::ScheduleContext;
+use super::iteration::ScheduledBatch;
+use super::requests::RequestStatus;
+use crate::record::request_phases::PrefillPhase;
+
+impl Replica {
+    /// The prompts of an iteration that began at `formed_us` are further by their chunks.
+    pub(crate) fn finish_prefill_chunks(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        batch: &ScheduledBatch,
+    ) {
+        let scheduler = context.config.policy();
+        scheduler.prompts_end(self, context, batch);
+        if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
+            context.requests.load_us = vec![0.0; context.trace.len()];
+        }
+        for (&id, chunk) in batch.prompts.iter().zip(&batch.chunks) {
+            let i = id as usize;
+            let requests = &mut *context.requests;
+            requests.prefill_us[i] += context.now_us - batch.formed_us - batch.load_us;
+            context.record.phases.prefill(PrefillPhase {
+                request: id,
+                start_us: batch.formed_us,
+                end_us: context.now_us,
+                load_us: batch.load_us,
+                from_token: chunk.kv_tokens,
+                tokens: chunk.tokens,
+            });
+            if let Some(load_us) = requests.load_us.get_mut(i) {
+                *load_us += batch.load_us;
+            }
+            if let Some(execution_us) = requests.execution_us.get_mut(i) {
+                *execution_us += batch.busy_us;
+            }
+            requests.seen_us[i] = context.now_us;
+            requests.done[i] += chunk.tokens;
+            if requests.done[i] < requests.prompt[i] {
+                let list = if self.is_single() { &mut self.partial_prefills } else { &mut self.running };
+                list.push(id);
+                continue;
+            }
+            // The end of the prompt gives a token.
+            self.waiting.made_token(context.trace, id, requests.first_token_us[i].is_nan());
+            if requests.first_token_us[i].is_nan() {
+                requests.first_token_us[i] = context.now_us;
+                context.record.has_first_token(id);
+            } else if let Some(token_us) = requests.token_us.remove(&id)
+                && !context.config.reference_quirks
+            {
+                // Vidur leaves the gap across an eviction out of its times between tokens.
+                context.record.gap(token_us, context.now_us, 1);
+                context.requests.waited_for_token(id, context.now_us - token_us);
+            }
+            let requests = &mut *context.requests;
+            let tokens = requests.done[i] + 1;
+            requests.done[i] = tokens;
+            if tokens >= context.total(id) {
+                scheduler.left(self, context, id, None);
+                let blocks = context.blocks_at_end(id);
+                self.finish(context, id, blocks);
+                continue;
+            }
+            let requests = &mut *context.requests;
+            requests.status[i] = RequestStatus::Decoding;
+            if self.is_single() {
+                requests.done[i] = tokens.wrapping_sub(self.decode_batch.step);
+                requests.stalled_us[i] -= self.stall_us;
+                self.decode_batch.join(context.member(id, tokens));
+                self.waiting.decodes(context.trace, id, true);
+                scheduler.joined(self, context, id);
+                match self.last_token_groups.last_mut() {
+                    Some(last) if last.1 == context.now_us => last.0 += 1,
+                    _ => self.last_token_groups.push((1, context.now_us)),
+                }
+            }
+            if scheduler.mixes_batches() || self.is_single() {
+                self.running.push(id);
+            }
+        }
+    }
+}

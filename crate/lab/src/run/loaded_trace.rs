@@ -1,0 +1,81 @@
+//! A trace that a person loads in place of generated requests.
+
+use std::sync::Arc;
+
+use servescope_workload::Trace;
+use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
+
+use crate::failure::Failure;
+use crate::notes::{Context, Purpose, Traffic};
+
+/// A trace that was read from a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedTrace {
+    /// Name of the file.
+    pub name: String,
+    /// Its format; `None` for a trace that was handed over without a file.
+    pub format: Option<Format>,
+    /// The requests.
+    pub trace: Arc<Trace>,
+    /// What was noticed in reading it.
+    pub warnings: Vec<Failure>,
+    /// Whether the workload's settings made it, before steps changed it.
+    pub is_generated: bool,
+}
+
+impl LoadedTrace {
+    /// Reads a file of any known format.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
+        Self::of(name, formats::read(bytes))
+    }
+
+    /// A trace that was read elsewhere, or that was made from one.
+    pub fn from_trace(name: &str, trace: Trace) -> Self {
+        Self {
+            name: name.to_owned(),
+            format: None,
+            trace: Arc::new(trace),
+            warnings: Vec::new(),
+            is_generated: false,
+        }
+    }
+
+    /// What reading a file gave.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Failure> {
+        let read = read.map_err(|error| Failure::of_file(name, &error))?;
+        let warnings = formats::warnings(&read);
+        Ok(Self::assembled(name, read, &warnings))
+    }
+
+    /// What reading a file with options gave.
+    ///
+    /// # Errors
+    /// [`Failure`] with the row and the column.
+    pub fn of_reading(name: &str, reading: Result<Reading, FormatError>) -> Result<(Self, BadRows), Failure> {
+        let reading = reading.map_err(|error| Failure::of_file(name, &error))?;
+        let warnings = reading.warnings();
+        Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
+    }
+
+    fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
+        let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
+        Self {
+            name: name.to_owned(),
+            format: Some(read.format),
+            trace: Arc::new(read.trace),
+            warnings,
+            is_generated: false,
+        }
+    }
+
+    /// What a scenario over this trace does not say itself.
+    pub fn context(&self, purpose: Purpose) -> Context {
+        Context { purpose, traffic: Some(Traffic::of(&self.trace)), is_generated: self.is_generated }
+    }
+}

@@ -1,0 +1,63 @@
+//! How a checkpoint's weights are kept, and in which formats its products are computed.
+
+use servescope_cost::kernels::Format;
+use servescope_cost::{Gpu, Model, WeightFormat};
+
+/// GPUs of the Blackwell generation.
+const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
+
+/// The format of a whole checkpoint, as files name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// 16 bits.
+    Bf16,
+    /// 8 bits.
+    Fp8,
+    /// 8 bits, a scale for each 128 x 128 values.
+    Fp8Block,
+    /// 4 bits, a scale for each 16 values.
+    Nvfp4,
+    /// 4-bit weights, computed at 16 bits.
+    Int4,
+}
+
+impl Checkpoint {
+    /// Formats of attention's projections, dense MLPs and experts. Which parts of a model have its checkpoint's format is the
+    /// checkpoint's matter: FP8 checkpoints of mixtures have scales by block, 4-bit ones leave attention at 16 bits.
+    pub fn formats(self, gpu: &Gpu, model: &Model) -> [Format; 3] {
+        let is_mixture = model.experts.is_some();
+        if has_own_format(model) {
+            // Blackwell computes its experts at 8 bits.
+            let experts = if BLACKWELL.contains(&gpu.id) { Format::Mxfp4Fp8 } else { Format::Mxfp4 };
+            return [Format::Bf16, Format::Bf16, experts];
+        }
+        match self {
+            Self::Bf16 => [Format::Bf16; 3],
+            Self::Fp8 if is_mixture => [Format::Fp8Block; 3],
+            Self::Fp8 => [Format::Fp8; 3],
+            Self::Fp8Block => [Format::Fp8Block; 3],
+            Self::Nvfp4 if is_mixture => [Format::Bf16, Format::Bf16, Format::Nvfp4],
+            Self::Nvfp4 => [Format::Nvfp4; 3],
+            Self::Int4 => [Format::Bf16, Format::Bf16, Format::Int4],
+        }
+    }
+
+    /// The checkpoints that weights in a format may stand for, the likeliest first. INT8 has no measured kernels, dense models
+    /// have no measured products of 4-bit weights but NVFP4's, and a model that is published in one format has that.
+    pub fn of(weights: WeightFormat, model: &Model) -> &'static [Self] {
+        match weights {
+            WeightFormat::Int4 if has_own_format(model) => &[Self::Int4],
+            _ if has_own_format(model) => &[],
+            WeightFormat::Bf16 => &[Self::Bf16],
+            WeightFormat::Fp8 => &[Self::Fp8],
+            WeightFormat::Int4 if model.experts.is_some() => &[Self::Int4, Self::Nvfp4],
+            WeightFormat::Int4 => &[Self::Nvfp4],
+            WeightFormat::Int8 => &[],
+        }
+    }
+}
+
+/// Models whose checkpoints have 4-bit experts with scales of their own kind (MXFP4).
+fn has_own_format(model: &Model) -> bool {
+    model.id.starts_with("gpt-oss")
+}

@@ -1,0 +1,227 @@
+//! The scenario's measured kernels: which tables its deployment has, and why it has none.
+
+use std::collections::BTreeSet;
+
+use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable};
+use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline, WeightFormat};
+
+use super::timed::CostSource;
+use super::{CostKind, Scenario};
+use crate::failure::Failure;
+use crate::kernels::{self, CALIBRATED, Checkpoint, SYNCHRONOUS_US};
+use crate::parameters::Id;
+use crate::parameters::choices::Weights;
+
+/// Why there are no kernels of a deployment.
+enum Lack {
+    /// None of weights in that format.
+    Format,
+    /// A table, and no other stands in for it.
+    Table(MissingTable),
+}
+
+impl Scenario {
+    /// Measured kernels, with what the roofline knows beyond them: operations, bytes, and the LoRA operators.
+    ///
+    /// # Errors
+    /// [`Failure`] with what there is, where no kernels were measured for the deployment.
+    pub fn measured_kernels(&self) -> Result<Deployed<KernelCost>, Failure> {
+        let deployment = self.deployment();
+        let times = self.kernel_cost(&deployment)?;
+        let roofline = Roofline::new(deployment, Corrections::of(deployment.gpu.id), HostTime::NONE);
+        Ok(Deployed { times, roofline })
+    }
+
+    fn kernel_cost(&self, deployment: &Deployment) -> Result<KernelCost, Failure> {
+        let kernels = self.own_kernels(deployment)?;
+        self.kernels_with(deployment, kernels, deployment.weights).map_err(|lack| {
+            let known: Vec<&str> =
+                [WeightFormat::Bf16, WeightFormat::Fp8, WeightFormat::Int8, WeightFormat::Int4]
+                    .into_iter()
+                    .zip(Weights::NAMES)
+                    .filter(|(weights, _)| self.kernels_with(deployment, kernels, *weights).is_ok())
+                    .map(|(_, name)| *name)
+                    .collect();
+            self.no_kernels(deployment, &lack, &known)
+        })
+    }
+
+    /// The kernels of the GPU.
+    fn own_kernels(&self, deployment: &Deployment) -> Result<&'static Kernels, Failure> {
+        let (path, gpu) = (Id::CostKind.row().id, deployment.gpu);
+        if let Some(file) = kernels::missing_table(gpu.id) {
+            let model = self.model_name();
+            let message = format!("{path}: the measured kernels of {} are not here yet", gpu.name);
+            let failure = Failure::new("needs_table", path, message);
+            return Err(failure.text("model", model).text("gpu", gpu.name).text("file", file));
+        }
+        kernels::kernels(gpu.id).ok_or_else(|| {
+            let known: Vec<&str> = kernels::gpus().filter_map(Gpu::named).map(|gpu| gpu.name).collect();
+            let known = known.join(", ");
+            let message = format!("{path}: no kernels were measured on {}; there is {known}", gpu.name);
+            Failure::new("no_kernels", path, message).text("gpu", gpu.name).text("known", &known)
+        })
+    }
+
+    /// The cost of the first checkpoint with such weights whose kernels were measured.
+    fn kernels_with(
+        &self,
+        deployment: &Deployment,
+        kernels: &Kernels,
+        weights: WeightFormat,
+    ) -> Result<KernelCost, Lack> {
+        let (gpu, model) = (deployment.gpu, deployment.model);
+        let is_asynchronous = self.is_vllm_v1() && self.flag(Id::AsyncScheduling);
+        let synchronous_us = (!is_asynchronous).then_some(SYNCHRONOUS_US);
+        let mut lack = Lack::Format;
+        for checkpoint in Checkpoint::of(weights, &model) {
+            let [attention, mlp, experts] = checkpoint.formats(gpu, &model);
+            let layout = Layout {
+                gpu,
+                model,
+                tensor_parallel: deployment.tensor_parallel,
+                attention_data_parallel: 1,
+                expert_tensor_parallel: deployment.tensor_parallel,
+                expert_parallel: 1,
+                attention,
+                mlp,
+                experts,
+                kv: deployment.kv,
+            };
+            match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
+                // Products of another format do not tell what these take.
+                Ok(cost) if !cost.has_borrowed_format() => return Ok(cost),
+                Ok(_) => {}
+                Err(table) => lack = Lack::Table(table),
+            }
+        }
+        Err(lack)
+    }
+
+    fn no_kernels(&self, deployment: &Deployment, lack: &Lack, known: &[&str]) -> Failure {
+        let (model, gpu) = (self.model_name(), deployment.gpu.name);
+        let described = |code: &'static str, path: &'static str, message: String| {
+            Failure::new(code, path, message).text("model", model).text("gpu", gpu)
+        };
+        if !known.is_empty() {
+            let (path, value, known) = (Id::Weights.row().id, self.choice(Id::Weights), known.join(", "));
+            let message = format!(
+                "{path}: no kernels of {model} with {value} weights were measured on {gpu}; there is {known}"
+            );
+            return described("no_kernels_of_format", path, message)
+                .text("value", value)
+                .text("known", &known);
+        }
+        let path = Id::CostKind.row().id;
+        let table = match lack {
+            Lack::Format => "",
+            Lack::Table(MissingTable(name)) => name,
+        };
+        let message =
+            format!("{path}: not all kernels of {model} were measured on {gpu}; {table} is missing");
+        described("no_kernels_of_model", path, message).text("table", table)
+    }
+
+    /// Where the times of measured kernels come from.
+    pub(super) fn kernel_source(&self) -> Option<CostSource> {
+        let deployment = self.deployment();
+        let cost = self.kernel_cost(&deployment).ok()?;
+        let kernels = kernels::kernels(deployment.gpu.id)?;
+        let sources: BTreeSet<&str> =
+            kernels.tables.values().map(|measured| measured.source.as_str()).collect();
+        let versions: Vec<String> = sources.iter().map(|source| source.replace('-', " ")).collect();
+        Some(CostSource {
+            kind: CostKind::Kernels.name(),
+            name: format!("{} on {}", versions.join(", "), deployment.gpu.name),
+            file: None,
+            parts: Vec::new(),
+            held_out: Vec::new(),
+            stand_ins: cost.borrowed().to_vec(),
+        })
+    }
+
+    /// Stages, which measured kernels do not have.
+    pub(super) fn kernel_problems(&self) -> Option<Failure> {
+        let stages = self.whole(Id::PipelineParallel);
+        let is_asked = self.cost_kind() == CostKind::Kernels && stages > 1;
+        is_asked.then(|| {
+            let path = Id::PipelineParallel.row().id;
+            let message = format!("{path}: {stages} stages, but measured kernels are of 1");
+            Failure::new("kernels_one_stage", path, message).number("value", stages.into())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Run;
+
+    fn scenario(settings: &[(&str, &str)]) -> Scenario {
+        let mut scenario = Scenario::default();
+        let common = [
+            ("scheduler.kind", "vllm_v1"),
+            ("cost.kind", "kernels"),
+            ("fleet.gpu", "h100_sxm"),
+            ("fleet.model", "llama-3.1-8b"),
+            ("workload.duration_s", "20"),
+        ];
+        for (path, value) in common.iter().chain(settings) {
+            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+        }
+        scenario
+    }
+
+    fn tpot_s(settings: &[(&str, &str)]) -> f64 {
+        Run::simulate(&scenario(settings), None).unwrap().summary().run.tpot_s.mean.unwrap()
+    }
+
+    #[test]
+    fn a_model_runs_with_the_kernels_of_its_gpu_and_says_which() {
+        let run = Run::simulate(&scenario(&[]), None).unwrap();
+        assert!(run.summary().run.requests.completed > 0);
+        let source = scenario(&[]).cost_source().unwrap();
+        assert_eq!(
+            (source.kind, &*source.name),
+            ("kernels", "nccl 2.29.2, vllm 0.19.0, vllm 0.24.0 on NVIDIA H100 SXM5")
+        );
+        // The head has more outputs than any product that was timed; two GPUs share it.
+        assert_eq!(source.stand_ins, ["gemm:bfloat16:128256:4096"]);
+        let shared = scenario(&[("fleet.tensor_parallel", "2")]).cost_source().unwrap();
+        assert_eq!(shared.stand_ins, [] as [String; 0]);
+    }
+
+    #[test]
+    fn format_gpus_scheduling_and_adapters_change_the_times() {
+        let plain = tpot_s(&[("workload.adapters.count", "0")]);
+        assert!(tpot_s(&[("workload.adapters.count", "0"), ("fleet.weights", "fp8")]) < 0.9 * plain);
+        assert!(tpot_s(&[("workload.adapters.count", "0"), ("fleet.tensor_parallel", "2")]) < 0.9 * plain);
+        assert!(tpot_s(&[("workload.adapters.count", "0"), ("fleet.gpu", "a100_80_sxm")]) > 1.2 * plain);
+        assert!(
+            tpot_s(&[("workload.adapters.count", "0"), ("scheduler.async_scheduling", "false")])
+                > plain + 1e-3
+        );
+        assert!(tpot_s(&[("workload.adapters.count", "64")]) > 1.01 * plain);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_refused_with_what_there_is() {
+        let refused = |settings: &[(&str, &str)]| {
+            let failures = Run::simulate(&scenario(settings), None).unwrap_err();
+            (failures[0].code, failures[0].message.clone())
+        };
+        let (code, message) = refused(&[("fleet.gpu", "a40")]);
+        assert!(code == "no_kernels" && message.contains("NVIDIA H100 SXM5"), "{message}");
+        let (code, message) = refused(&[("fleet.weights", "int8")]);
+        assert!(code == "no_kernels_of_format" && message.ends_with("there is bf16, fp8"), "{message}");
+        let (code, message) = refused(&[("fleet.weights", "int4")]);
+        assert!(code == "no_kernels_of_format" && message.ends_with("there is bf16, fp8"), "{message}");
+        let (code, _) = refused(&[("fleet.pipeline_parallel", "2")]);
+        assert_eq!(code, "kernels_one_stage");
+        let (code, message) = refused(&[("fleet.model", "phi-2")]);
+        assert!(code == "no_kernels_of_model" && message.contains("prefill:bfloat16:80"), "{message}");
+        let own = [("fleet.model", "gpt-oss-120b"), ("fleet.tensor_parallel", "4")];
+        let (code, message) = refused(&own);
+        assert!(code == "no_kernels_of_format" && message.ends_with("there is int4"), "{message}");
+    }
+}

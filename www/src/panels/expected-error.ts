@@ -1,0 +1,18 @@
+// How far the headline numbers are to be expected from a real server's, from the nearest measured deployments.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+
+/** Nothing for the linear model, which is of no GPU, and before there is an answer. */
+export function expectedError(app: App): TemplateResult | typeof nothing {
+  const { text } = app;
+  const summary = app.session.value.answer?.summary;
+  if (summary === undefined) return nothing;
+  const error = summary.expected_error;
+  if (error === null) {
+    const isProfile = app.store.resolved.values['cost.kind'] === 'profile';
+    return isProfile ? html`<p class="headline-details" data-expected="unknown">${text.t('expected.unknown')}</p>` : nothing;
+  }
+  const percent = (share: number): string => text.format.short(100 * share);
+  const said = text.t(`expected.${error.of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
+  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot}>${said}</p>`;
+}
