@@ -5,6 +5,7 @@
 //! ```
 
 mod accounts;
+mod charge;
 pub mod config;
 pub mod estimate;
 pub(crate) mod frontend;

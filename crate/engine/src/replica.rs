@@ -200,9 +200,10 @@ impl Replica {
         self.kv.available().checked_sub(self.adapters.blocks_to_load(context.adapter(id).0))
     }
 
-    /// Why a request, which is the first of those that may be admitted, does not join the iteration; `None`: it does. What the
-    /// tests compared is asked for where decisions are kept.
-    pub(crate) fn stop_of(
+    /// Why a request, which is the first of those that may be admitted, does not join the iteration; `None`: it does. As many
+    /// requests run as may (`max_num_seqs`), or the token budget is used up, or its KV cache does not fit. What the tests
+    /// compared is asked for where decisions are kept.
+    pub(crate) fn admission_block_reason(
         &self,
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::given::requests;
 use proptest::prelude::*;
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::explain::at_arrival;
@@ -10,7 +11,6 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, RouterKind, SchedulerKind};
-use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Iterations of 5 ms, 0.1 ms a prompt token and a request.
@@ -48,18 +48,9 @@ fn v1() -> FleetConfig {
 
 /// (arrival in microseconds, user, prompt, answer), in order of arrival.
 fn trace(rows: impl IntoIterator<Item = (f64, u32, u32, u32)>) -> Arc<Trace> {
-    let mut trace = Trace::default();
-    for (arrival_us, user, input_tokens, output_tokens) in rows {
-        trace.push(Request {
-            arrival_us,
-            user,
-            adapter: BASE_MODEL,
-            input_tokens,
-            output_tokens,
-            max_tokens: output_tokens,
-        });
-    }
-    Arc::new(trace)
+    Arc::new(requests(
+        rows.into_iter().map(|(at, user, input, output)| (at, user, BASE_MODEL, input, output)),
+    ))
 }
 
 fn serve(trace: &Arc<Trace>, config: FleetConfig, order: QueuePolicy) -> Report {

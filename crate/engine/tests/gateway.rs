@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fleet::why::causes;
-use crate::given::{any_config, any_cost, any_trace};
+use crate::given::{any_config, any_cost, any_trace, requests};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::explain::cause::Cause;
@@ -23,7 +23,6 @@ use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
-use servescope_workload::trace::Request;
 
 const NO_LOAD: OverloadConfig = OverloadConfig {
     kv_share: f64::INFINITY,
@@ -434,12 +433,8 @@ proptest! {
 
 /// Two short requests of one user a millisecond apart: what the second one waits for at the gateway.
 fn second_waits_for(gateway: GatewayConfig) -> (Cause, f64) {
-    let mut trace = Trace::default();
-    for arrival_us in [0.0, 1_000.0] {
-        let (user, adapter) = (0, servescope_workload::BASE_MODEL);
-        let (input_tokens, output_tokens, max_tokens) = (50, 20, 20);
-        trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
-    }
+    let trace =
+        requests([0.0, 1_000.0].map(|arrival_us| (arrival_us, 0, servescope_workload::BASE_MODEL, 50, 20)));
     let cost = LinearCost {
         prefill_base_us: 1e4,
         prefill_per_token_us: 0.0,

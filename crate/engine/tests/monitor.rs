@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::given::{any_config, any_cost, any_trace};
+use crate::given::{any_config, any_cost, any_trace, requests};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::metrics::Slo;
@@ -365,17 +365,7 @@ fn two_requests_by_hand() {
         overhead_us: 0.0,
         adapters: servescope_cost::AdapterCost::FREE,
     };
-    let mut trace = Trace::default();
-    for (user, arrival_us, output_tokens) in [(0, 0.0, 4), (1, 10e6, 2)] {
-        trace.push(Request {
-            arrival_us,
-            user,
-            adapter: BASE_MODEL,
-            input_tokens: 10,
-            output_tokens,
-            max_tokens: output_tokens,
-        });
-    }
+    let trace = requests([(0.0, 0, BASE_MODEL, 10, 4), (10e6, 1, BASE_MODEL, 10, 2)]);
     let config = FleetConfig { idle_poll_us: 0.0, ..FleetConfig::slora() };
     let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { windows: 12, most: 5, ..ALL });

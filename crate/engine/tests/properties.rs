@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::given::{Memory, any_config, any_cost, any_trace};
+use crate::given::{Memory, any_config, any_cost, any_trace, requests};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
@@ -11,7 +11,6 @@ use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
 use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Outcome, Report};
-use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 fn check_every_request(report: &Report) {
@@ -200,17 +199,7 @@ proptest! {
 
 #[test]
 fn a_poll_too_short_for_the_clock_does_not_hang() {
-    let mut trace = Trace::default();
-    for i in 0..10u32 {
-        trace.push(Request {
-            arrival_us: 1e9 * f64::from(i),
-            user: 0,
-            adapter: BASE_MODEL,
-            input_tokens: 5,
-            output_tokens: 5,
-            max_tokens: 5,
-        });
-    }
+    let trace = requests((0..10u32).map(|i| (1e9 * f64::from(i), 0, BASE_MODEL, 5, 5)));
     let config = FleetConfig { idle_poll_us: 1e-297, ..FleetConfig::slora() };
     let report = Fleet::new(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
     assert!((0..10).all(|id| report.is_completed(id)));
@@ -219,17 +208,8 @@ fn a_poll_too_short_for_the_clock_does_not_hang() {
 #[test]
 fn a_refused_head_joins_when_decoding_has_made_room() {
     // Two of 10 + 100 tokens, then one of 10 + 200: the need with it is 327 - s after s iterations of the two.
-    let mut trace = Trace::default();
-    for (arrival_us, output_tokens) in [(0.0, 100), (0.0, 100), (1.0, 200)] {
-        trace.push(Request {
-            arrival_us,
-            user: 0,
-            adapter: BASE_MODEL,
-            input_tokens: 10,
-            output_tokens,
-            max_tokens: output_tokens,
-        });
-    }
+    let rows = [(0.0, 100), (0.0, 100), (1.0, 200)];
+    let trace = requests(rows.map(|(arrival_us, output)| (arrival_us, 0, BASE_MODEL, 10, output)));
     let config = FleetConfig { blocks: 300, idle_poll_us: 0.0, ..FleetConfig::slora() };
     let report = Fleet::new(
         Arc::new(trace),

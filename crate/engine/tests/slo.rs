@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::given::requests;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::metrics::slo::{Slo, SloCount};
 use servescope_engine::queue::Client;
 use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
-use servescope_workload::trace::Request;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::BASE_MODEL;
 
 /// Iterations of a second; a prompt takes as many seconds as it has hundreds of tokens.
 const COST: LinearCost = LinearCost {
@@ -23,18 +23,7 @@ const COST: LinearCost = LinearCost {
 
 /// One request of thirty tokens decodes; the prompt of a second one, five seconds long, comes between.
 fn stalled_once(scheduler: SchedulerKind) -> Report {
-    let mut trace = Trace::default();
-    for (user, arrival_us, input_tokens, output_tokens) in [(0, 0.0, 100, 30), (1, 4.5e6, 500, 2)] {
-        let max_tokens = output_tokens;
-        trace.push(Request {
-            arrival_us,
-            user,
-            adapter: BASE_MODEL,
-            input_tokens,
-            output_tokens,
-            max_tokens,
-        });
-    }
+    let trace = requests([(0.0, 0, BASE_MODEL, 100, 30), (4.5e6, 1, BASE_MODEL, 500, 2)]);
     let config = FleetConfig { scheduler, idle_poll_us: 0.0, ..FleetConfig::slora() };
     Fleet::new(Arc::new(trace), config, Box::new(COST)).run()
 }

@@ -6,11 +6,7 @@ use servescope_lab::{Failure, LoadedTrace, Run, Scenario};
 use servescope_workload::generate;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
-    }
-    scenario
+    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 fn search(scenario: &Scenario, trace: Option<LoadedTrace>) -> Result<Capacity, Vec<Failure>> {

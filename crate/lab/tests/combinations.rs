@@ -45,10 +45,7 @@ impl Answer {
 
 /// Runs to the end and keeps count of requests and tokens.
 fn run(settings: &[(&str, &str)]) -> Answer {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}={value}: {failure:?}"));
-    }
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
     let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{settings:?}: {failures:?}"));
     let (report, summary) = (&run.report, run.summary().run);
     let (mut ended, mut produced) = (0, 0);

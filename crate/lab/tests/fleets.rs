@@ -5,11 +5,7 @@ use proptest::prelude::*;
 use servescope_lab::{Failure, Run, RunSummary, Scenario};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}={value}: {failure:?}"));
-    }
-    scenario
+    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 fn summary(settings: &[(&str, &str)]) -> RunSummary {

@@ -9,10 +9,7 @@ use servescope_lab::{Run, Scenario, files};
 const KINDS: [&str; 7] = ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn run(settings: &[(&str, &str)]) -> Run {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-    }
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
     Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{settings:?}: {failures:?}"))
 }
 

@@ -4,11 +4,7 @@ use servescope_lab::Scenario;
 use servescope_lab::capacity::{Capacity, Check, Checked, Load, Miss, Search, quick_search};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
-    }
-    scenario
+    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 fn finished(mut search: Search) -> Capacity {

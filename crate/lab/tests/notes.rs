@@ -8,11 +8,7 @@ use servescope_lab::workload::{Trace, generate};
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-    }
-    scenario
+    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// The reasons told for a run, by path.

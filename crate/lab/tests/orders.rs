@@ -6,11 +6,7 @@ use servescope_lab::{Run, Scenario};
 const KINDS: [&str; 6] = ["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-    }
-    scenario
+    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// A replica that gets more than it can serve, three quarters of it from one of two users.

@@ -4,10 +4,7 @@ use servescope_lab::engine::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-    }
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
     // An address says the same.
     let (again, problems) = link::parse(&link::encode(&scenario));
     assert!(problems.is_empty(), "{problems:?}");

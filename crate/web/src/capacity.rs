@@ -7,7 +7,7 @@ use servescope_lab::capacity::{
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
 
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
@@ -26,6 +26,8 @@ pub struct CapacitySearch {
     found: Option<Capacity>,
     check: Option<Check>,
 }
+
+takes_inputs!(CapacitySearch);
 
 #[wasm_bindgen]
 impl CapacitySearch {

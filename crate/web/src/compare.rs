@@ -10,7 +10,7 @@ use servescope_lab::views::{self, ViewOptions, paired::ttft_pairs};
 use servescope_lab::{Failure, Run, Running};
 use wasm_bindgen::prelude::*;
 
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsComparedPair, JsComparison, JsFailure, JsMeasured, JsMeasuredRuns, JsPatch,
@@ -30,6 +30,8 @@ pub struct Comparer {
     running: Vec<Running>,
     pub(crate) runs: Vec<Run>,
 }
+
+takes_inputs!(Comparer);
 
 #[wasm_bindgen]
 impl Comparer {

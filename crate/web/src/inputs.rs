@@ -8,11 +8,6 @@ use servescope_boundary::trace_from_js;
 use servescope_boundary::types::{JsFailure, JsPatch, JsTraceColumns};
 use servescope_lab::profiles::LoadedProfile;
 use servescope_lab::{LoadedTrace, Scenario};
-use wasm_bindgen::prelude::*;
-
-use crate::capacity::CapacitySearch;
-use crate::compare::Comparer;
-use crate::simulator::Simulator;
 
 /// A trace and a profile, where they were loaded.
 #[derive(Debug, Default)]
@@ -39,13 +34,13 @@ impl Inputs {
         Ok(scenario)
     }
 
-    fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+    pub(crate) fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
         let trace = trace_from_js::trace(columns).map_err(|failure| to_js_error(vec![failure]))?;
         self.trace = Some(LoadedTrace::from_trace(name, trace));
         Ok(())
     }
 
-    fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+    pub(crate) fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
         self.profile = if text.is_empty() {
             None
         } else {
@@ -56,15 +51,20 @@ impl Inputs {
     }
 }
 
+/// What a class of the page that has a field `inputs` takes them with.
 macro_rules! takes_inputs {
-    ($($class:ident)*) => {$(
+    ($class:ident) => {
         #[wasm_bindgen]
         impl $class {
             /// Takes a trace over from the studio; later runs simulate it. The former trace stays when this one is bad.
             ///
             /// # Errors
             /// The column that is no column of a trace.
-            pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+            pub fn load_columns(
+                &mut self,
+                name: &str,
+                columns: &servescope_boundary::types::JsTraceColumns,
+            ) -> Result<(), JsFailure> {
                 self.inputs.load_columns(name, columns)
             }
 
@@ -76,7 +76,7 @@ macro_rules! takes_inputs {
                 self.inputs.load_profile(name, text)
             }
         }
-    )*};
+    };
 }
 
-takes_inputs! { Simulator CapacitySearch Comparer }
+pub(crate) use takes_inputs;

@@ -8,7 +8,7 @@ use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{charts, object, to_js_error};
 use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
@@ -49,6 +49,8 @@ pub struct Simulator {
     /// The last run again, with its decisions, once the page has asked why.
     pub(crate) told: Option<Run>,
 }
+
+takes_inputs!(Simulator);
 
 #[wasm_bindgen]
 impl Simulator {

@@ -21,6 +21,7 @@ pub mod lengths;
 pub mod mersenne;
 mod message;
 pub mod numpy;
+mod order;
 pub mod popularity;
 pub mod prefix;
 pub mod prompts;

@@ -19,6 +19,8 @@ pub use shape::{gamma_distance, gamma_shape, weibull_shape};
 
 use crate::trace::Trace;
 
+pub use crate::order::sort_places;
+
 /// Mean, spread and percentiles (linear interpolation) of one quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
@@ -128,14 +130,6 @@ impl Spread {
 #[inline(never)]
 pub fn sort(values: &mut [f64]) {
     values.sort_unstable_by(f64::total_cmp);
-}
-
-/// The places of numbers in ascending order, equal ones as they stand.
-#[inline(never)]
-pub fn sort_places(values: &[f64]) -> Vec<u32> {
-    let mut places: Vec<u32> = (0..values.len() as u32).collect();
-    places.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]).then(a.cmp(&b)));
-    places
 }
 
 /// The quantile `q` in 0..=1 of values in ascending order, by linear interpolation; NaN for none.

@@ -4,7 +4,7 @@ mod chain;
 mod events;
 mod extra;
 
-use crate::statistics::sort_places;
+use crate::order::sort_places;
 
 pub use chain::{Chain, NO_REQUEST};
 pub use events::{Event, Events};

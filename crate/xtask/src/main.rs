@@ -12,6 +12,8 @@ mod fuzz;
 mod generate;
 mod glossary;
 mod hash;
+#[cfg(test)]
+mod map;
 mod packages;
 mod page;
 mod process;

@@ -56,7 +56,7 @@ pub struct Delay {
 pub struct Behind {
     /// The user.
     pub user: u32,
-    /// How many requests of the user held what was waited for, and how many of anybody.
+    /// How many requests of the user held what was waited for, and how many of all users.
     pub requests: u32,
     /// Of all users.
     pub of_all: u32,

@@ -1,8 +1,8 @@
 //! The meters of every client's quotas where a minute is not the last 60 s: input, output and all tokens, and requests.
 
+use super::charge::{QuotaCharge, QuotaLimit};
 use super::config::Charge;
 use super::ledger::Kind;
-use super::quotas::{QuotaCharge, QuotaLimit};
 use super::window::Meter;
 
 /// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.

@@ -24,11 +24,12 @@ use servescope_workload::Trace;
 use servescope_workload::stream::Stream;
 
 use super::accounts::Accounts;
+use super::charge::QuotaCharge;
 use super::config::{Check, GatewayConfig, Timeout};
 use super::load::{LoadPolicy, LoadState, OverloadDetector};
 use super::log::{GatewayHoldReason, GatewayLog, Retry};
 use super::prediction::OutputLengthPredictor;
-use super::quotas::{QuotaCharge, RateLimiter};
+use super::quotas::RateLimiter;
 use super::record::ReservationRecorder;
 use super::reservations::{KvReservation, KvReservations};
 use super::retries;

@@ -6,6 +6,7 @@
 //! beyond that, while the pressure is below the threshold, what the pool has left. So no floor is ever lent, and all clients
 //! together never take more than their quotas.
 
+use super::charge::{QuotaCharge, QuotaLimit};
 use super::config::{Charge, Quotas};
 use super::ledger::{Kind, SlidingWindowLog, Taken};
 use super::meters::WindowCounters;
@@ -14,18 +15,6 @@ use crate::request::Rejection;
 
 /// How soon a client tries again whose quota depends on what others do, microseconds.
 const TRY_AGAIN_US: f64 = 1e6;
-
-/// What was charged for a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct QuotaCharge {
-    pub(super) at_us: f64,
-    /// The charge's number in the ledger, where one is kept.
-    number: u64,
-    /// Input and output tokens.
-    pub(super) tokens: [u32; 2],
-    /// What of each kind of tokens the pool of lent quota gave, where a minute is not the last 60 s.
-    pub(super) pooled: [f64; 3],
-}
 
 /// What clients have used.
 #[derive(Debug, Clone)]
@@ -36,15 +25,7 @@ enum Counts {
     Metered(WindowCounters),
 }
 
-/// A client's quota; where it is lent, the part of it that is not, and the pool of what is lent of all clients' quotas.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct QuotaLimit {
-    pub(super) own: Quota,
-    pub(super) floor: Quota,
-    pub(super) pool: Quota,
-}
-
-/// Everybody's quotas.
+/// The quotas of all clients.
 #[derive(Debug, Clone)]
 pub(super) struct RateLimiter {
     rules: Quotas,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::given::requests;
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
@@ -35,19 +36,9 @@ const UNIFIED: AdapterConfig = AdapterConfig {
 };
 
 /// Requests (arrival, prompt, answer, adapter); every adapter has the rank 8 but the last, which has 64.
-fn asking(requests: &[(f64, u32, u32, u32)]) -> Arc<Trace> {
-    let mut trace = Trace { adapter_rank: vec![8, 8, 8, 64], ..Trace::default() };
-    for &(arrival_us, input_tokens, output_tokens, adapter) in requests {
-        trace.push(Request {
-            arrival_us,
-            user: 0,
-            adapter,
-            input_tokens,
-            output_tokens,
-            max_tokens: output_tokens,
-        });
-    }
-    Arc::new(trace)
+fn asking(rows: &[(f64, u32, u32, u32)]) -> Arc<Trace> {
+    let rows = rows.iter().map(|&(at, input, output, adapter)| (at, 0, adapter, input, output));
+    Arc::new(Trace { adapter_rank: vec![8, 8, 8, 64], ..requests(rows) })
 }
 
 fn with(adapters: AdapterConfig, scheduler: SchedulerKind) -> FleetConfig {

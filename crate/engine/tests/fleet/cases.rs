@@ -2,30 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::given::requests;
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
     Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_engine::{Outcome, Report};
-use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::run;
 use super::toy::{TOY, Toy};
 
-fn fixed(requests: &[(f64, u32, u32)]) -> Arc<Trace> {
-    let mut trace = Trace::default();
-    for &(arrival_us, input_tokens, output_tokens) in requests {
-        trace.push(Request {
-            arrival_us,
-            user: 0,
-            adapter: BASE_MODEL,
-            input_tokens,
-            output_tokens,
-            max_tokens: output_tokens,
-        });
-    }
-    Arc::new(trace)
+fn fixed(rows: &[(f64, u32, u32)]) -> Arc<Trace> {
+    Arc::new(requests(rows.iter().map(|&(at, input, output)| (at, 0, BASE_MODEL, input, output))))
 }
 
 /// Vidur: the second prompt is over the budget, blocks the line, and the run ends in an assertion with one completed.
@@ -129,7 +118,7 @@ fn a_request_that_fills_the_memory_alone_is_served() {
     assert_eq!(theirs.results[0].outcome, Outcome::Unfinished);
 }
 
-/// Everybody is there from the start and iterations take a time each, so copies make the run longer and change nothing else.
+/// All requests are there from the start and iterations take a time each, so copies make the run longer and change nothing else.
 #[test]
 fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
     let rows: Vec<(f64, u32, u32)> = (0..12).map(|i| (0.0, 20 + i, 30 + 3 * i)).collect();
@@ -181,13 +170,7 @@ fn the_originals_random_router_draws_as_python_does() {
 /// preempt each other in turn for ever.
 #[test]
 fn equally_urgent_requests_get_on_where_the_first_one_stays() {
-    let mut trace = Trace::default();
-    for user in 0..3 {
-        let (input_tokens, output_tokens) = (79, 40);
-        let (adapter, max_tokens) = (BASE_MODEL, output_tokens);
-        trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });
-    }
-    let trace = Arc::new(trace);
+    let trace = Arc::new(requests((0..3).map(|user| (0.0, user, BASE_MODEL, 79, 40))));
     let is_over = |equals| {
         let rules = VllmRules {
             scheduler_reserve_full_isl: false,

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::given::requests;
 use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Fleet, FleetConfig, Preemption, Report, SchedulerKind,
 };
-use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::TOY;
@@ -16,11 +16,9 @@ use super::why::causes;
 
 /// Each request is of its own user: (arrival in microseconds, prompt, output, adapter).
 fn simulated(config: FleetConfig, rows: &[(f64, u32, u32, u32)]) -> Report {
-    let mut trace = Trace { adapter_rank: vec![8, 8], ..Trace::default() };
-    for (user, &(arrival_us, input_tokens, output_tokens, adapter)) in (0..).zip(rows) {
-        let max_tokens = output_tokens;
-        trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
-    }
+    let of_users =
+        (0..).zip(rows).map(|(user, &(at, input, output, adapter))| (at, user, adapter, input, output));
+    let trace = Trace { adapter_rank: vec![8, 8], ..requests(of_users) };
     Fleet::new(Arc::new(trace), config, Box::new(TOY)).with_decisions().run()
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::given::requests;
 use proptest::prelude::*;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::first_difference::first_difference;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{AdapterMemory, Fleet, FleetConfig, Outcome, Report, SchedulerKind};
-use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
@@ -125,19 +125,9 @@ const SCHEDULERS: [SchedulerKind; 7] = [
 ];
 
 /// Requests of equal lengths that all arrive before the first iteration ends.
-fn trace_of(requests: u32, adapter: impl Fn(u32) -> u32, ranks: &[u32]) -> Arc<Trace> {
-    let mut trace = Trace { adapter_rank: ranks.to_vec(), ..Trace::default() };
-    for i in 0..requests {
-        trace.push(Request {
-            arrival_us: f64::from(i),
-            user: 0,
-            adapter: adapter(i),
-            input_tokens: 20,
-            output_tokens: 10,
-            max_tokens: 10,
-        });
-    }
-    Arc::new(trace)
+fn trace_of(count: u32, adapter: impl Fn(u32) -> u32, ranks: &[u32]) -> Arc<Trace> {
+    let rows = (0..count).map(|i| (f64::from(i), 0, adapter(i), 20, 10));
+    Arc::new(Trace { adapter_rank: ranks.to_vec(), ..requests(rows) })
 }
 
 fn plain(scheduler: SchedulerKind) -> FleetConfig {

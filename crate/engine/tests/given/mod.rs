@@ -9,6 +9,17 @@ use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, Fle
 use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
+/// A trace of requests (arrival in microseconds, user, adapter, prompt tokens, output tokens), in order of arrival; the
+/// `max_tokens` of each is its output.
+pub(crate) fn requests(rows: impl IntoIterator<Item = (f64, u32, u32, u32, u32)>) -> Trace {
+    let mut trace = Trace::default();
+    for (arrival_us, user, adapter, input_tokens, output_tokens) in rows {
+        let max_tokens = output_tokens;
+        trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
+    }
+    trace
+}
+
 prop_compose! {
     fn any_request()(
         gap_us in prop_oneof![Just(0.0), 0.0..2e6f64, (0u32..100_000).prop_map(f64::from)],

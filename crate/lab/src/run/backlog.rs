@@ -189,10 +189,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Failure>) {
-        let mut scenario = Scenario::default();
-        for (path, value) in settings {
-            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
         let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{failures:?}"));
         let found = backlog(&run.report).map(|own| own.1);
         assert_eq!(warning(&run.report).is_some(), found.is_some());

@@ -112,11 +112,7 @@ mod tests {
     }
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::default();
-        for (path, value) in settings {
-            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
-        }
-        scenario
+        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     #[test]

@@ -52,6 +52,16 @@ impl Default for Scenario {
 }
 
 impl Scenario {
+    /// The scenario with these settings, in their order; every other parameter has its default.
+    ///
+    /// # Errors
+    /// [`Failure`] for an unknown path or a value out of bounds.
+    pub fn of_settings(settings: &[(&str, &str)]) -> Result<Self, Failure> {
+        let mut scenario = Self::default();
+        settings.iter().try_for_each(|(path, value)| scenario.set_text(path, value))?;
+        Ok(scenario)
+    }
+
     /// Sets a parameter from text. A value equal to the default stays set, so that a calibration chosen later leaves it.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub struct Dispersion {
     pub index: Vec<f64>,
 }
 
-/// Widths from 10 ms to a fifth of the span, four a decade, and those that everybody quotes: 1, 10, 60 and 600 s.
+/// Widths from 10 ms to a fifth of the span, four a decade, and those that are quoted everywhere: 1, 10, 60 and 600 s.
 pub fn log_windows(span_s: f64) -> Vec<f64> {
     let mut windows = Vec::new();
     for decade in -2..7 {

@@ -127,13 +127,18 @@ fn admit(
             replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(context.adapter(id).0);
         let pool = i64::from(config.blocks) - i64::from(of_adapters);
         let fits = replica.state.light.estimate.fits(entry, pool);
-        let stop = replica.stop_of(context, batch, (id, has_budget, fits), |_, is_over_budget| {
-            if is_over_budget {
-                Compared::new(Test::TokenBudget, batch_tokens, config.max_batch_tokens)
-            } else {
-                Compared::new(Test::PeakTokens, replica.state.light.estimate.need_with(entry), pool.max(0))
-            }
-        });
+        let stop =
+            replica.admission_block_reason(context, batch, (id, has_budget, fits), |_, is_over_budget| {
+                if is_over_budget {
+                    Compared::new(Test::TokenBudget, batch_tokens, config.max_batch_tokens)
+                } else {
+                    Compared::new(
+                        Test::PeakTokens,
+                        replica.state.light.estimate.need_with(entry),
+                        pool.max(0),
+                    )
+                }
+            });
         if stop.is_some() {
             return stop;
         }

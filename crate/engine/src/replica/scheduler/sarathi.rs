@@ -68,7 +68,7 @@ fn schedule(
         let blocks = context.blocks_to_enter(id, config.blocks_for(context.requests.prompt[id as usize]));
         let tokens = context.next_chunk(id).min(left);
         let tests = (id, tokens > 0, replica.has_room(context, id, blocks));
-        let stop = replica.stop_of(context, batch, tests, |context, is_over_budget| {
+        let stop = replica.admission_block_reason(context, batch, tests, |context, is_over_budget| {
             if is_over_budget {
                 Compared::new(Test::TokenBudget, context.next_chunk(id), left)
             } else {

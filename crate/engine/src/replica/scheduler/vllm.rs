@@ -67,7 +67,7 @@ fn admit(
             !config.reference_quirks && batch.is_empty() && context.requests.preemptions[id as usize] > 0;
         let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
         let tests = (id, has_budget, replica.has_room(context, id, blocks));
-        let stop = replica.stop_of(context, batch, tests, |context, is_over_budget| {
+        let stop = replica.admission_block_reason(context, batch, tests, |context, is_over_budget| {
             if is_over_budget {
                 Compared::new(Test::TokenBudget, padded, config.max_batch_tokens)
             } else {

@@ -92,6 +92,7 @@ pub(super) struct State {
 /// An iteration while it is formed.
 struct Step {
     rules: VllmRules,
+    /// What is left of the token budget (`max_num_batched_tokens`): every scheduled token of a prompt or a decode takes from it.
     budget: u32,
     /// Most tokens of one prompt.
     chunk: u32,

@@ -192,10 +192,7 @@ mod tests {
     use crate::Scenario;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let mut scenario = Scenario::default();
-        for (path, value) in settings {
-            scenario.set_text(path, value).expect("a setting");
-        }
+        let scenario = Scenario::of_settings(settings).expect("a setting");
         Run::simulate(&scenario, None).expect("a run")
     }
 

@@ -154,10 +154,7 @@ mod tests {
     use crate::Scenario;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let mut scenario = Scenario::default();
-        for (path, value) in settings {
-            scenario.set_text(path, value).unwrap();
-        }
+        let scenario = Scenario::of_settings(settings).unwrap();
         Run::simulate(&scenario, None).unwrap()
     }
 

@@ -262,11 +262,7 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::default();
-        for (path, text) in settings {
-            scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{failure}"));
-        }
-        scenario
+        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     const FIXED: (&str, &str) = ("workload.output_tokens.kind", "fixed");

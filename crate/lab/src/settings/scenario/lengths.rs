@@ -198,11 +198,7 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::default();
-        for (path, text) in settings {
-            scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{failure}"));
-        }
-        scenario
+        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
     }
 
     fn paths(scenario: &Scenario) -> Vec<(&'static str, String)> {

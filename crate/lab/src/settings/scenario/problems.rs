@@ -117,10 +117,7 @@ mod tests {
     #[test]
     fn gpus_that_cannot_share_a_model_are_refused() {
         let code = |settings: [(&str, &str); 3]| {
-            let mut scenario = Scenario::default();
-            for (path, value) in settings {
-                scenario.set_text(path, value).unwrap();
-            }
+            let scenario = Scenario::of_settings(&settings).unwrap();
             scenario.problems().first().map(|failure| failure.code)
         };
         let fleet = |policy| ("scheduler.kind", policy);

@@ -83,11 +83,7 @@ impl Checks {
 }
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
-    for (path, value) in settings {
-        scenario.set_text(path, value).expect("the setting is sound");
-    }
-    scenario
+    Scenario::of_settings(settings).expect("the setting is sound")
 }
 
 /// Metrics of runs with the seeds from `first` on.
