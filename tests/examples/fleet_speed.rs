@@ -1,18 +1,22 @@
 //! How fast the fleet engine runs: `cargo run --release -p servescope-tests --example fleet_speed`.
 //!
 //! The settings are those of the speed table that was measured of Vidur (1,500 requests/s and 5,000 iterations/s at best),
-//! with synthetic operator times of their size, and a million requests on four replicas.
+//! with synthetic operator times of their size, and a million requests on four replicas; then a million requests of the
+//! default workload with adapters through every scheduler.
 //!
 //! Memory is by how much the resident pages of the process are more at their peak than before the run, when the trace is
 //! made: what the engine holds while it runs and the report that it hands over. Then the summary is made.
 
 use std::fmt::Write as _;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use servescope_cost::profile::{ExactTables, LayerSettings};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
+use servescope_lab::workload::generate;
+use servescope_lab::{LoadedTrace, Running, Scenario};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -91,7 +95,37 @@ fn peak_growth<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (result, resident("VmHWM") - before)
 }
 
+/// A million requests of the default workload at 0.8 of what S-LoRA serves, through a scheduler. In a process of its own: what
+/// another run gave back would be used again, and not counted.
+fn one_scheduler(scheduler: &str) {
+    let set = |scenario: &mut Scenario, path: &str, text: &str| {
+        scenario.set_text(path, text).expect("the parameter is known");
+    };
+    let mut scenario = Scenario::default();
+    set(&mut scenario, "workload.rate_rps", "1.45");
+    set(&mut scenario, "workload.duration_s", "690000");
+    set(&mut scenario, "scheduler.kind", scheduler);
+    let loaded = LoadedTrace::from_trace("default workload", generate(&scenario.workload()));
+    let begun = Instant::now();
+    let (run, bytes) = peak_growth(|| Running::begin(&scenario, Some(&loaded)).map(Running::run));
+    let requests = run.map_or(0, |run| run.report.results.len());
+    let (took_s, each) = (begun.elapsed().as_secs_f64(), bytes / requests as f64);
+    println!("{scheduler}: {requests} requests in {took_s:.3} s, {each:.0} B a request");
+}
+
+fn every_scheduler() {
+    let program = std::env::current_exe().expect("the program knows where it is");
+    for scheduler in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+        let ended = Command::new(&program).arg(scheduler).status();
+        assert!(ended.is_ok_and(|status| status.success()), "{scheduler}");
+    }
+}
+
 fn main() {
+    if let Some(scheduler) = std::env::args().nth(1) {
+        return one_scheduler(&scheduler);
+    }
+    every_scheduler();
     let base = FleetConfig::default();
     let of = |scheduler, replicas| FleetConfig { scheduler, replicas, ..base };
     let (short, wide) = ([64.0, 1536.0], [16.0, 384.0]);

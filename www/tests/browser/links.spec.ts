@@ -23,7 +23,7 @@ test('a default setting has a link without settings', async ({ page }) => {
   await setNumber(page, 'workload.rate_rps', 3);
   await control(page, 'workload.rate_rps').locator('label').dblclick();
   await settled(page);
-  expect(await link(page)).toBe('#v=2');
+  expect(await link(page)).toBe('#v=3');
 });
 
 test('an address of the first version means what it meant, and is written in the present one', async ({ page }) => {
@@ -34,7 +34,7 @@ test('an address of the first version means what it meant, and is written in the
   await setNumber(page, 'workload.rate_rps', 3);
   await expect.poll(() => digest(page)).toBe(before);
   const hash = await link(page);
-  expect(hash).toMatch(/^#v=2&/);
+  expect(hash).toMatch(/^#v=3&/);
   expect(decodeURIComponent(hash)).toContain('gch=rpm|tpm|concurrency|queue|kv');
 });
 

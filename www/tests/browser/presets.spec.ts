@@ -6,10 +6,10 @@ test('every preset runs, without problems, and differs from the others', async (
   await page.locator('.menu.presets > summary').click();
   const plain = await digest(page);
   const names = await page.locator('button.preset').evaluateAll((all) => all.map((one) => one.getAttribute('data-preset') ?? ''));
-  expect(names.length).toBe(17);
+  expect(names.length).toBe(18);
   const seen = new Set<string>();
   for (const name of names) {
-    await another(page, '#v=1');
+    await another(page, '#v=3');
     expect(await digest(page)).toBe(plain);
     await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
     await page.locator(`button.preset[data-preset="${name}"]`).click();

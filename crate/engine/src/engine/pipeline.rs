@@ -92,8 +92,7 @@ impl Fleet {
             let (replica, mut context, _) = self.parts(place, now_us);
             is_formed = is_formed && batch_end::forms_alike(replica, &mut context, batch);
             if !is_formed {
-                batch_end::write_down(&mut context, batch);
-                replica.running.extend_from_slice(&batch.members);
+                batch_end::take_apart(replica, &mut context, batch);
             }
             let pipeline = &mut self.pipelines[place];
             pipeline.batches = batches;
@@ -221,14 +220,24 @@ impl Fleet {
         let pipeline = &mut self.pipelines[place];
         pipeline.queue.retain(|&batch| batch != Some(slot));
         let mut batches = std::mem::take(&mut pipeline.batches);
-        let batch = &mut batches[slot as usize];
+        let mut again = std::mem::take(&mut pipeline.again);
         let (replica, mut context, _) = self.parts(place, now_us);
-        let goes_on = replica.stages > 1 && batch_end::ends_alike(replica, &mut context, batch);
+        let goes_on =
+            replica.stages > 1 && batch_end::ends_alike(replica, &mut context, &mut batches[slot as usize]);
+        let mut apart = Vec::new();
         if !goes_on {
+            // Those that ended before it at this time stand before it.
+            apart.append(&mut again);
+            for &ended in &apart {
+                batch_end::take_apart(replica, &mut context, &mut batches[ended as usize]);
+            }
+            let batch = &mut batches[slot as usize];
             batch_end::write_down(&mut context, batch);
             context.config.policy().end_batch(replica, &mut context, batch);
         }
         let pipeline = &mut self.pipelines[place];
+        pipeline.again = again;
+        pipeline.unused.append(&mut apart);
         pipeline.has_ended = true;
         pipeline.batches = batches;
         if goes_on {

@@ -93,8 +93,7 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
-        || policy.queues_empty_batches()
-        || !policy.mixes_batches();
+        || policy.queues_empty_batches();
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
     !is_told_at_once
         && is_plain
@@ -122,7 +121,9 @@ pub(crate) fn takes_turns(
     batch: &mut ScheduledBatch,
 ) -> bool {
     let is_told = |stop: BlockReason| replica.stop == Some(stop);
-    (replica.num_waiting == 0 || batch.refused.is_some_and(|refused| is_told(refused.stop)))
+    (replica.num_waiting == 0
+        || !context.config.policy().mixes_batches()
+        || batch.refused.is_some_and(|refused| is_told(refused.stop)))
         && may_end_alike(replica, context, batch)
 }
 
@@ -149,7 +150,7 @@ pub(crate) fn next_turn(
         return false;
     }
     let blocks = unwritten.new_blocks(context.config, unwritten.iterations + 1);
-    if replica.kv.available() <= blocks {
+    if !has_room(replica, context, blocks) {
         return false;
     }
     context.now_us = end_us;
@@ -183,14 +184,21 @@ pub(crate) fn forms_alike(
     batch: &mut ScheduledBatch,
 ) -> bool {
     let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
-    if !replica.admits_none_beside(context, batch) || replica.kv.available() <= blocks {
+    if !replica.admits_none_beside(context, batch) || !has_room(replica, context, blocks) {
         return false;
     }
-    if let (Some(refused), true) = (batch.refused, replica.num_waiting > 0) {
+    let looks_at_queue = context.config.policy().mixes_batches() && replica.num_waiting > 0;
+    if let (Some(refused), true) = (batch.refused, looks_at_queue) {
         replica.set_blocked_on(context, Some(refused.stop));
     }
     form_unwritten(replica, context, batch, blocks);
     true
+}
+
+/// Whether so many blocks are free, and one more: where requests take them as they grow.
+#[inline]
+fn has_room(replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
+    !context.config.allocates_on_demand() || replica.kv.available() > blocks
 }
 
 /// The next iteration of the same requests takes so many blocks.
@@ -205,6 +213,7 @@ fn form_unwritten(
     replica.formed += 1;
     replica.looks_again = false;
     replica.passes_over = replica.num_waiting > 0
+        && context.config.policy().mixes_batches()
         && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
     batch.number = replica.formed;
     batch.formed_us = context.now_us;
@@ -232,6 +241,16 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
     unwritten.iterations = 0;
     unwritten.longest_us = 0.0;
     unwritten.execution_us.clear();
+}
+
+/// The requests of a batch that ended are written down, and in no batch.
+pub(crate) fn take_apart(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    batch: &mut ScheduledBatch,
+) {
+    write_down(context, batch);
+    context.config.policy().takes_apart(replica, batch);
 }
 
 impl Unwritten {
@@ -288,6 +307,15 @@ impl Replica {
 
     /// Whether no request joins those of a batch that ends, goes away or is in no batch.
     fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
+        if !context.config.policy().mixes_batches() {
+            // The queue is not looked at, unless for the adapter of its head.
+            let looks_at_queue = self.num_waiting > 0 && context.config.loads_ahead();
+            let is_alone = context.config.policy().has_no_other_batch(self);
+            return is_alone
+                && !looks_at_queue
+                && self.pending_aborts.is_empty()
+                && !self.adapters.is_ahead();
+        }
         // Batches that are formed in turn may find different reasons: where decisions are kept, each one looks.
         let looks = context.record.decisions.is_on();
         let is_refused = |own: &mut Self, refused| !looks && own.refuses_again(context, refused);

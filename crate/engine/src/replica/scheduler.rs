@@ -70,6 +70,16 @@ pub(crate) trait BatchScheduler: Sync {
         true
     }
 
+    /// Where batches are not mixed: whether none waits for its next iteration.
+    fn has_no_other_batch(&self, _replica: &Replica) -> bool {
+        true
+    }
+
+    /// The requests of a batch that has ended on several stages are in no batch, and decode on in one that is formed anew.
+    fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
+        replica.running.extend_from_slice(&batch.members);
+    }
+
     /// Whether a request that arrives at a busy replica with an empty queue can change what follows the present iteration.
     fn arrival_invalidates_decision(&self) -> bool {
         true

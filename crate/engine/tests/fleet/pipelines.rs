@@ -55,7 +55,7 @@ proptest! {
     fn turns_at_once_equal_single_steps(
         trace in prop_oneof![3 => long_answers(), 1 => any_trace()],
         config in any_config(),
-        scheduler in prop::sample::select(&[SchedulerKind::Orca, SchedulerKind::Vllm, SchedulerKind::Sarathi][..]),
+        scheduler in prop::sample::select(&[SchedulerKind::Orca, SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::Static, SchedulerKind::LightLlm][..]),
         policy in prop_oneof![2 => Just(QueuePolicy::Fcfs), 1 => any_order()],
         (replicas, stages, growth_us, hold) in
             (prop_oneof![2 => Just(1u32), 1 => 2u32..4], 2u32..6, prop_oneof![Just(0.0), Just(0.37)], 1u64..20),

@@ -74,8 +74,10 @@ export const page = area('page', {
   'stale.run': 'Run it',
   'stale.back': 'Back to what is shown',
 
+  'preset.start': 'Start: a server with some room',
+  'preset.start.about': 'Llama-7B on one A10G, 200 adapters, 1.4 requests/s: 87 % of what it can serve',
   'preset.s1': 'S1: one rank',
-  'preset.s1.about': '200 adapters of rank 8 on one A10G with Llama-7B',
+  'preset.s1.about': '200 adapters of rank 8 on one A10G with Llama-7B, 2 requests/s: more than it can serve',
   'preset.s2': 'S2: four ranks',
   'preset.s2.about': '200 adapters of ranks 64, 32, 16 and 8: swapping them costs time',
   'preset.s3': 'S3: 13B, one rank',

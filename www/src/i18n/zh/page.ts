@@ -74,8 +74,10 @@ export const page: Translation<typeof english> = {
   'stale.run': '运行',
   'stale.back': '恢复所示结果的设置',
 
+  'preset.start': '起步：略有余量的服务器',
+  'preset.start.about': '一块 A10G 上的 Llama-7B，200 个适配器，每秒 1.4 个请求：为服务能力的 87%',
   'preset.s1': 'S1：单一秩',
-  'preset.s1.about': '一张 A10G 运行 Llama-7B，200 个秩为 8 的适配器',
+  'preset.s1.about': '一张 A10G 运行 Llama-7B，200 个秩为 8 的适配器，每秒 2 个请求：超过服务能力',
   'preset.s2': 'S2：四种秩',
   'preset.s2.about': '200 个适配器，秩为 64、32、16、8：换入换出要花时间',
   'preset.s3': 'S3：13B，单一秩',

@@ -59,6 +59,15 @@ impl BatchScheduler for Static {
         false
     }
 
+    fn has_no_other_batch(&self, replica: &Replica) -> bool {
+        replica.state.fixed.parked.is_empty()
+    }
+
+    fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
+        let (members, reserved) = (batch.members.clone(), batch.reserved);
+        replica.state.fixed.parked.push_back(PausedBatch { members, reserved });
+    }
+
     fn arrival_invalidates_decision(&self) -> bool {
         false
     }
