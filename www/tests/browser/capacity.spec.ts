@@ -6,7 +6,8 @@ import { PROGRAM, terminal } from './terminal.js';
 
 const GOAL = '&cpt=6&cpp=2';
 const GRID = 'fleet.replicas=1,2|scheduler.kind=vllm_v1,orca';
-const SETTINGS = ['--set', 'capacity.ttft_s=6', '--set', 'capacity.usd_per_gpu_hour=2'];
+// Links of version 1 have 2 requests/s.
+const SETTINGS = ['--set', 'workload.rate_rps=2', '--set', 'capacity.ttft_s=6', '--set', 'capacity.usd_per_gpu_hour=2'];
 
 interface Ranked { place: number; values: string[]; capacity: { rate_rps: number | null } | null }
 

@@ -3,7 +3,7 @@ import { control, digest, expect, open, settled, test } from './page.js';
 import { terminal } from './terminal.js';
 
 const ROOFLINE = '#v=2&sched=vllm_v1&cost=roofline&n=0&D=60';
-const SETTINGS = ['scheduler.kind=vllm_v1', 'cost.kind=roofline', 'workload.adapters.count=0', 'workload.duration_s=60'];
+const SETTINGS = ['workload.rate_rps=2', 'scheduler.kind=vllm_v1', 'cost.kind=roofline', 'workload.adapters.count=0', 'workload.duration_s=60'];
 
 test('a deployment shows its memory and its times’ origin', async ({ page }) => {
   await open(page, ROOFLINE);

@@ -75,7 +75,8 @@ for (const language of ['en', 'zh']) {
 
 test('the measured times of a GPU and model are fetched when a run needs them, once, and kept', async ({ page, trouble }) => {
   const fetched: string[] = [];
-  page.on('request', (request) => {
+  // What a newer run has cancelled was not fetched.
+  page.on('requestfinished', (request) => {
     const [, file] = /\/profiles\/(.*)\.txt$/.exec(request.url()) ?? [];
     if (file !== undefined) fetched.push(file);
   });
@@ -96,7 +97,7 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   await expect(page.locator('[data-expected=gpu]')).toHaveAttribute('data-tpot', /^0\.0/);
   const run = terminal();
   if (run !== null) {
-    const settings = ['scheduler.kind=vllm_v1', 'workload.adapters.count=0', 'workload.duration_s=60'];
+    const settings = ['workload.rate_rps=2', 'scheduler.kind=vllm_v1', 'workload.adapters.count=0', 'workload.duration_s=60'];
     const of = (...more: string[]): string => run('simulate', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
     expect(llama).toBe(of('cost.kind=profile', 'fleet.model=llama-2-7b'));
     expect(phi).toBe(of('cost.kind=profile', 'fleet.model=phi-2', 'fleet.gpu=a40'));

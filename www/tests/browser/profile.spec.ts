@@ -5,7 +5,7 @@ import { control, digest, expect, open, saved, setNumber, test } from './page.js
 import { terminal } from './terminal.js';
 
 const TIMED = '#v=2&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60';
-const SETTINGS = ['scheduler.kind=vllm_v1', 'cost.kind=profile', 'fleet.model=llama-2-7b', 'workload.adapters.count=0', 'workload.duration_s=60'];
+const SETTINGS = ['workload.rate_rps=2', 'scheduler.kind=vllm_v1', 'cost.kind=profile', 'fleet.model=llama-2-7b', 'workload.adapters.count=0', 'workload.duration_s=60'];
 
 const OPERATORS: Record<string, number> = {
   input_layernorm: 0.01, attn_pre_proj: 0.3, attn_rope: 0.01, attn_post_proj: 0.1, post_attention_layernorm: 0.01,

@@ -234,7 +234,7 @@ test('request bodies carry the sampling of the settings', async ({ page }) => {
   }
   if (existsSync(PROGRAM)) {
     const options = ['generate', '--bodies', 'vllm', '--model', 'my-model'];
-    const settings = ['workload.duration_s=20', 'workload.sampling.do_sample=true', 'workload.sampling.temperature=0.5'];
+    const settings = ['workload.rate_rps=2', 'workload.duration_s=20', 'workload.sampling.do_sample=true', 'workload.sampling.temperature=0.5'];
     const text = execFileSync(PROGRAM, [...options, ...settings.flatMap((setting) => ['--set', setting])], { encoding: 'utf8' });
     expect(`${lines.join('\n')}\n`).toBe(text);
   }
