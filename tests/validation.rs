@@ -10,7 +10,7 @@ use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, servers, servers_table, splitwise_table, thresholds_table,
 };
-use servescope_lab::{Run, Scenario, expected_error, silicon, thresholds};
+use servescope_lab::{Run, Scenario, silicon, thresholds};
 
 #[test]
 fn closed_forms_hold() {
@@ -145,18 +145,34 @@ fn one_adapter_a_batch_serves_less_the_more_adapters_there_are() {
     assert!(few.1 > 2.0 * many.1 && (few.0 / many.0 - 1.0).abs() < 0.05, "{few:?} {many:?}");
 }
 
-/// The folder holds files of measured deployments; `SERVESCOPE_BLESS=1` writes the errors again.
-#[test]
-fn the_expected_errors_are_those_of_the_measured_rows_left_out() {
-    let Some(folder) = servescope_tests::named_folder("SERVESCOPE_SILICON") else { return };
-    let file = folder.join("silicon_a.csv");
+/// The measured rows, where they are.
+fn measured_rows() -> Option<Vec<silicon::Row>> {
+    let file = servescope_tests::named_folder("SERVESCOPE_SILICON")?.join("silicon_a.csv");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let rows = silicon::read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let found = silicon::expected_errors(&rows);
-    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../crate/lab/src/settings/expected-errors.txt");
+    Some(silicon::read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+/// Holds a recorded file to what was found; `SERVESCOPE_BLESS=1` writes it again.
+fn recorded_is(path: &str, found: &str) {
+    let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("SERVESCOPE_BLESS").is_some() {
-        std::fs::write(recorded, &found).unwrap();
+        std::fs::write(path, found).unwrap();
         return;
     }
-    assert!(found == expected_error::EXPECTED_ERRORS, "{recorded} is not what was found:\n{found}");
+    let recorded = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let place = recorded.lines().zip(found.lines()).position(|(one, other)| one != other);
+    assert!(recorded == found, "{path} is not what was found, from line {} on", place.map_or(0, |p| p + 1));
+}
+
+#[test]
+fn the_expected_errors_are_those_of_the_measured_rows_left_out() {
+    let Some(rows) = measured_rows() else { return };
+    recorded_is("crate/lab/src/settings/expected-errors.txt", &silicon::expected_errors(&rows));
+}
+
+#[test]
+fn the_pages_deployments_are_the_measured_rows_with_what_is_predicted() {
+    let Some(rows) = measured_rows() else { return };
+    let predicted: Vec<_> = rows.iter().map(silicon::predict).collect();
+    recorded_is("static/published/deployments.json", &silicon::shipped(&rows, &predicted));
 }

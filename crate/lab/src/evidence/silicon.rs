@@ -11,11 +11,15 @@
 mod errors;
 mod expected;
 mod file;
+mod playground;
 mod predict;
 mod report;
+mod shipped;
 
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, Row, SiliconError, read};
+pub use playground::scenario;
 pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
 pub use report::{Group, document, groups, table};
+pub use shipped::shipped;

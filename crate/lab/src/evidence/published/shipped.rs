@@ -4,15 +4,13 @@
 use serde_json::{Value as Json, json};
 
 use super::vtc::{Measured, REJECTED_BOUND, TOKENS_BOUND, VtcComparison};
+use crate::evidence::digits::short;
 use crate::link;
 
 /// How the file is made, and from what.
 const COMMAND: &str = "servescope validate --recordings FOLDER --write static/published/vtc.json";
 const SOURCE: &str =
     "Recorded: Sheng et al., OSDI 2024; repository Ying1123/VTC-artifact, commit 192c2e2, Apache-2.0";
-
-/// Significant digits of a number in the file.
-const DIGITS: f64 = 5.0;
 
 /// The file: one run a line.
 pub fn text(comparisons: &[VtcComparison]) -> String {
@@ -63,32 +61,4 @@ fn measured(m: &Measured) -> Json {
 
 fn shorts(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&value| short(value)).collect()
-}
-
-fn short(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    // A negative power of ten is not exact: numbers are divided by a positive one.
-    let digits = DIGITS - 1.0 - f64::floor(libm::log10(value.abs()));
-    let power = libm::pow(10.0, digits.abs());
-    if digits >= 0.0 { libm::round(value * power) / power } else { libm::round(value / power) * power }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_shortened() {
-        for (value, wanted) in [
-            (0.0, 0.0),
-            (1.0, 1.0),
-            (123.456_78, 123.46),
-            (-0.000_123_456, -0.000_123_46),
-            (139_226.4, 139_230.0),
-        ] {
-            assert_eq!(short(value), wanted);
-        }
-    }
 }

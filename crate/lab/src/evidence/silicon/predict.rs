@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use servescope_cost::kernels::{Format, Kernels, Layout, Overheads};
 use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
@@ -17,7 +18,7 @@ use crate::kernels::{self, Checkpoint};
 use crate::scenario::vllm::serve_defaults;
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
-const REQUESTS_PER_SLOT: u32 = 10;
+pub(super) const REQUESTS_PER_SLOT: u32 = 10;
 /// Shortest length as a share of the nominal one.
 const SHORTEST_SHARE: f64 = 0.8;
 /// Seed of the lengths.
@@ -32,7 +33,8 @@ const BLOCK: u32 = 16;
 const HOST: HostTime = HostTime { base_us: 126.0, per_request_us: 4.4, launch_per_layer_us: 0.0 };
 
 /// Why a row is not answered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum NotAnswered {
     /// The model is not in the catalogue.
     #[error("model not known")]
@@ -67,7 +69,8 @@ pub enum NotAnswered {
 }
 
 /// Where iteration times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Law {
     /// Kernels that were timed on this GPU for this layout.
     Kernels,
@@ -123,6 +126,8 @@ pub struct Answer {
     pub tpot_ms: f64,
     /// Where iteration times come from.
     pub law: Law,
+    /// When the last request was sent, seconds after the first ones.
+    pub sent_s: f64,
     /// Whether kernels and scheduler are those of vLLM, though the row's engine is another one.
     pub is_borrowed: bool,
 }
@@ -195,7 +200,7 @@ fn checkpoint(row: &Row, model: &Model) -> Result<Checkpoint, NotAnswered> {
 
 /// Whether the next iteration is scheduled while one runs: as the flag says, by default from vLLM 0.14 on. A version that is no
 /// number is newer, one that is not given is older.
-fn is_asynchronous(row: &Row) -> bool {
+pub(super) fn is_asynchronous(row: &Row) -> bool {
     let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
     let is_new = match (numbers.next().flatten(), numbers.next().flatten()) {
         (Some(major), Some(minor)) => (major, minor) >= (0, 14),
@@ -209,15 +214,15 @@ fn is_asynchronous(row: &Row) -> bool {
 }
 
 /// What a row runs on.
-struct Server {
-    deployment: Deployment,
+pub(super) struct Server {
+    pub(super) deployment: Deployment,
     attention_data_parallel: u32,
-    cost: Box<dyn BatchCost>,
+    pub(super) cost: Box<dyn BatchCost>,
     law: Law,
 }
 
 /// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
-fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
+pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
     match row.mode.as_str() {
         "agg" => {}
         "disagg" => return Err(NotAnswered::Disaggregated),
@@ -272,15 +277,14 @@ fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
     Ok(Server { deployment, attention_data_parallel, cost, law: Law::Roofline })
 }
 
+/// Share of a GPU's memory that the server leaves free.
+pub(super) fn margin(row: &Row) -> f64 {
+    1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION)
+}
+
 /// KV tokens of a replica of attention. Replicas that share experts have these split over all their GPUs.
 fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Result<u32, NotAnswered> {
-    let ask = Ask {
-        batch_tokens,
-        requests,
-        adapter_ranks: 0,
-        margin: 1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION),
-        kv_bytes: 0.0,
-    };
+    let ask = Ask { batch_tokens, requests, adapter_ranks: 0, margin: margin(row), kv_bytes: 0.0 };
     let own = &server.deployment;
     let gpus = own.tensor_parallel * server.attention_data_parallel;
     let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
@@ -289,7 +293,7 @@ fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Re
 }
 
 /// vLLM's scheduler with the flags of a row.
-fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAnswered> {
+pub(super) fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAnswered> {
     let (budget, seqs) = serve_defaults(server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
@@ -316,6 +320,11 @@ fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAn
     })
 }
 
+/// Least tokens of a prompt or output, of the nominal number.
+pub(super) fn shortest(nominal: u32) -> u32 {
+    ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal)
+}
+
 /// The requests of a run: the first ones start together, and each end lets the next one go.
 fn requests(row: &Row, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
@@ -323,7 +332,7 @@ fn requests(row: &Row, in_flight: u32) -> Trace {
     let mut chain = Chain { is_shared: true, ..Chain::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
     let length = |stream: &Stream, place: u32, nominal: u32| {
-        let low = ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal);
+        let low = shortest(nominal);
         let width = f64::from(nominal - low) + 1.0;
         (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
     };
@@ -384,8 +393,14 @@ pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
         Law::Roofline => 0.0,
         _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
     };
-    let law = server.law;
-    Ok(Answer { ttft_ms: ttft_ms + client_ms, tpot_ms, law, is_borrowed: row.backend != "vllm" })
+    let (law, sent_us) = (server.law, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
+    Ok(Answer {
+        ttft_ms: ttft_ms + client_ms,
+        tpot_ms,
+        law,
+        sent_s: sent_us / 1e6,
+        is_borrowed: row.backend != "vllm",
+    })
 }
 
 #[cfg(test)]

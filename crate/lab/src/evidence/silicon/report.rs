@@ -153,6 +153,22 @@ fn errors_json(errors: Option<[Errors; 2]>) -> Value {
     errors.map_or(Value::Null, |[ttft, tpot]| json!({"ttft": one(ttft), "tpot": one(tpot)}))
 }
 
+fn group_json(group: &Group) -> Value {
+    json!({
+        "by": group.by, "value": group.value, "rows": group.rows, "answered": group.answered,
+        "ours": errors_json(group.ours), "aiconfigurator": errors_json(group.aiconfigurator),
+        "both": {
+            "ours": errors_json(group.both.map(|both| both[0])),
+            "aiconfigurator": errors_json(group.both.map(|both| both[1])),
+        },
+    })
+}
+
+/// The groups of these kinds as JSON.
+pub(super) fn summary(rows: &[Row], predicted: &[Predicted], by: &[&str]) -> Vec<Value> {
+    groups(rows, predicted).iter().filter(|group| by.contains(&group.by)).map(group_json).collect()
+}
+
 /// Every row and the summary as JSON.
 pub fn document(rows: &[Row], predicted: &[Predicted]) -> Value {
     let row_values: Vec<Value> = rows
@@ -168,18 +184,5 @@ pub fn document(rows: &[Row], predicted: &[Predicted]) -> Value {
             }
         })
         .collect();
-    let summary: Vec<Value> = groups(rows, predicted)
-        .iter()
-        .map(|group| {
-            json!({
-                "by": group.by, "value": group.value, "rows": group.rows, "answered": group.answered,
-                "ours": errors_json(group.ours), "aiconfigurator": errors_json(group.aiconfigurator),
-                "both": {
-                    "ours": errors_json(group.both.map(|both| both[0])),
-                    "aiconfigurator": errors_json(group.both.map(|both| both[1])),
-                },
-            })
-        })
-        .collect();
-    json!({"rows": row_values, "summary": summary})
+    json!({"rows": row_values, "summary": groups(rows, predicted).iter().map(group_json).collect::<Vec<_>>()})
 }
