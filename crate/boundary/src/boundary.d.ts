@@ -395,6 +395,9 @@ export interface PublishedPoint {
 /** Errors at the points, without those that settled the calibration; `within` of them keep the bound. */
 export interface PublishedErrors { max: number; mean: number; points: number; bound: number | null; within: number }
 
+/** Shares of what was measured: mean and median of their size, and the mean with its sign. */
+export interface RelativeErrors { count: number; mean: number; median: number; bias: number }
+
 export interface PublishedFigure {
   sweep: string; measure: "throughput" | "e2e" | "first_token" | "attainment" | "rejected";
   points: PublishedPoint[]; ours: PublishedErrors | null; one_run: PublishedErrors | null;

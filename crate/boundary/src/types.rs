@@ -112,6 +112,9 @@ extern "C" {
     /// Published points beside simulated curves.
     #[wasm_bindgen(typescript_type = "{ figures: PublishedFigure[]; charts: ChartData[] }")]
     pub type JsFigures;
+    /// How far predictions are off.
+    #[wasm_bindgen(typescript_type = "RelativeErrors | null")]
+    pub type JsMaybeErrors;
     /// The configurations of a grid.
     #[wasm_bindgen(typescript_type = "CapacityGrid")]
     pub type JsGrid;

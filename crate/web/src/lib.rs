@@ -22,7 +22,7 @@ pub use capacity::{CapacitySearch, capacity_grid, capacity_standings};
 pub use chart::ChartSurface;
 pub use compare::{Comparer, compare_seeds, comparison};
 pub use page::*;
-pub use published::published_figures;
+pub use published::{published_figures, relative_errors};
 pub use seeds::seed_ranges;
 pub use simulator::Simulator;
 pub use tables::take_table;

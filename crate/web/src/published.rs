@@ -1,11 +1,12 @@
-//! The authors' points and this simulator's curves, a sweep at a time.
+//! The authors' points and this simulator's curves, a sweep at a time; how far predictions are off.
 
 use servescope_lab::published::figures::{policies, sweep};
+use servescope_lab::silicon;
 use servescope_lab::views::published::figure;
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{charts, object};
-use servescope_boundary::types::JsFigures;
+use servescope_boundary::types::{JsFigures, JsMaybeErrors};
 
 /// The figures of a suite ("S1", "S2", "S4") and a sweep ("n", "R", "cv", "alpha"), or of its "policies", simulated now;
 /// none where nothing was recorded.
@@ -17,4 +18,11 @@ pub fn published_figures(suite: &str, of: &str) -> JsFigures {
     let _ = js_sys::Reflect::set(&reply, &"figures".into(), &object(&figures));
     let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views));
     JsValue::from(reply).unchecked_into()
+}
+
+/// How far predictions are off what was measured, place by place; nothing where there is none.
+#[wasm_bindgen]
+pub fn relative_errors(predicted: &[f64], measured: &[f64]) -> JsMaybeErrors {
+    let pairs: Vec<(f64, f64)> = predicted.iter().copied().zip(measured.iter().copied()).collect();
+    object(&silicon::errors(&pairs)).unchecked_into()
 }

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use servescope_studio::{Studio, fit_profile, step_kinds};
 use servescope_web::{
-    ChartSurface, Simulator, command, encode_link, page_schema, parse_link, published_figures, resolve,
-    take_table,
+    ChartSurface, Simulator, command, encode_link, page_schema, parse_link, published_figures,
+    relative_errors, resolve, take_table,
 };
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -138,6 +138,8 @@ fn objects_have_the_declared_keys() {
     assert_eq!(keys(figure), declared("PublishedFigure"));
     assert_eq!(keys(&figure["points"][0]), declared("PublishedPoint"));
     assert_eq!(keys(&figure["ours"]), declared("PublishedErrors"));
+    assert_eq!(keys(&json_of(relative_errors(&[1.1], &[1.0]))), declared("RelativeErrors"));
+    assert!(relative_errors(&[], &[]).is_null());
     let fleet = json!({"scheduler.kind": "vllm", "fleet.replicas": 2});
     let (summary, charts) = simulate(&mut simulator, &fleet);
     assert!(summary["fleet"].is_null() && summary["gpu"]["busy"].is_number());

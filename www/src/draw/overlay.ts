@@ -52,7 +52,8 @@ export class Overlay {
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
     const roleName = (role: string): string => this.view.source.role(chart.name, role);
     const { near } = this.view;
-    const readOut = near === null ? readOutAt(this.view.app.text, chart, x, roleName) : readOutOfPoint(this.view.app.text, chart, near, roleName);
+    const { app: { text }, source, name } = this.view;
+    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(name, near.id) ?? readOutOfPoint(text, chart, near, roleName));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;

@@ -8,6 +8,7 @@ import { failures } from './zh/failures.js';
 import { gateway } from './zh/gateway.js';
 import { help } from './zh/help.js';
 import { hero } from './zh/hero.js';
+import { measured } from './zh/measured.js';
 import { module } from './zh/module.js';
 import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
@@ -22,7 +23,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, monitor, names, options, page, profile, replicas, search, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, measured, monitor, names, options, page, profile, replicas, search, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

@@ -2,7 +2,7 @@
 // travel with the package, so nothing here can drift from them.
 export type {
   Axis, Capacity, CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, CapacityMiss, CapacityStanding, ChartData, ComparedMetric, ComparedPair, ComparedRequest, Comparison, Condition, DecisionTold, DeploymentView, Distribution, RequestFacts, Fact, Failure, Failures, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, Headline, MeasuredRun, Moment, MonitorOptions, MonitorView, Parameter, ParameterValue, Peeked, PlotFrame, PriceQuote, ProfileFiles, PublishedErrors,
-  PublishedFigure, PublishedPoint, ReplicaRow, Resolution,
+  PublishedFigure, PublishedPoint, RelativeErrors, ReplicaRow, Resolution,
   Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
   Summary, TraceColumns, TraceShape, Traffic,
 } from '../../pkg/servescope.js';

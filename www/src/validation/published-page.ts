@@ -9,6 +9,8 @@ import { SUITES, SWEEPS, type Suite, type Sweep } from './published-calls.js';
 import { errorText } from './errors.js';
 import { chartName, PublishedState } from './published-state.js';
 import './published.css';
+import './deployments-section.js';
+import { DeploymentsState } from './deployments-state.js';
 import './recordings-section.js';
 import { validation } from '../i18n/en/validation.js';
 
@@ -25,11 +27,13 @@ export function publishedPage(app: App): PublishedPage {
   const page = new PublishedPage();
   page.app = app;
   page.published = new PublishedState(app);
+  page.deployments = new DeploymentsState(app);
   return page;
 }
 
 export class PublishedPage extends LightElement {
   declare published: PublishedState;
+  declare deployments: DeploymentsState;
 
   protected override watched(): Watchable[] {
     return [this.published.shown, this.published.recordings];
@@ -42,6 +46,7 @@ export class PublishedPage extends LightElement {
     const isReady = figures.size === SWEEPS.length && published.recordings.value !== null;
     this.dataset['state'] = failure !== '' ? 'failed' : isReady ? 'ready' : 'running';
     return html`
+      <deployments-section .app=${app} .deployments=${this.deployments}></deployments-section>
       <section aria-labelledby="published-title"><h2 id="published-title">${say('title')}</h2>
         <p class="published-note">${say('intro')}</p>
         <p class="published-note">${say('intro.calibrations')}</p>

@@ -1,7 +1,9 @@
 //! How far predictions are off.
 
+use serde::Serialize;
+
 /// Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Errors {
     /// Predictions.
     pub count: usize,
