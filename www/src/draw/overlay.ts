@@ -51,8 +51,8 @@ export class Overlay {
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
     const roleName = (role: string): string => this.view.source.role(chart.name, role);
-    const { near } = this.view;
-    const readOut = near === null ? readOutAt(this.view.app.text, chart, x, roleName) : readOutOfPoint(this.view.app.text, chart, near, roleName);
+    const { app: { text }, near, source } = this.view;
+    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, roleName));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;

@@ -51,7 +51,7 @@ export function reading(series: Series, x: number): number | null {
   const index = lastAtOrBefore(xs, x);
   const value = ys[index];
   if (value === undefined || !Number.isFinite(value)) return null;
-  if (mark === 'points') return null;
+  if (mark === 'points' || mark === 'band') return null;
   if (mark === 'bars') {
     const right = x2[index];
     return right !== undefined && x > right ? null : value - (y0[index] ?? 0);
