@@ -44,6 +44,8 @@ export class App {
   /** Settings that are kept to be compared with; the first is A. */
   readonly pins = new Topic<readonly Pin[]>([]);
   readonly cursor = new Topic<Cursor | null>(null);
+  /** Ranges of the shown curves over further seeds, by chart. */
+  readonly bands = new Topic<ReadonlyMap<string, ChartData>>(new Map());
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });

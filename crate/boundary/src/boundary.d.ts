@@ -499,7 +499,7 @@ export interface Axis {
 export interface Series {
   /** Colour, dash and marker of charts::role; also the legend's message key ("role.arrivals"). */
   role: string;
-  mark: "line" | "step" | "area" | "bars" | "points" | "rule_x" | "rule_y";
+  mark: "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
   x: Float64Array;
   y: Float64Array;
   /** Lower edge of areas and stacked bars; right edge of bars is `x2`. Empty = 0. */
@@ -572,6 +572,12 @@ export interface RunOptions {
 
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
 export type Headline = Record<string, number | null>;
+
+/** The axes that bands over seeds are drawn on: ends in seconds. */
+export interface SeedSpans { time_s: [number, number]; latency_s: [number, number] }
+
+/** A run of a further seed: its headline numbers, and its curves on those axes. */
+export interface SeedRun { headline: Headline; curves: { chart: string; role: string; y: number[] }[] }
 
 /**
  * A number over the seeds that have it, from its lowest to its highest value; `difference` is what it differs by from the setting

@@ -67,6 +67,8 @@ pub(crate) fn series<B: DrawingBackend>(
             }
             line(pen, plot, series, look)
         }
+        Mark::Band if look.faint => Ok(()),
+        Mark::Band => solid::area(pen, plot, series, look),
         Mark::Bars => solid::bars(pen, plot, series, look),
         Mark::Points => points(pen, plot, series, look),
         Mark::RuleX => series.x.iter().try_for_each(|&x| rule(pen, plot, plot.x.pixel(x), series, look)),

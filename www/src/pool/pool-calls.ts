@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, Headline, MeasuredRun, ScenarioPatch, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -22,8 +22,8 @@ export type Task =
   | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number }
   /** The usual metrics of a run with this seed. */
   | { kind: 'measure'; scenario: ScenarioPatch; seed: number }
-  /** The headline numbers of a run with this seed. */
-  | { kind: 'headline'; scenario: ScenarioPatch; seed: number }
+  /** The headline numbers of a run with this seed, and its curves on these axes. */
+  | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
   | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number };
 
@@ -33,7 +33,7 @@ export interface TaskResult {
   load: CapacityLoad | null;
   check: CapacityChecked;
   measure: MeasuredRun;
-  headline: Headline;
+  seed: SeedRun;
   pair: ComparedPair;
 }
 

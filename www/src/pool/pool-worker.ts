@@ -32,7 +32,7 @@ function workOf(task: Task): Work {
     case 'load':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
   }
 }
@@ -85,7 +85,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair': await work(message);
   }
 }
@@ -103,7 +103,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
