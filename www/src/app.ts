@@ -46,6 +46,8 @@ export class App {
   /** What is swept; null where nothing is. */
   readonly sweep = new Topic<Sweep | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
+  /** Ranges of the shown curves over further seeds, by chart. */
+  readonly bands = new Topic<ReadonlyMap<string, ChartData>>(new Map());
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });

@@ -377,7 +377,12 @@ export interface SweepCell { mean: number | null; low: number | null; high: numb
 export interface SweepPoint { point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>; error?: string }
 
 /** What a chart of a sweep shows, and what its roles stand for: values of the other parameters. */
-export interface SweepView { metric: string; x: string; curves: { role: string; point: Record<string, ParameterValue> }[] }
+export interface SweepView {
+  metric: string; x: string;
+  curves: { role: string; point: Record<string, ParameterValue> }[];
+  /** Of a heat map: the parameter upwards, the values of the others, and what its shades mean. */
+  y: string | null; fixed: Record<string, ParameterValue>; shades: { role: string; low: number; high: number }[];
+}
 
 /** What the runs so far say; `charts` go with `views`. */
 export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
@@ -598,6 +603,12 @@ export interface RunOptions {
 
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
 export type Headline = Record<string, number | null>;
+
+/** The axes that bands over seeds are drawn on: ends in seconds. */
+export interface SeedSpans { time_s: [number, number]; latency_s: [number, number] }
+
+/** A run of a further seed: its headline numbers, and its curves on those axes. */
+export interface SeedRun { headline: Headline; curves: { chart: string; role: string; y: number[] }[] }
 
 /**
  * A number over the seeds that have it, from its lowest to its highest value; `difference` is what it differs by from the setting

@@ -90,9 +90,9 @@ pub enum Mark {
     Line,
     /// A line that keeps each value until the next point.
     Step,
-    /// The surface between `y0` and `y`, with a line along `y`.
+    /// The surface between `y0` and `y`, with its upper edge.
     Area,
-    /// The surface between `y0` and `y` alone: an interval around a line.
+    /// The surface between `y0` and `y` alone: the range of a curve.
     Band,
     /// Rectangles from `x` to `x2` and from `y0` to `y`.
     Bars,

@@ -24,7 +24,7 @@ pub use chart::ChartSurface;
 pub use compare::{Comparer, compare_seeds, comparison};
 pub use page::*;
 pub use published::published_figures;
-pub use seeds::seed_ranges;
+pub use seeds::{seed_bands, seed_ranges, seed_spans};
 pub use simulator::Simulator;
 pub use sweep::{Sweeper, sweep_link, sweep_results};
 pub use tables::take_table;

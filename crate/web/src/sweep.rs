@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use servescope_lab::metric::Metric;
 use servescope_lab::sweep::{Axis, AxisValues, Results, Shape, Sweep, resume};
-use servescope_lab::views::sweep::{SweepChart, sweep_charts};
+use servescope_lab::views::sweep::{SweepChart, sweep_charts, sweep_maps};
 use servescope_lab::{Failure, LoadedTrace, Running, Scenario, link};
 use wasm_bindgen::prelude::*;
 
@@ -172,12 +172,12 @@ struct PlanAxis {
     values: Vec<Json>,
 }
 
-/// What the finished runs of a sweep say: the points and their charts. `lines` are theirs, each with its line break, in any order.
+/// What the finished runs of a sweep say: the points and their charts, curves or heat maps over the first two parameters. `lines` are theirs, each with its line break, in any order.
 ///
 /// # Errors
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
-pub fn sweep_results(plan: &JsSweepPlan, lines: &str) -> Result<JsSweepResults, JsFailure> {
+pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsFailure> {
     let plan: Plan =
         serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))?;
     let shape = Shape {
@@ -190,7 +190,7 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str) -> Result<JsSweepResults, 
     let lines: Vec<_> = lines.into_values().collect();
     let axes = plan.over.into_iter().map(|PlanAxis { path, values }| AxisValues { path, values }).collect();
     let results = Results::so_far(&shape, axes, &lines);
-    let drawn = sweep_charts(&results, &plan.bounds);
+    let drawn = if as_map { sweep_maps } else { sweep_charts }(&results, &plan.bounds);
     let views: Vec<Json> = drawn.iter().map(SweepChart::to_json).collect();
     let reply = object(&json!({"points": results.to_json()["points"], "views": views}));
     let drawn: Vec<_> = drawn.into_iter().map(|one| one.chart).collect();

@@ -30,7 +30,7 @@ function maySave({ app, source }: ChartView): boolean {
 }
 
 function withPicture(view: ChartView, use: (picture: Picture) => void): void {
-  const { chart, ghost, app } = view;
+  const { drawn: chart, ghost, app } = view;
   if (chart === undefined || !maySave(view)) return;
   const { clientWidth: width, clientHeight: height } = view.place;
   use({ chart, ghost, dark: app.settings.value.dark, width, height });

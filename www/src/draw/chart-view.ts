@@ -55,6 +55,19 @@ export class ChartView extends LightElement implements Drawable {
     return this.source.ghost(this.name);
   }
 
+  /** The range of its curves over further seeds, where it is on the axes of the chart. */
+  get band(): ChartData | undefined {
+    const { chart } = this;
+    const band = this.app.belonging.stale.value === null ? this.source.band?.(this.name) : undefined;
+    return band !== undefined && band.x.min === chart?.x.min && band.x.max === chart.x.max ? band : undefined;
+  }
+
+  /** As it is drawn: with its band behind it. */
+  get drawn(): ChartData | undefined {
+    const { band, chart } = this;
+    return band === undefined || chart === undefined ? chart : { ...chart, y: band.y, series: [...band.series, ...chart.series] };
+  }
+
   get place(): HTMLElement {
     const plot = this.querySelector<HTMLElement>('.plot');
     if (plot === null) throw new Error('asked before the first rendering');
@@ -97,7 +110,7 @@ export class ChartView extends LightElement implements Drawable {
   }
 
   draw({ width, height }: Size): void {
-    const { canvas, chart } = this;
+    const { canvas, drawn: chart } = this;
     if (chart === undefined || this.#surface === null || width === 0) return;
     if (canvas.hidden !== (chart.empty !== '')) canvas.hidden = chart.empty !== '';
     if (chart.empty !== '') {
@@ -131,12 +144,12 @@ export class ChartView extends LightElement implements Drawable {
         <figcaption>
           <div class="caption-line">
             <h3 id="chart-${name}">${title}</h3>
-            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : yName(text, chart)}</small>
+            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.yName?.(name) ?? yName(text, chart))}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
-          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')))}
+          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')), this.band === undefined ? null : text.t('role.band'))}
           <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
         <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
@@ -171,7 +184,7 @@ export class ChartView extends LightElement implements Drawable {
     const { chart } = this;
     const { window, splitBy, selected, station } = this.app.view.value;
     const roles = chart?.series.map((series) => `${this.source.role(this.name, series.role)}/${series.mark}`).join();
-    return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
+    return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, this.band !== undefined, window, splitBy, selected?.id, station].join('|');
   }
 }
 

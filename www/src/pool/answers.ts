@@ -10,7 +10,7 @@ export function answerOf(question: Question): Finished {
     case 'seeds': return { value: [...compare_seeds(question.a, question.count)], transfer: [] };
     case 'comparison': return { value: comparison(Float64Array.from(question.seeds), question.a, question.b), transfer: [] };
     case 'sweep_results': {
-      const value = sweep_results(question.plan, question.lines);
+      const value = sweep_results(question.plan, question.lines, question.asMap);
       return { value, transfer: buffersOf(value.charts) };
     }
     case 'standings': {

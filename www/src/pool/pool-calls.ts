@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, Headline, MeasuredRun, ScenarioPatch, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -22,8 +22,8 @@ export type Task =
   | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number }
   /** The usual metrics of a run with this seed. */
   | { kind: 'measure'; scenario: ScenarioPatch; seed: number }
-  /** The headline numbers of a run with this seed. */
-  | { kind: 'headline'; scenario: ScenarioPatch; seed: number }
+  /** The headline numbers of a run with this seed, and its curves on these axes. */
+  | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
   | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
   /** What the runs of a sweep have in common. */
@@ -37,7 +37,7 @@ export interface TaskResult {
   load: CapacityLoad | null;
   check: CapacityChecked;
   measure: MeasuredRun;
-  headline: Headline;
+  seed: SeedRun;
   pair: ComparedPair;
   sweep_plan: SweepPlan;
   /** Its line, as the terminal writes it. */
@@ -53,7 +53,7 @@ export type Question =
   /** What the runs of these seeds say of each metric. */
   | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] }
   /** What the finished runs of a sweep say. */
-  | { kind: 'sweep_results'; plan: SweepPlan; lines: string };
+  | { kind: 'sweep_results'; plan: SweepPlan; lines: string; asMap: boolean };
 
 export interface QuestionResult {
   grid: CapacityGrid;

@@ -34,7 +34,7 @@ function workOf(task: Task): Work {
     case 'load':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
     case 'sweep_plan':
     case 'sweep_run': return (sweep ??= new SweepWork(inputs)).of(task);
@@ -92,7 +92,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair':
     case 'sweep_plan':
     case 'sweep_run': await work(message);
@@ -113,7 +113,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
+    case 'seed':
     case 'pair':
     case 'sweep_plan':
     case 'sweep_run': wanted = data.ticket; tables.letGo();

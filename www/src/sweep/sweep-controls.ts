@@ -10,6 +10,8 @@ import type { SweepState } from './sweep-state.js';
 import { metricName, parameterName } from './sweep-words.js';
 
 const SEEDS = [1, 3, 5, 10, 20, 50, 100];
+const SPACINGS: readonly Spacing[] = ['linear', 'log', 'list'];
+const RANGES: readonly Spacing[] = ['linear', 'log'];
 const METRIC_KEY = 'metric.';
 const METRICS = Object.keys(compare.english).filter((key) => key.startsWith(METRIC_KEY) && key !== METRIC_KEY).map((key) => key.slice(METRIC_KEY.length));
 
@@ -30,12 +32,17 @@ export function sweepForm(state: SweepState): TemplateResult {
   return html`
     <form class="sweep-form" @submit=${(event: Event) => { event.preventDefault(); state.run(); }}>
       <fieldset class="sweep-row" data-axis="x">
-        <label class="first">${say('x')} ${parameterChoice(app, isNumber, form.x.path, form.by?.path ?? null, null, (id) => { choose(id, usualAxis, (x) => { if (x !== null) change({ x }); }); })}</label>
+        <label class="first">${say('x')} ${parameterChoice(app, isNumber, form.x.path, [form.y, form.by], null, (id) => { choose(id, usualAxis, (x) => { if (x !== null) change({ x }); }); })}</label>
         ${values(app, form.x, (part) => { change({ x: { ...form.x, ...part } }); })}
         ${inactive(app, form.x)}
       </fieldset>
+      <fieldset class="sweep-row" data-axis="y">
+        <label class="first">${say('y')} ${parameterChoice(app, isNumber, form.y?.path ?? '', [form.x, form.by], say('y.none'), (id) => { choose(id, usualAxis, (y) => { change({ y }); }); })}</label>
+        ${form.y === null ? nothing : values(app, form.y, (part) => { if (form.y !== null) change({ y: { ...form.y, ...part } }); }, RANGES)}
+        ${form.y === null ? nothing : inactive(app, form.y)}
+      </fieldset>
       <fieldset class="sweep-row" data-axis="by">
-        <label class="first">${say('by')} ${parameterChoice(app, hasCurves, form.by?.path ?? '', form.x.path, say('by.none'), (id) => { choose(id, usualCurves, (by) => { change({ by }); }); })}</label>
+        <label class="first">${form.y === null ? say('by') : say('by.map')} ${parameterChoice(app, hasCurves, form.by?.path ?? '', [form.x, form.y], say('by.none'), (id) => { choose(id, usualCurves, (by) => { change({ by }); }); })}</label>
         ${form.by === null ? nothing : curveValues(app, form.by, (list) => { if (form.by !== null) change({ by: { ...form.by, values: list } }); })}
         ${form.by === null ? nothing : inactive(app, form.by)}
       </fieldset>
@@ -48,8 +55,8 @@ export function sweepForm(state: SweepState): TemplateResult {
     </form>`;
 }
 
-function parameterChoice(app: App, fits: (parameter: Parameter) => boolean, chosen: string, other: string | null, none: string | null, choose: (id: string) => void): TemplateResult {
-  const free = app.schema.parameters.filter((parameter) => fits(parameter) && parameter.group !== 'capacity' && parameter.id !== 'seed' && parameter.id !== other);
+function parameterChoice(app: App, fits: (parameter: Parameter) => boolean, chosen: string, others: readonly (Axis | null)[], none: string | null, choose: (id: string) => void): TemplateResult {
+  const free = app.schema.parameters.filter((parameter) => fits(parameter) && parameter.group !== 'capacity' && parameter.id !== 'seed' && !others.some((other) => other?.path === parameter.id));
   return html`
     <select data-item="parameter" @change=${(event: Event) => { choose((event.target as HTMLSelectElement).value); }}>
       ${none === null ? nothing : html`<option value="" .selected=${chosen === ''}>${none}</option>`}
@@ -61,7 +68,7 @@ function parameterChoice(app: App, fits: (parameter: Parameter) => boolean, chos
     </select>`;
 }
 
-function values(app: App, axis: Axis, change: (part: Partial<Axis>) => void): TemplateResult {
+function values(app: App, axis: Axis, change: (part: Partial<Axis>) => void, spacings: readonly Spacing[] = SPACINGS): TemplateResult {
   const say = app.text.say(words);
   const field = (key: 'from' | 'to' | 'steps'): TemplateResult => html`
     <label>${say(key)} <input type="text" inputmode="decimal" autocomplete="off" data-item=${key} .value=${axis[key]} @change=${(event: Event) => { change({ [key]: valueOf(event) }); }}></label>`;
@@ -69,7 +76,7 @@ function values(app: App, axis: Axis, change: (part: Partial<Axis>) => void): Te
   const unit = app.text.unit(parameter?.unit ?? '');
   return html`
     <label>${say('spacing')} <select data-item="spacing" @change=${(event: Event) => { change({ spacing: valueOf(event) as Spacing }); }}>
-      ${(['linear', 'log', 'list'] as const).map((spacing) => html`<option value=${spacing} .selected=${spacing === axis.spacing}>${say(`spacing.${spacing}`)}</option>`)}</select></label>
+      ${spacings.map((spacing) => html`<option value=${spacing} .selected=${spacing === axis.spacing}>${say(`spacing.${spacing}`)}</option>`)}</select></label>
     ${axis.spacing === 'list'
       ? html`<label class="wide">${say('list')} <input type="text" autocomplete="off" spellcheck="false" data-item="list" .value=${axis.values} @change=${(event: Event) => { change({ values: valueOf(event) }); }}></label>`
       : [field('from'), field('to'), field('steps')]}

@@ -17,7 +17,9 @@ export interface Axis {
 
 export interface Form {
   x: Axis;
-  /** One curve for each of its values, which are a list. */
+  /** The other axis of a heat map: a range. */
+  y: Axis | null;
+  /** One curve, or one map, for each of its values, which are a list. */
   by: Axis | null;
   metrics: readonly string[];
   seeds: number;
@@ -39,14 +41,20 @@ export function axisOf(text: string): Axis {
   return { path, spacing: log === undefined ? 'linear' : 'log', from, to, steps, values: '' };
 }
 
-export function sweepOf({ x, by, metrics, seeds }: Form, link: string): Sweep {
-  return { seeds, metrics, link, over: [x, ...(by === null ? [] : [by])].map(axisText) };
+export function sweepOf({ x, y, by, metrics, seeds }: Form, link: string): Sweep {
+  return { seeds, metrics, link, over: [x, y, by].flatMap((axis) => (axis === null ? [] : [axisText(axis)])) };
 }
 
 /** The form that made a sweep; a link may have been made by hand. */
 export function formOf({ seeds, metrics, over }: Sweep): Form {
   const [x, ...others] = over.map(axisOf);
-  return { x: x ?? axisOf('='), by: others.at(-1) ?? null, metrics, seeds };
+  const y = others.find(({ spacing }) => spacing !== 'list') ?? null;
+  return { x: x ?? axisOf('='), y, by: others.find((axis) => axis !== y) ?? null, metrics, seeds };
+}
+
+/** A range after the first parameter makes a heat map; a list makes curves. */
+export function isMap({ over }: Sweep): boolean {
+  return axisOf(over[1] ?? '=').spacing !== 'list';
 }
 
 /** What a parameter is varied over before anything is typed: every option, or the range around the present value. */

@@ -10,7 +10,8 @@ import { encodeLink, parseLink } from '../simulation/module.js';
 import type { SweepPlan, SweepPoint } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { sweepForm } from './sweep-controls.js';
-import { numberOf, SweepState } from './sweep-state.js';
+import { numberOf } from './sweep-feed.js';
+import { SweepState } from './sweep-state.js';
 import { cellText, metricName, parameterName, parameterValue, settingsName } from './sweep-words.js';
 import './sweep-section.css';
 
@@ -80,7 +81,7 @@ export class SweepSection extends LightElement {
       ${first === undefined ? nothing : html`<p class="notice error" data-errors=${failed.length}>${say('errors', { n: failed.length, all: results.points.length, point: settingsName(app, first.point), message: first.error ?? '' })}</p>`}
       ${missing.map((metric) => html`<p class="sweep-note" data-missing-metric=${metric}>${say('missing', { name: metricName(app, metric) })}</p>`)}
       ${results.views.length === 0 ? html`<p class="sweep-note">${say('no_number')}</p>` : nothing}
-      <div class="chart-grid">${repeat([...state.charts.value.keys()], (name) => name, (name) => html`<chart-view .app=${app} .name=${name} .feed=${state.feed}></chart-view>`)}</div>
+      <div class="chart-grid">${repeat([...state.drawn.value.charts.keys()], (name) => name, (name) => html`<chart-view .app=${app} .name=${name} .feed=${state.feed}></chart-view>`)}</div>
       ${this.#picked(plan)}
       ${this.#table(plan, results.points)}
       ${this.#files()}`;
@@ -112,7 +113,7 @@ export class SweepSection extends LightElement {
   }
 
   #table(plan: SweepPlan, points: readonly SweepPoint[]): TemplateResult {
-    const { app } = this;
+    const { app, state } = this;
     const say = app.text.say(words);
     const shown = points.slice(0, MOST_ROWS);
     return html`
@@ -120,7 +121,7 @@ export class SweepSection extends LightElement {
         <div class="table-scroll" tabindex="0" role="region" aria-label=${say('numbers')}><table>
           <thead><tr>${plan.over.map(({ path }) => html`<th scope="col">${parameterName(app, path)}</th>`)}${plan.metrics.map((metric) => html`<th scope="col">${metricName(app, metric)}</th>`)}</tr></thead>
           <tbody>${shown.map((point) => html`<tr data-point=${JSON.stringify(point.point)}>
-            ${plan.over.map(({ path }) => html`<th scope="row">${parameterValue(app, path, point.point[path] ?? '')}</th>`)}
+            ${plan.over.map(({ path }, place) => place === 0 ? html`<th scope="row"><button type="button" class="quiet" @click=${() => { state.pick(numberOf(plan, point)); }}>${parameterValue(app, path, point.point[path] ?? '')}</button></th>` : html`<th scope="row">${parameterValue(app, path, point.point[path] ?? '')}</th>`)}
             ${plan.metrics.map((metric) => {
               const cell = point.metrics[metric];
               return cell === undefined ? html`<td></td>` : html`<td data-cell=${metric} data-mean=${cell.mean ?? ''} data-low=${cell.low ?? ''} data-high=${cell.high ?? ''} data-seeds=${cell.seeds}>${cellText(app, metric, cell)}</td>`;

@@ -1,20 +1,18 @@
 // A sweep of the page: its runs in the pool, those that are kept from before, and what all of them say so far.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { sweep as words } from '../i18n/en/sweep.js';
 import type { Inputs, Task, TaskResult } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { encodeLink, parseLink, sweepLink } from '../simulation/module.js';
-import type { ChartData, Failure, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView } from '../simulation/types.js';
+import type { Failure, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { sweepText } from '../state/address.js';
-import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
-import { formOf, sweepOf, usualAxis, type Form } from './sweep-form.js';
+import { drawnOf, NOTHING_DRAWN, sweepFeed } from './sweep-feed.js';
+import { formOf, isMap, sweepOf, usualAxis, type Form } from './sweep-form.js';
 import { SweepStore } from './sweep-store.js';
-import { cellText, curveName, metricName, parameterName, settingsName } from './sweep-words.js';
 
 /** How often the points of a sweep under way are told. */
 const TELL_EVERY_MS = 300;
@@ -44,9 +42,8 @@ const NOTHING: SweepAnswer = { state: 'none', done: 0, kept: 0, all: 0, keeps: t
 export class SweepState {
   readonly answer = new Topic<SweepAnswer>(NOTHING);
   readonly form: Topic<Form>;
-  readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
+  readonly drawn = new Topic(NOTHING_DRAWN);
   readonly feed: ChartFeed;
-  #views: ReadonlyMap<string, SweepView> = new Map();
   #spec: SweepSpec | null = null;
   /** The lines of finished runs by number. */
   #lines = new Map<number, string>();
@@ -56,7 +53,7 @@ export class SweepState {
 
   constructor(readonly app: App) {
     this.form = new Topic(app.sweep.value === null ? this.#firstForm() : formOf(app.sweep.value));
-    this.feed = this.#chartFeed();
+    this.feed = sweepFeed(app, this.drawn, (point) => { this.pick(point); });
     app.sweep.subscribe((sweep) => {
       if (sweep !== null) this.form.set(formOf(sweep));
       void this.begin();
@@ -166,78 +163,24 @@ export class SweepState {
   /** Tells what the runs so far say. */
   async #tell(turn: number): Promise<void> {
     const { plan } = this.answer.value;
-    if (plan === null) return;
-    const results = await sharedPool().ask({ kind: 'sweep_results', plan, lines: textOf(this.#lines.values()) });
+    const { value: sweep } = this.app.sweep;
+    if (plan === null || sweep === null) return;
+    const results = await sharedPool().ask({ kind: 'sweep_results', plan, lines: textOf(this.#lines.values()), asMap: isMap(sweep) });
     if (turn === this.#turn) this.#show(this.answer.value, results);
   }
 
   #show(answer: SweepAnswer, results: SweepResults | null): void {
-    const named = (results?.views ?? []).map((view, place) => ({ view, name: nameOf(results?.views ?? [], place) }));
-    this.#views = new Map(named.map(({ view, name }) => [name, view]));
-    this.charts.set(chartMap((results?.charts ?? []).map((chart, place) => ({ ...chart, name: named[place]?.name ?? '' }))));
+    this.drawn.set(drawnOf(answer.plan, results));
     this.answer.set({ ...answer, results });
-    this.app.scheduler.invalidateNamed(new Set(this.charts.value.keys()));
+    this.app.scheduler.invalidateNamed(new Set(this.drawn.value.charts.keys()));
   }
 
   #firstForm(): Form {
     const { app } = this;
     const parameter = app.parameters.get(FIRST_PARAMETER);
     if (parameter === undefined) throw new Error(`no parameter ${FIRST_PARAMETER}`);
-    return { x: usualAxis(parameter, Number(app.store.resolved.values[FIRST_PARAMETER])), by: null, metrics: [FIRST_METRIC], seeds: FIRST_SEEDS };
+    return { x: usualAxis(parameter, Number(app.store.resolved.values[FIRST_PARAMETER])), y: null, by: null, metrics: [FIRST_METRIC], seeds: FIRST_SEEDS };
   }
-
-  #chartFeed(): ChartFeed {
-    const { app } = this;
-    const view = (chart: string): SweepView | undefined => this.#views.get(chart);
-    const say = (): ReturnType<typeof app.text.say<typeof words>> => app.text.say(words);
-    return {
-      topic: () => this.charts,
-      zooms: false,
-      chart: (name) => this.charts.value.get(name),
-      ghost: () => null,
-      title: (name) => {
-        const shown = view(name);
-        if (shown === undefined) return name;
-        const values = { metric: metricName(app, shown.metric), x: parameterName(app, shown.x) };
-        const others = Object.keys(shown.curves[0]?.point ?? {}).map((path) => parameterName(app, path));
-        return others.length === 0 ? say()('chart.curves', values) : say()('chart.curves.by', { ...values, by: app.text.list(others) });
-      },
-      about: () => say()('chart.curves.about'),
-      role: (name, role) => {
-        if (role === 'slo') return say()('bound');
-        const { curves = [], metric = '' } = view(name) ?? {};
-        const point = curves.find((curve) => curve.role === role)?.point ?? {};
-        return Object.keys(point).length === 0 ? metricName(app, metric) : curveName(app, point);
-      },
-      xName: (name) => {
-        const unit = app.text.unit(this.charts.value.get(name)?.x.unit ?? '');
-        const called = parameterName(app, view(name)?.x ?? '');
-        return unit === '' ? called : say()('axis', { name: called, unit });
-      },
-      pick: (_name, id) => { this.pick(id); },
-      point: (name, id) => {
-        const { plan, results } = this.answer.value;
-        const metric = view(name)?.metric ?? '';
-        const point = plan === null ? undefined : results?.points.find((one) => numberOf(plan, one) === id);
-        if (point === undefined) return { at: '', rows: [] };
-        const role = view(name)?.curves.find((curve) => Object.entries(curve.point).every(([path, value]) => String(point.point[path]) === String(value)))?.role ?? '';
-        const cell = point.metrics[metric];
-        return { at: settingsName(app, point.point), rows: [{ role, label: metricName(app, metric), value: cell === undefined ? '' : cellText(app, metric, cell) }] };
-      },
-    };
-  }
-}
-
-/** Several charts of a metric are counted. */
-function nameOf(views: readonly SweepView[], place: number): string {
-  const metric = views[place]?.metric ?? '';
-  const before = views.slice(0, place).filter((view) => view.metric === metric).length;
-  return before === 0 ? `sweep_${metric}` : `sweep_${metric}_${String(before + 1)}`;
-}
-
-/** The number of a point in its sweep: the last axis moves fastest. */
-export function numberOf({ over }: SweepPlan, { point }: SweepPoint): number {
-  return over.reduce((number, { path, values }) => number * values.length + values.findIndex((value) => String(value) === String(point[path])), 0);
 }
 
 /** Every point with the first seed, then every point with the next: each pass is a whole, coarser picture. */

@@ -1,8 +1,9 @@
 // What is typed as the terminal writes it, and the order of the runs.
 import { describe, expect, it } from 'vitest';
 import type { Parameter } from '../simulation/types.js';
-import { axisOf, axisText, formOf, sweepOf, usualAxis, usualCurves, type Form } from './sweep-form.js';
-import { inTurns, numberOf } from './sweep-state.js';
+import { axisOf, axisText, formOf, isMap, sweepOf, usualAxis, usualCurves, type Form } from './sweep-form.js';
+import { numberOf } from './sweep-feed.js';
+import { inTurns } from './sweep-state.js';
 
 const row = (part: Partial<Parameter>): Parameter => ({ id: 'a.b', key: 'ab', group: 'g', type: 'number', unit: '', marks: [], options: [], names: [], default: 0, applies: [], changes: 'run', ...part });
 
@@ -12,11 +13,15 @@ describe('the form of a sweep', () => {
   });
 
   it('comes back from the sweep that it makes', () => {
-    const form: Form = { x: axisOf('workload.arrivals.cv=0.5:8:5:log'), by: axisOf('scheduler.order=fcfs,vtc'), metrics: ['ttft_s.p99'], seeds: 3 };
+    const form: Form = { x: axisOf('workload.arrivals.cv=0.5:8:5:log'), y: null, by: axisOf('scheduler.order=fcfs,vtc'), metrics: ['ttft_s.p99'], seeds: 3 };
     const sweep = sweepOf(form, 'v=3');
     expect(sweep.over).toEqual(['workload.arrivals.cv=0.5:8:5:log', 'scheduler.order=fcfs,vtc']);
     expect(formOf(sweep)).toEqual(form);
-    expect(formOf(sweepOf({ ...form, by: null }, 'v=3'))).toEqual({ ...form, by: null });
+    expect(isMap(sweep)).toBe(false);
+    const map: Form = { ...form, y: axisOf('workload.rate_rps=1:2:3') };
+    expect(sweepOf(map, 'v=3').over).toEqual(['workload.arrivals.cv=0.5:8:5:log', 'workload.rate_rps=1:2:3', 'scheduler.order=fcfs,vtc']);
+    expect(isMap(sweepOf(map, 'v=3'))).toBe(true);
+    for (const one of [map, { ...map, by: null }, { ...form, by: null }]) expect(formOf(sweepOf(one, 'v=3'))).toEqual(one);
   });
 
   it('begins around the present value, within the bounds', () => {

@@ -25,6 +25,12 @@ async function unfold(page: Page): Promise<void> {
   await expect(section(page)).toBeVisible();
 }
 
+/** Looked at where the page's own header covers no control. */
+async function faultless(page: Page): Promise<void> {
+  await section(page).locator('[data-item=metric]').evaluate((element) => { element.scrollIntoView({ block: 'center' }); });
+  expect(await violations(page, { within: 'sweep-section' })).toEqual([]);
+}
+
 /** The numbers of the table, in the terminal's form. */
 async function points(page: Page): Promise<Told['points']> {
   return section(page).locator('tr[data-point]').evaluateAll((rows) => rows.map((row) => {
@@ -70,7 +76,7 @@ test('a sweep has the terminal’s numbers, one curve a policy, and its link has
   for (const metric of ['ttft_s.p99', 'slo.attainment']) await drawn(page, `sweep_${metric}`);
   const legend = section(page).locator('[data-chart="sweep_ttft_s.p99"] .legend');
   await expect(legend.locator('li:not([hidden])')).toHaveCount(3);
-  expect(await violations(page, { within: 'sweep-section' })).toEqual([]);
+  await faultless(page);
   const before = await points(page);
   const address = await link(page);
   await page.goto('about:blank');
@@ -125,6 +131,26 @@ test('a point opens its run, and the sweep stays', async ({ page }) => {
   await page.goBack();
   await settled(page);
   await expect(numberBox(page, CV)).toHaveValue('1');
+});
+
+test('two ranges make a heat map with the terminal’s numbers and the contour of the SLO', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  const over = ['workload.rate_rps=1:3:5', `${CV}=1:4:3:log`];
+  await open(page, '#v=3&sweep=' + encodeURIComponent(`2|ttft_s.p99|v=3|${over.join('|')}`));
+  await swept(page);
+  const { results } = told('v=3', over, ['ttft_s.p99'], 2);
+  expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
+  const chart = section(page).locator('[data-chart="sweep_ttft_s.p99"]');
+  await drawn(page, 'sweep_ttft_s.p99');
+  await expect(chart.locator('.swatch[data-role=slo]')).toHaveCount(1);
+  await expect(chart.locator('.swatch[data-role^=shade]')).toHaveCount(9);
+  const box = await chart.locator('canvas').boundingBox();
+  if (box === null) throw new Error('the chart has no box');
+  // The last field of the uppermost row.
+  await chart.locator('.plot').click({ position: { x: box.width - 40, y: 20 } });
+  await expect(section(page).locator('[data-picked]')).toHaveAttribute('data-picked', '14');
+  await expect(section(page).locator('[data-axis=y] [data-item=parameter]')).toHaveValue(CV);
+  await faultless(page);
 });
 
 test('what cannot be swept is said in both languages', async ({ page }) => {

@@ -2,6 +2,7 @@
 //!
 //! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
 
+pub mod bands;
 pub mod capacity;
 pub mod deployment;
 mod engine_charts;

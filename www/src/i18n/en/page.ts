@@ -322,6 +322,7 @@ export const page = area('page', {
   'role.twin': 'synthetic (twin)',
   'role.plain_twin': 'single gamma',
   'role.former': 'before',
+  'role.band': 'range over seeds',
 
   'who.adapters': 'Adapters',
   'who.users': 'Users',

@@ -322,6 +322,7 @@ export const page: Translation<typeof english> = {
   'role.twin': '合成 trace',
   'role.plain_twin': '单一 gamma',
   'role.former': '之前',
+  'role.band': '各随机种子的范围',
 
   'who.adapters': '适配器',
   'who.users': '用户',

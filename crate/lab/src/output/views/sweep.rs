@@ -1,10 +1,14 @@
-//! Charts of a sweep: curves with the bands of their intervals over a numeric parameter.
+//! Charts of a sweep: curves with the bands of their intervals over a numeric parameter, heat maps over two.
+
+mod map;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series};
 use crate::metric::{Metric, Unit};
 use crate::sweep::{AxisValues, Results, Row};
+
+pub use map::{Shade, map, shades_of};
 
 /// Roles of several curves in one chart, each of another colour.
 pub const CURVES: [Role; 8] = [
@@ -27,6 +31,12 @@ pub struct SweepChart {
     pub x: String,
     /// The curves: their roles, and their values of the other parameters.
     pub curves: Vec<(Role, Map<String, Json>)>,
+    /// Of a heat map: the parameter of the vertical axis.
+    pub y: Option<String>,
+    /// Of a heat map: its values of the other parameters.
+    pub fixed: Map<String, Json>,
+    /// Of a heat map: what its shades mean.
+    pub shades: Vec<Shade>,
     /// The chart.
     pub chart: Chart,
 }
@@ -35,12 +45,43 @@ impl SweepChart {
     /// All but the chart, as JSON.
     pub fn to_json(&self) -> Json {
         let curve = |(role, point): &(Role, Map<String, Json>)| json!({"role": role.name(), "point": point});
+        let shade = |shade: &Shade| json!({"role": shade.role.name(), "low": shade.low, "high": shade.high});
         json!({
             "metric": self.metric,
             "x": self.x,
+            "y": self.y,
+            "fixed": self.fixed,
+            "shades": self.shades.iter().map(shade).collect::<Vec<_>>(),
             "curves": self.curves.iter().map(curve).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Heat maps over the first two parameters, metric by metric: one for each combination of the others. None where one of the two
+/// has not several numbers.
+pub fn sweep_maps(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart> {
+    let is_numeric = |axis: &AxisValues| axis.values.len() > 1 && axis.numbers().is_some();
+    if results.axes.len() < 2 || !results.axes[..2].iter().all(is_numeric) {
+        return Vec::new();
+    }
+    let groups = groups(results, &[0, 1]);
+    let of_metric = |place: usize| groups.iter().map(move |group| (place, group));
+    let chart = |(place, (fixed, rows)): (usize, &(Map<String, Json>, Vec<&Row>))| {
+        let shades = shades_of(results, place);
+        let bound = bounds.get(place).copied().flatten();
+        let mut chart = map(results, (0, 1), place, rows, &shades, bound);
+        chart.name = "sweep_map";
+        SweepChart {
+            metric: results.shape.metrics[place].clone(),
+            x: results.axes[0].path.clone(),
+            curves: Vec::new(),
+            y: Some(results.axes[1].path.clone()),
+            fixed: fixed.clone(),
+            shades,
+            chart,
+        }
+    };
+    (0..results.shape.metrics.len()).flat_map(of_metric).map(chart).collect()
 }
 
 /// The charts of a sweep, metric by metric: curves over the first parameter that has several numbers, one for each combination
@@ -48,7 +89,7 @@ impl SweepChart {
 pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart> {
     let is_numeric = |axis: &AxisValues| axis.values.len() > 1 && axis.numbers().is_some();
     let Some(x) = results.axes.iter().position(is_numeric) else { return Vec::new() };
-    let groups = groups(results, x);
+    let groups = groups(results, &[x]);
     let chart = |place: usize, groups: &[(Map<String, Json>, Vec<&Row>)]| {
         let rows: Vec<&[&Row]> = groups.iter().map(|(_, rows)| rows.as_slice()).collect();
         let mut chart = curves(results, x, place, &rows);
@@ -61,6 +102,9 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
             metric: results.shape.metrics[place].clone(),
             x: results.axes[x].path.clone(),
             curves: named.collect(),
+            y: None,
+            fixed: Map::new(),
+            shades: Vec::new(),
             chart,
         }
     };
@@ -68,11 +112,11 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
     (0..results.shape.metrics.len()).flat_map(of_metric).map(|(place, groups)| chart(place, groups)).collect()
 }
 
-/// The rows in groups that differ only in the axis `x`, in the order of the sweep; groups without a row are there, too, so that
+/// The rows in groups that differ only in the axes `within`, in the order of the sweep; groups without a row are there, too, so that
 /// a curve keeps its role while others are added.
-fn groups(results: &Results, x: usize) -> Vec<(Map<String, Json>, Vec<&Row>)> {
+fn groups<'r>(results: &'r Results, within: &[usize]) -> Vec<(Map<String, Json>, Vec<&'r Row>)> {
     let mut points = vec![Map::new()];
-    for (_, axis) in results.axes.iter().enumerate().filter(|(place, _)| *place != x) {
+    for (_, axis) in results.axes.iter().enumerate().filter(|(place, _)| !within.contains(place)) {
         let with = |point: &Map<String, Json>| {
             let mut all = vec![point.clone(); axis.values.len()];
             for (point, value) in all.iter_mut().zip(&axis.values) {
@@ -252,6 +296,39 @@ mod tests {
         assert!(of(chart, Role::Arrivals, Mark::Points).x.is_empty());
         assert!(chart.x.min < 1.0 && chart.x.max > 9.0);
         assert!(!chart.series.iter().any(|series| series.mark == Mark::Band), "one seed has no interval");
+    }
+
+    #[test]
+    fn two_numbers_make_a_map_with_the_contour_of_the_bound() {
+        let (sweep, lines) = self::sweep(
+            &["workload.rate_rps=1:4:3:log", "workload.arrivals.cv=1:3:3", "scheduler.order=fcfs,lifo"],
+            1,
+        );
+        let results = Results::so_far(sweep.shape(), sweep.axis_values(), &lines[..17]);
+        let first = lines[0].seed as f64;
+        let maps = sweep_maps(&results, &[Some(25.0 + first)]);
+        assert_eq!(maps.len(), 2);
+        let SweepChart { chart, shades, fixed, y, .. } = &maps[0];
+        assert_eq!((y.as_deref(), &fixed["scheduler.order"]), (Some("workload.arrivals.cv"), &json!("fcfs")));
+        assert_eq!((shades[0].low, shades[8].high), (10.0 + first, 40.0 + first));
+        assert_eq!(&maps[1].shades, shades, "maps of a metric can be compared");
+        let cells: Vec<&Series> = chart.series.iter().filter(|series| series.mark == Mark::Bars).collect();
+        assert_eq!(cells.iter().map(|series| series.x.len()).sum::<usize>(), 9);
+        // The column of rate 1: its cells reach from half a step below 1 to half a step above, by ratio; its points are 0, 2, 4.
+        let low = cells[0];
+        assert!(low.x2.iter().all(|x2| *x2 < 2.0));
+        assert_eq!(low.id, [0.0, 2.0, 4.0]);
+        assert!((low.x[0] * low.x2[0] - 1.0).abs() < 1e-9 && (low.x2[0] - libm::sqrt(2.0)).abs() < 1e-9);
+        assert_eq!((low.y0[0], low.y[0]), (0.5, 1.5));
+        let contour = of(chart, Role::Slo, Mark::Line);
+        // Between rates 2 and 4 a quarter of the way, in the logarithm.
+        let at: Vec<f64> = contour.x.iter().copied().filter(|x| !x.is_nan()).collect();
+        assert!(at.len() == 4 && at.iter().all(|x| (x - 2.0 * libm::pow(2.0, 0.25)).abs() < 1e-9), "{at:?}");
+        // Of the other map the last point is missing.
+        let other = &maps[1].chart;
+        assert_eq!(other.series.iter().filter(|s| s.mark == Mark::Bars).map(|s| s.x.len()).sum::<usize>(), 8);
+        let (one, lines) = self::sweep(&["workload.rate_rps=1:4:3"], 1);
+        assert!(sweep_maps(&Results::of(one.shape(), &lines), &[None]).is_empty());
     }
 
     #[test]
