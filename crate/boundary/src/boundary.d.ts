@@ -356,6 +356,37 @@ export interface ComparedMetric {
 /** By metric, a key path of the summary. */
 export type Comparison = Record<string, ComparedMetric>;
 
+/** A sweep as the terminal's `sweep` takes it: `over` has a text for each parameter, PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
+export interface SweepSpec { scenario: ScenarioPatch; over: readonly string[]; metrics: readonly string[]; seeds: number }
+
+/** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
+export interface SweepPlan {
+  /** Digest of everything that its results depend on, but for the simulator itself. */
+  sweep: string;
+  runs: number; seeds: number;
+  over: { path: string; values: ParameterValue[] }[];
+  metrics: string[];
+  /** The bound that the SLO sets to each metric. */
+  bounds: (number | null)[];
+}
+
+/** A metric of a point over its seeds: the mean with its 95 % interval. */
+export interface SweepCell { mean: number | null; low: number | null; high: number | null; seeds: number }
+
+/** As the terminal's `sweep --json` has it. */
+export interface SweepPoint { point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>; error?: string }
+
+/** What a chart of a sweep shows, and what its roles stand for: values of the other parameters. */
+export interface SweepView {
+  metric: string; x: string;
+  curves: { role: string; point: Record<string, ParameterValue> }[];
+  /** Of a heat map: the parameter upwards, the values of the others, and what its shades mean. */
+  y: string | null; fixed: Record<string, ParameterValue>; shades: { role: string; low: number; high: number }[];
+}
+
+/** What the runs so far say; `charts` go with `views`. */
+export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
+
 /** Times in seconds. */
 export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
 
@@ -502,7 +533,7 @@ export interface Series {
   mark: "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
   x: Float64Array;
   y: Float64Array;
-  /** Lower edge of areas and stacked bars; right edge of bars is `x2`. Empty = 0. */
+  /** Lower edge of areas, bands and stacked bars; right edge of bars is `x2`. Empty = 0. */
   y0: Float64Array;
   /** Right edge of bars. Empty otherwise. */
   x2: Float64Array;

@@ -31,6 +31,15 @@ extern "C" {
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]
     pub type JsComparison;
+    /// What is swept.
+    #[wasm_bindgen(typescript_type = "SweepSpec")]
+    pub type JsSweepSpec;
+    /// What the runs of a sweep have in common.
+    #[wasm_bindgen(typescript_type = "SweepPlan")]
+    pub type JsSweepPlan;
+    /// What the runs of a sweep say.
+    #[wasm_bindgen(typescript_type = "SweepResults")]
+    pub type JsSweepResults;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;

@@ -74,7 +74,7 @@ pub struct Series {
     pub x: Vec<f64>,
     /// Vertical positions; the positions of [`Mark::RuleY`].
     pub y: Vec<f64>,
-    /// Lower edges of areas and stacked bars; a missing value is 0.
+    /// Lower edges of areas, bands and stacked bars; a missing value is 0.
     pub y0: Vec<f64>,
     /// Right edges of bars; a bar without one is a hairline.
     pub x2: Vec<f64>,

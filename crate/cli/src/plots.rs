@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_charts::{
-    Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style, palette, svg,
-};
+use servescope_charts::{Chart, DrawError, Mark, Role, Series, Style, palette, svg};
 
 /// Size of the chart itself, CSS px.
 const SIZE: (f64, f64) = (720.0, 320.0);
@@ -13,18 +11,6 @@ const TITLE: f64 = 26.0;
 const ROW: f64 = 20.0;
 /// Entries in a row of the legend.
 const PER_ROW: usize = 3;
-
-/// Roles of several curves, each of another colour.
-pub(crate) const CURVES: [Role; 8] = [
-    Role::Arrivals,
-    Role::Waiting,
-    Role::Running,
-    Role::Refused,
-    Role::Kv,
-    Role::Adapters,
-    Role::Mfu,
-    Role::Communication,
-];
 
 /// A chart with its words.
 pub(crate) struct Plot {
@@ -43,22 +29,6 @@ pub(crate) struct Plot {
 /// A series of a chart.
 pub(crate) fn series(role: Role, mark: Mark, x: Vec<f64>, y: Vec<f64>) -> Series {
     Series { role, mark, x, y, ..Series::default() }
-}
-
-/// An axis of numbers around all values, with a little room; of positive ones on a linear scale from 0.
-pub(crate) fn axis(values: impl Iterator<Item = f64>, is_log: bool, from_zero: bool) -> Axis {
-    let (low, high) = values
-        .filter(|x| x.is_finite() && (!is_log || *x > 0.0))
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-    let scale = if is_log { ScaleKind::Log } else { ScaleKind::Linear };
-    let room = if high > low { 0.04 * (high - low) } else { 0.5 * high.abs().max(1.0) };
-    let (min, max) = match (is_log, from_zero && low >= 0.0) {
-        (true, _) => (low / 1.1, high * 1.1),
-        (false, true) => (0.0, high + room),
-        (false, false) => (low - room, high + room),
-    };
-    Axis { unit: "", scale, kind: AxisKind::Value, min, max }
 }
 
 /// The text as it stands in XML.

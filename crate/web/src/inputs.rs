@@ -30,8 +30,13 @@ impl Inputs {
     /// The scenario of a patch, with the loaded profile.
     pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
         let mut scenario = scenario_of(patch)?;
-        scenario.set_profile(self.profile.clone());
+        self.give_profile(&mut scenario);
         Ok(scenario)
+    }
+
+    /// Gives a scenario the loaded profile.
+    pub(crate) fn give_profile(&self, scenario: &mut Scenario) {
+        scenario.set_profile(self.profile.clone());
     }
 
     pub(crate) fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {

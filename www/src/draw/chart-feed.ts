@@ -1,6 +1,7 @@
 // Where charts come from: the service's last answer, or the workload studio.
 import type { App } from '../app.js';
 import type { ChartData } from '../simulation/types.js';
+import type { ReadOut } from './read-out.js';
 import type { MessageKey } from '../i18n/text.js';
 import { both, partsOf, type Watchable } from '../state/topic.js';
 
@@ -23,6 +24,12 @@ export interface ChartFeed {
   role(chart: string, role: string): string;
   /** What a click on a point does; of the service's charts, it shows the request. */
   pick?(chart: string, id: number): void;
+  /** What is read out of the nearest point, however far; of the service's charts, a near request. */
+  point?(chart: string, id: number): ReadOut;
+  /** What lies along the axis below, where the page's own words do not say. */
+  xName?(chart: string): string;
+  /** What the heights are, beside the title. */
+  yName?(chart: string): string | undefined;
   /** Why a chart is empty, where the page's own words do not say. */
   empty?(key: string): string;
 }

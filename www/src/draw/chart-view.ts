@@ -145,7 +145,7 @@ export class ChartView extends LightElement implements Drawable {
         <figcaption>
           <div class="caption-line">
             <h3 id="chart-${name}">${title}</h3>
-            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : yName(text, chart)}</small>
+            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.yName?.(name) ?? yName(text, chart))}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
@@ -161,7 +161,7 @@ export class ChartView extends LightElement implements Drawable {
           <div class="traffic-end" data-words=${text.t('chart.traffic_end')} hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
-          ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${xName(text, chart)}</small>`}
+          ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>

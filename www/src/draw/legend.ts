@@ -30,6 +30,6 @@ function swatch({ role, mark }: Series): TemplateResult {
 function shape(mark: Series['mark'], role: string): SVGTemplateResult {
   const sign = svg`<path class="sign" d=${SHAPES[MARKERS[role] ?? ''] ?? ''}/>`;
   if (mark === 'points') return MARKERS[role] === undefined ? svg`<path class="sign" d=${SHAPES['circle'] ?? ''}/>` : sign;
-  if (mark === 'area' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
+  if (mark === 'area' || mark === 'band' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
   return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${mark === 'step' && role.endsWith('twin') ? 'none' : (DASHES[role] ?? 'none')}/>${sign}`;
 }

@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -25,7 +25,11 @@ export type Task =
   /** The headline numbers of a run with this seed, and its curves on these axes. */
   | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
-  | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number };
+  | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
+  /** What the runs of a sweep have in common. */
+  | { kind: 'sweep_plan'; spec: SweepSpec }
+  /** One run of a sweep. */
+  | { kind: 'sweep_run'; spec: SweepSpec; index: number };
 
 export interface TaskResult {
   search: Found;
@@ -35,6 +39,9 @@ export interface TaskResult {
   measure: MeasuredRun;
   seed: SeedRun;
   pair: ComparedPair;
+  sweep_plan: SweepPlan;
+  /** Its line, as the terminal writes it. */
+  sweep_run: string;
 }
 
 /** Answered at once, between two slices of a task. */
@@ -44,13 +51,16 @@ export type Question =
   /** The seeds of a comparison: those of A. */
   | { kind: 'seeds'; a: ScenarioPatch; count: number }
   /** What the runs of these seeds say of each metric. */
-  | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] };
+  | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] }
+  /** What the finished runs of a sweep say. */
+  | { kind: 'sweep_results'; plan: SweepPlan; lines: string; asMap: boolean };
 
 export interface QuestionResult {
   grid: CapacityGrid;
   standings: Standings;
   seeds: readonly number[];
   comparison: Comparison;
+  sweep_results: SweepResults;
 }
 
 export type ToThread =

@@ -4,6 +4,7 @@ import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import { isFailures, messageOf } from '../simulation/types.js';
+import { SweepWork } from '../sweep/sweep-work.js';
 import { answerOf } from './answers.js';
 import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
 import type { Finished, Work } from './work.js';
@@ -15,6 +16,7 @@ let inputs: Inputs = SHIPPED;
 /** What has loaded those inputs. */
 let capacity: CapacityWork | null = null;
 let compare: CompareWork | null = null;
+let sweep: SweepWork | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -34,6 +36,8 @@ function workOf(task: Task): Work {
     case 'measure':
     case 'seed':
     case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
+    case 'sweep_plan':
+    case 'sweep_run': return (sweep ??= new SweepWork(inputs)).of(task);
   }
 }
 
@@ -74,19 +78,24 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
       capacity = null;
       compare?.free();
       compare = null;
+      sweep?.free();
+      sweep = null;
       inputs = message.inputs;
       return;
     case 'stop': return;
     case 'grid':
     case 'seeds':
     case 'comparison':
+    case 'sweep_results':
     case 'standings': reply(message.ticket, answerOf(message)); return;
     case 'search':
     case 'load':
     case 'check':
     case 'measure':
     case 'seed':
-    case 'pair': await work(message);
+    case 'pair':
+    case 'sweep_plan':
+    case 'sweep_run': await work(message);
   }
 }
 
@@ -97,6 +106,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'grid':
     case 'seeds':
     case 'comparison':
+    case 'sweep_results':
     case 'standings': break;
     case 'stop': wanted = 0; tables.letGo(); break;
     case 'search':
@@ -104,7 +114,9 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'check':
     case 'measure':
     case 'seed':
-    case 'pair': wanted = data.ticket; tables.letGo();
+    case 'pair':
+    case 'sweep_plan':
+    case 'sweep_run': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
     if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });

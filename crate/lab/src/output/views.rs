@@ -13,6 +13,7 @@ pub mod monitor;
 pub mod paired;
 pub mod published;
 mod replicas;
+pub mod sweep;
 mod traffic;
 mod workload_charts;
 

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::failure::Failure;
+use crate::parameters::Id;
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::{Scenario, edit_distance};
 
@@ -204,6 +205,17 @@ impl Metric {
             _ if less.contains(&last) || family == "rejected" => Direction::Less,
             _ => Direction::Neither,
         }
+    }
+
+    /// The bound that the SLO sets it, in its unit; none where there is no bound for such a time.
+    pub fn slo(&self, scenario: &Scenario) -> Option<f64> {
+        let bound = match self.ends().0 {
+            "ttft_s" => Id::SloTtft,
+            "tbt_s" => Id::SloTbt,
+            "tpot_s" => Id::SloTpot,
+            _ => return None,
+        };
+        Some(scenario.number(bound)).filter(|bound| *bound > 0.0)
     }
 
     /// The parts before and after the last dot; the first without its own prefix.

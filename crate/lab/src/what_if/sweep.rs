@@ -137,6 +137,20 @@ impl Sweep {
         &self.axes
     }
 
+    /// The axes with their values as results have them.
+    pub fn axis_values(&self) -> Vec<AxisValues> {
+        let of = |axis: &Axis| AxisValues {
+            path: axis.path().to_owned(),
+            values: axis.values.iter().map(Value::to_json).collect(),
+        };
+        self.axes.iter().map(of).collect()
+    }
+
+    /// Seeds of each point.
+    pub fn seeds(&self) -> usize {
+        self.seeds.len()
+    }
+
     /// How many runs.
     pub fn runs(&self) -> usize {
         self.shape.runs

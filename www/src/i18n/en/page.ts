@@ -234,6 +234,7 @@ export const page = area('page', {
   'section.feel': 'Latency',
   'section.who': 'Users and adapters',
   'section.compare': 'Compare with a pinned run',
+  'section.sweep': 'Sweep a parameter',
   'section.why': 'Where the time went, and who delayed whom',
   'section.monitor': 'Usage by client over time',
 

@@ -69,6 +69,19 @@ pub(super) fn plain(json: &Json) -> String {
 }
 
 impl Results {
+    /// Of the lines that a sweep under way has so far, in their order, over axes that are known already.
+    pub fn so_far(shape: &Shape, axes: Vec<AxisValues>, lines: &[Line]) -> Self {
+        Self { axes, ..Self::of(shape, lines) }
+    }
+
+    /// The number of a point in its sweep, whose last axis moves fastest.
+    pub fn number(&self, row: &Row) -> usize {
+        let place = |(axis, value): (&AxisValues, &Json)| {
+            (axis.values.len(), axis.values.iter().position(|one| one == value).unwrap_or(0))
+        };
+        self.axes.iter().zip(&row.point).map(place).fold(0, |number, (of, place)| number * of + place)
+    }
+
     /// Of all lines of a sweep in their order.
     pub fn of(shape: &Shape, lines: &[Line]) -> Self {
         let mut axes: Vec<AxisValues> =
