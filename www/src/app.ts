@@ -16,7 +16,7 @@ import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
-import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, type Shown, type Tab, type View } from './state/session.js';
+import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
@@ -380,7 +380,7 @@ export class App {
     this.traceFile.expect(keys.file);
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
-    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
+    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
     this.run();

@@ -595,7 +595,7 @@ export interface RunOptions {
   columns: number;
   /** Zoom of the time charts in seconds, or null for the whole run. */
   window: [number, number] | null;
-  /** Split of `time_split`: "adapter" or "length". */
+  /** Split of `time_split`: "adapter", "user" or "length". */
   split_by: string;
   /** Names of the charts that are looked at just now: they come with the summary, the others when asked for. Null: all. */
   in_sight: string[] | null;

@@ -5,6 +5,7 @@ import { LightElement } from '../element.js';
 import { ChartSurface } from '../simulation/module.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
+import { SPLITS, splitOf } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
@@ -170,13 +171,11 @@ export class ChartView extends LightElement implements Drawable {
 
   #splitChoice(): TemplateResult {
     const { text, view } = this.app;
-    const { splitBy } = view.value;
-    const choose = (event: Event): void => {
-      void this.app.look({ splitBy: (event.target as HTMLSelectElement).value === 'length' ? 'length' : 'adapter' });
-    };
+    // Without adapters the groups are of another kind than the one that was chosen.
+    const drawn = splitOf(this.chart?.x.unit ?? view.value.splitBy);
+    const choose = (event: Event): void => { void this.app.look({ splitBy: splitOf((event.target as HTMLSelectElement).value) }); };
     return html`<select class="split-choice" aria-label=${text.t('chart.split_by')} @change=${choose}>
-      <option value="adapter" .selected=${splitBy === 'adapter'}>${text.t('chart.by_adapter')}</option>
-      <option value="length" .selected=${splitBy === 'length'}>${text.t('chart.by_length')}</option></select>`;
+      ${SPLITS.map((split) => html`<option value=${split} .selected=${split === drawn} ?disabled=${split === 'adapter' && drawn !== 'adapter' && view.value.splitBy === 'adapter'}>${text.t(`chart.by_${split}`)}</option>`)}</select>`;
   }
 
   /** The words change only when the series do; a drag changes the drawing alone. */
@@ -184,7 +183,7 @@ export class ChartView extends LightElement implements Drawable {
     const { chart } = this;
     const { window, splitBy, selected, station } = this.app.view.value;
     const roles = chart?.series.map((series) => `${this.source.role(this.name, series.role)}/${series.mark}`).join();
-    return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, this.band !== undefined, window, splitBy, selected?.id, station].join('|');
+    return [this.source.title(this.name), roles, chart?.empty, chart?.x.unit, chart?.y.unit, this.ghost !== null, this.band !== undefined, window, splitBy, selected?.id, station].join('|');
   }
 }
 
