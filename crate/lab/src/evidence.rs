@@ -2,6 +2,7 @@
 
 pub mod alarms;
 pub mod closed_forms;
+pub mod laws;
 pub mod measured;
 pub mod published;
 pub mod silicon;

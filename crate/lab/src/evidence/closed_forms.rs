@@ -66,6 +66,11 @@ impl Check {
     }
 }
 
+/// The server of the closed forms before a form says anything of it.
+pub(crate) fn open_server() -> Scenario {
+    scenario(&[])
+}
+
 fn scenario(settings: &[(Id, Value)]) -> Scenario {
     let mut scenario = Scenario::default();
     let open = [
@@ -289,7 +294,7 @@ fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
 
 /// Mean wait of GI/M/1 with gamma gaps at service rate 1: sigma / (1 - sigma), sigma the root in (0, 1) of
 /// sigma = (1 + theta (1 - sigma))^-k with k = 1/cv^2, theta = cv^2 / rho.
-fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
+pub(crate) fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
     let (k, theta) = (1.0 / (cv * cv), cv * cv / load);
     let excess = |sigma: f64| libm::pow(1.0 + theta * (1.0 - sigma), -k) - sigma;
     let (mut low, mut high) = (0.0, 1.0 - 1e-9);
