@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_band_holds_the_curves_of_its_runs() {
-        let runs = vec![run(1), run(2), run(3)];
+        let runs: Vec<Run> = [1, 2, 3].into_iter().map(run).collect();
         let charts = build_charts(&runs[0], &ViewOptions::default(), &|_| true);
         let spans = Spans::of(&charts).expect("something was served");
         let curves: Vec<Vec<Curve>> = runs.iter().map(|run| of_run(run, &spans)).collect();
