@@ -15,7 +15,6 @@ mod page;
 mod published;
 mod seeds;
 mod simulator;
-mod sweep;
 mod tables;
 mod why;
 
@@ -26,5 +25,4 @@ pub use page::*;
 pub use published::published_figures;
 pub use seeds::{seed_bands, seed_ranges, seed_spans};
 pub use simulator::Simulator;
-pub use sweep::{Sweeper, sweep_link, sweep_results};
 pub use tables::take_table;

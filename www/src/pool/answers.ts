@@ -1,5 +1,5 @@
 // What a thread answers between two slices of its task.
-import { capacity_grid, capacity_standings, compare_seeds, comparison, sweep_results } from '../../pkg/servescope.js';
+import { capacity_grid, capacity_standings, compare_seeds, comparison } from '../../pkg/servescope.js';
 import { buffersOf } from '../simulation/protocol.js';
 import type { Question } from './pool-calls.js';
 import type { Finished } from './work.js';
@@ -9,10 +9,6 @@ export function answerOf(question: Question): Finished {
     case 'grid': return { value: capacity_grid(question.scenario), transfer: [] };
     case 'seeds': return { value: [...compare_seeds(question.a, question.count)], transfer: [] };
     case 'comparison': return { value: comparison(Float64Array.from(question.seeds), question.a, question.b), transfer: [] };
-    case 'sweep_results': {
-      const value = sweep_results(question.plan, question.lines, question.asMap);
-      return { value, transfer: buffersOf(value.charts) };
-    }
     case 'standings': {
       const value = capacity_standings(question.entries);
       return { value, transfer: buffersOf(value.charts) };

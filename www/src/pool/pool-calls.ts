@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -26,10 +26,8 @@ export type Task =
   | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
   | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
-  /** What the runs of a sweep have in common. */
-  | { kind: 'sweep_plan'; spec: SweepSpec }
-  /** One run of a sweep. */
-  | { kind: 'sweep_run'; spec: SweepSpec; index: number };
+  /** These metrics of a run with this seed. */
+  | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
 
 export interface TaskResult {
   search: Found;
@@ -39,9 +37,7 @@ export interface TaskResult {
   measure: MeasuredRun;
   seed: SeedRun;
   pair: ComparedPair;
-  sweep_plan: SweepPlan;
-  /** Its line, as the terminal writes it. */
-  sweep_run: string;
+  metrics: MeasuredRun;
 }
 
 /** Answered at once, between two slices of a task. */
@@ -51,16 +47,13 @@ export type Question =
   /** The seeds of a comparison: those of A. */
   | { kind: 'seeds'; a: ScenarioPatch; count: number }
   /** What the runs of these seeds say of each metric. */
-  | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] }
-  /** What the finished runs of a sweep say. */
-  | { kind: 'sweep_results'; plan: SweepPlan; lines: string; asMap: boolean };
+  | { kind: 'comparison'; seeds: readonly number[]; a: readonly MeasuredRun[]; b: readonly MeasuredRun[] };
 
 export interface QuestionResult {
   grid: CapacityGrid;
   standings: Standings;
   seeds: readonly number[];
   comparison: Comparison;
-  sweep_results: SweepResults;
 }
 
 export type ToThread =

@@ -4,7 +4,6 @@ import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import { isFailures, messageOf } from '../simulation/types.js';
-import { SweepWork } from '../sweep/sweep-work.js';
 import { answerOf } from './answers.js';
 import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
 import type { Finished, Work } from './work.js';
@@ -16,7 +15,6 @@ let inputs: Inputs = SHIPPED;
 /** What has loaded those inputs. */
 let capacity: CapacityWork | null = null;
 let compare: CompareWork | null = null;
-let sweep: SweepWork | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -35,9 +33,8 @@ function workOf(task: Task): Work {
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
     case 'seed':
-    case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
-    case 'sweep_plan':
-    case 'sweep_run': return (sweep ??= new SweepWork(inputs)).of(task);
+    case 'pair':
+    case 'metrics': return (compare ??= new CompareWork(inputs)).of(task);
   }
 }
 
@@ -78,15 +75,12 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
       capacity = null;
       compare?.free();
       compare = null;
-      sweep?.free();
-      sweep = null;
       inputs = message.inputs;
       return;
     case 'stop': return;
     case 'grid':
     case 'seeds':
     case 'comparison':
-    case 'sweep_results':
     case 'standings': reply(message.ticket, answerOf(message)); return;
     case 'search':
     case 'load':
@@ -94,8 +88,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'measure':
     case 'seed':
     case 'pair':
-    case 'sweep_plan':
-    case 'sweep_run': await work(message);
+    case 'metrics': await work(message);
   }
 }
 
@@ -106,7 +99,6 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'grid':
     case 'seeds':
     case 'comparison':
-    case 'sweep_results':
     case 'standings': break;
     case 'stop': wanted = 0; tables.letGo(); break;
     case 'search':
@@ -115,8 +107,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'measure':
     case 'seed':
     case 'pair':
-    case 'sweep_plan':
-    case 'sweep_run': wanted = data.ticket; tables.letGo();
+    case 'metrics': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
     if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });

@@ -6,7 +6,7 @@ import type { ScenarioPatch, Schema, Traffic } from './types.js';
 
 export {
   ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
-  random_seed as randomSeed, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans, sweep_link as sweepLink,
+  random_seed as randomSeed, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans,
 } from '../../pkg/servescope.js';
 
 let table: Schema | null = null;

@@ -98,12 +98,11 @@ export class SweepSection extends LightElement {
       return cell === undefined ? [] : [say('picked.value', { name: metricName(app, metric), value: cellText(app, metric, cell) })];
     });
     return html`<p class="sweep-picked" role="status" data-picked=${picked}>${say('picked', { settings: settingsName(app, point.point), values: point.error ?? app.text.list(values) })}
-      ${this.#open(picked)}</p>`;
+      ${this.#open(state.answer.value.link)}</p>`;
   }
 
-  #open(point: number): TemplateResult {
-    const { app, state } = this;
-    const link = state.linkOf(point);
+  #open(link: string): TemplateResult {
+    const { app } = this;
     const open = (event: Event): void => {
       event.preventDefault();
       app.take({ values: parseLink(link).scenario });
@@ -121,7 +120,7 @@ export class SweepSection extends LightElement {
         <div class="table-scroll" tabindex="0" role="region" aria-label=${say('numbers')}><table>
           <thead><tr>${plan.over.map(({ path }) => html`<th scope="col">${parameterName(app, path)}</th>`)}${plan.metrics.map((metric) => html`<th scope="col">${metricName(app, metric)}</th>`)}</tr></thead>
           <tbody>${shown.map((point) => html`<tr data-point=${JSON.stringify(point.point)}>
-            ${plan.over.map(({ path }, place) => place === 0 ? html`<th scope="row"><button type="button" class="quiet" @click=${() => { state.pick(numberOf(plan, point)); }}>${parameterValue(app, path, point.point[path] ?? '')}</button></th>` : html`<th scope="row">${parameterValue(app, path, point.point[path] ?? '')}</th>`)}
+            ${plan.over.map(({ path }, place) => place === 0 ? html`<th scope="row"><button type="button" class="quiet" @click=${() => { void state.pick(numberOf(plan, point)); }}>${parameterValue(app, path, point.point[path] ?? '')}</button></th>` : html`<th scope="row">${parameterValue(app, path, point.point[path] ?? '')}</th>`)}
             ${plan.metrics.map((metric) => {
               const cell = point.metrics[metric];
               return cell === undefined ? html`<td></td>` : html`<td data-cell=${metric} data-mean=${cell.mean ?? ''} data-low=${cell.low ?? ''} data-high=${cell.high ?? ''} data-seeds=${cell.seeds}>${cellText(app, metric, cell)}</td>`;

@@ -1,15 +1,16 @@
 // A sweep of the page: its runs in the pool, those that are kept from before, and what all of them say so far.
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import type { Inputs, Task, TaskResult } from '../pool/pool-calls.js';
+import type { Inputs } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
-import { encodeLink, parseLink, sweepLink } from '../simulation/module.js';
+import { encodeLink, parseLink } from '../simulation/module.js';
 import type { Failure, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { sweepText } from '../state/address.js';
 import { Topic } from '../state/topic.js';
+import { StudioLink } from '../workload/studio-link.js';
 import { drawnOf, NOTHING_DRAWN, sweepFeed } from './sweep-feed.js';
 import { formOf, isMap, sweepOf, usualAxis, type Form } from './sweep-form.js';
 import { SweepStore } from './sweep-store.js';
@@ -18,6 +19,8 @@ import { SweepStore } from './sweep-store.js';
 const TELL_EVERY_MS = 300;
 /** Runs that are with the pool: enough for every thread to find the next one. */
 const IN_HAND = 16;
+/** Refusals that are not the settings': another try may mend them. */
+const PASSING: ReadonlySet<string> = new Set(['needs_table', 'missing_part', 'internal']);
 const FIRST_PARAMETER = 'workload.rate_rps';
 const FIRST_METRIC = 'ttft_s.p99';
 const FIRST_SEEDS = 5;
@@ -34,16 +37,22 @@ export interface SweepAnswer {
   results: SweepResults | null;
   /** The number of the point that was picked. */
   picked: number | null;
+  /** Its run with the first seed, as the part of an address behind "#". */
+  link: string;
   failures: readonly Failure[];
 }
 
-const NOTHING: SweepAnswer = { state: 'none', done: 0, kept: 0, all: 0, keeps: true, plan: null, results: null, picked: null, failures: [] };
+const NOTHING: SweepAnswer = { state: 'none', done: 0, kept: 0, all: 0, keeps: true, plan: null, results: null, picked: null, link: '', failures: [] };
 
 export class SweepState {
   readonly answer = new Topic<SweepAnswer>(NOTHING);
   readonly form: Topic<Form>;
   readonly drawn = new Topic(NOTHING_DRAWN);
   readonly feed: ChartFeed;
+  /** Knows what the runs of a sweep are and what they say; the pool simulates them. */
+  readonly #desk = new StudioLink(() => undefined, () => { this.#inputs = null; });
+  /** What it was told last. */
+  #inputs: Inputs | null = null;
   #spec: SweepSpec | null = null;
   /** The lines of finished runs by number. */
   #lines = new Map<number, string>();
@@ -53,7 +62,7 @@ export class SweepState {
 
   constructor(readonly app: App) {
     this.form = new Topic(app.sweep.value === null ? this.#firstForm() : formOf(app.sweep.value));
-    this.feed = sweepFeed(app, this.drawn, (point) => { this.pick(point); });
+    this.feed = sweepFeed(app, this.drawn, (point) => { void this.pick(point); });
     app.sweep.subscribe((sweep) => {
       if (sweep !== null) this.form.set(formOf(sweep));
       void this.begin();
@@ -76,13 +85,12 @@ export class SweepState {
     void this.#tell(this.#turn);
   }
 
-  pick(point: number | null): void {
-    this.answer.update({ picked: point });
-  }
-
-  /** The run of a point with its first seed, as the part of an address behind "#". */
-  linkOf(point: number): string {
-    return this.#spec === null ? '' : sweepLink(this.#spec, point);
+  /** Picks a point, whose run can be opened. */
+  async pick(point: number): Promise<void> {
+    const { plan } = this.answer.value;
+    if (plan === null || this.#spec === null) return;
+    const { scenario } = await this.#desk.call('sweep_scenario', { spec: this.#spec, index: point * plan.seeds });
+    this.answer.update({ picked: point, link: encodeLink(scenario) });
   }
 
   /** Finished runs as the terminal writes them, in their order. */
@@ -114,7 +122,9 @@ export class SweepState {
   }
 
   async #sweep(turn: number, spec: SweepSpec, inputs: Inputs): Promise<void> {
-    const plan = await this.#give({ kind: 'sweep_plan', spec }, inputs);
+    if (this.#inputs !== inputs) await this.#desk.call('sweep_inputs', inputs);
+    this.#inputs = inputs;
+    const plan = await this.#desk.call('sweep_plan', { spec });
     const store = await SweepStore.open();
     const lines = await store?.lines(plan.sweep).catch(() => null) ?? null;
     if (turn !== this.#turn) return;
@@ -126,7 +136,7 @@ export class SweepState {
     const left = inTurns(plan).filter((index) => !this.#lines.has(index));
     const next = async (): Promise<void> => {
       for (let index = left.shift(); index !== undefined && turn === this.#turn; index = left.shift()) {
-        const line = await this.#give({ kind: 'sweep_run', spec, index }, inputs);
+        const line = await this.#line(spec, index, inputs);
         // A run that was stopped too late to be given up is kept as well.
         await store?.add(plan.sweep, index, line).catch(() => { if (turn === this.#turn) this.answer.update({ keeps: false }); });
         if (turn !== this.#turn) return;
@@ -142,11 +152,17 @@ export class SweepState {
     if (turn === this.#turn) this.answer.update({ state: 'ready' });
   }
 
-  async #give<T extends Task>(task: T, inputs: Inputs): Promise<TaskResult[T['kind']]> {
-    const given = sharedPool().give(task, { priority: 'asked', inputs });
+  /** Simulates a run. One whose settings make none has a line, too. */
+  async #line(spec: SweepSpec, index: number, inputs: Inputs): Promise<string> {
+    const { scenario } = await this.#desk.call('sweep_scenario', { spec, index });
+    const seed = Number(scenario['seed'] ?? this.app.parameters.get('seed')?.default);
+    const given = sharedPool().give({ kind: 'metrics', scenario, seed, metrics: spec.metrics }, { priority: 'asked', inputs });
     this.#given.add(given);
     try {
-      return await given.done;
+      return await this.#desk.call('sweep_line', { spec, index, shown: await given.done, why: '' });
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal) || thrown.failures.some(({ code }) => PASSING.has(code))) throw thrown;
+      return await this.#desk.call('sweep_line', { spec, index, shown: null, why: thrown.message });
     } finally {
       this.#given.delete(given);
     }
@@ -165,7 +181,7 @@ export class SweepState {
     const { plan } = this.answer.value;
     const { value: sweep } = this.app.sweep;
     if (plan === null || sweep === null) return;
-    const results = await sharedPool().ask({ kind: 'sweep_results', plan, lines: textOf(this.#lines.values()), asMap: isMap(sweep) });
+    const results = await this.#desk.call('sweep_results', { plan, lines: textOf(this.#lines.values()), asMap: isMap(sweep) });
     if (turn === this.#turn) this.#show(this.answer.value, results);
   }
 

@@ -111,6 +111,12 @@ impl Metric {
         Err(Failure::new("unknown_metric", path, message).text("value", path).text("nearest", &near))
     }
 
+    /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path, every
+    /// run lacks the number.
+    pub fn of_path(path: &str) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     /// Reads several, each once.
     ///
     /// # Errors

@@ -201,15 +201,17 @@ impl Sweep {
     /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
     /// numbers.
     pub fn line(&self, index: usize, run: Result<Run, Vec<Failure>>) -> Line {
-        let (values, digest, error) = match run {
-            Ok(run) => {
-                let measured = Measured::of(&run, &self.metrics);
-                (measured.values, Some(measured.digest), None)
-            }
-            Err(failures) => {
-                let messages: Vec<String> = failures.into_iter().map(|failure| failure.message).collect();
-                (vec![None; self.metrics.len()], None, Some(messages.join("; ")))
-            }
+        let told = |failures: Vec<Failure>| {
+            failures.into_iter().map(|failure| failure.message).collect::<Vec<_>>().join("; ")
+        };
+        self.line_of(index, run.map(|run| Measured::of(&run, &self.metrics)).map_err(told))
+    }
+
+    /// The line of a run that was measured elsewhere, or why it could not be made.
+    pub fn line_of(&self, index: usize, measured: Result<Measured, String>) -> Line {
+        let (values, digest, error) = match measured {
+            Ok(Measured { values, digest }) => (values, Some(digest), None),
+            Err(why) => (vec![None; self.metrics.len()], None, Some(why)),
         };
         Line { index, point: self.point(index), seed: self.seed(index), values, digest, error }
     }

@@ -185,7 +185,7 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
 
 /// An axis around the heights of a metric's bands. An interval may reach below 0 or, of a share, above 1, where no value can be.
 fn y_axis(metric: &str, heights: &[f64]) -> Axis {
-    let unit = Metric::parse(metric).map_or(Unit::Count, |metric| metric.unit());
+    let unit = Metric::of_path(metric).unit();
     let is_share = unit == Unit::Share;
     let within = |y: &f64| if is_share { y.clamp(0.0, 1.0) } else { y.max(0.0) };
     Axis { unit: unit_name(unit), ..axis_around(heights.iter().map(within), false, true) }

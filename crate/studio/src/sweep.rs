@@ -1,21 +1,18 @@
-//! A sweep in threads of the page: what it is, one run of it at a time, and what the finished runs say. Its runs are the lines
-//! that the terminal's `sweep --out` writes.
+//! A sweep of the page: what its runs are, and what the finished ones say. They are the lines that the terminal's `sweep --out`
+//! writes.
 
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
-use servescope_lab::metric::Metric;
+use serde_json::{Map, Value as Json, json};
+use servescope_boundary::convert::{charts, object, to_js_error};
+use servescope_boundary::inputs::Inputs;
+use servescope_boundary::types::{
+    JsFailure, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
+};
+use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::sweep::{Axis, AxisValues, Results, Shape, Sweep, resume};
 use servescope_lab::views::sweep::{SweepChart, sweep_charts, sweep_maps};
-use servescope_lab::{Failure, LoadedTrace, Running, Scenario, link};
+use servescope_lab::{Failure, LoadedTrace, Scenario};
 use wasm_bindgen::prelude::*;
-
-use crate::compare::nothing_ran;
-use crate::inputs::{Inputs, takes_inputs};
-use servescope_boundary::convert::{charts, object, to_js_error};
-use servescope_boundary::types::{JsFailure, JsSweepPlan, JsSweepResults, JsSweepSpec};
-
-/// Router steps of one slice: a few milliseconds.
-const SLICE_STEPS: usize = 20_000;
 
 /// What is swept, as the page says it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -35,7 +32,7 @@ impl Spec {
     /// The sweep of a scenario that has been read of it.
     fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failure> {
         let axes = self.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-        let metrics = Metric::parse_all(self.metrics.iter().map(String::as_str))?;
+        let metrics = self.metrics.iter().map(|path| Metric::of_path(path)).collect();
         Sweep::new(base, axes, metrics, self.seeds, loaded)
     }
 
@@ -51,31 +48,44 @@ fn bad(path: &str, why: &str) -> JsFailure {
     to_js_error(vec![Failure::new("bad_json", path, why.to_owned())])
 }
 
-/// Simulates runs of a sweep, one at a time.
+/// Sweeps: what their runs are, and their lines. The runs themselves are simulated in threads of the other module.
 #[wasm_bindgen]
 #[derive(Debug, Default)]
-pub struct Sweeper {
-    pub(crate) inputs: Inputs,
-    /// The sweep of the last run; making it reads the whole trace.
+pub struct Sweeps {
+    inputs: Inputs,
+    /// The last sweep; making it reads the whole trace.
     known: Option<(Spec, Sweep)>,
-    run: Option<Begun>,
 }
 
-/// A run under way, or why its settings make none.
-#[derive(Debug)]
-struct Begun {
-    index: usize,
-    running: Result<Running, Vec<Failure>>,
+/// What a run showed, or why there is none.
+#[derive(Deserialize)]
+struct Shown {
+    values: Vec<Option<f64>>,
+    digest: String,
 }
-
-takes_inputs!(Sweeper);
 
 #[wasm_bindgen]
-impl Sweeper {
-    /// One that generates its traces.
+impl Sweeps {
+    /// Over generated traces.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Takes the trace that is simulated in place of a generated one.
+    ///
+    /// # Errors
+    /// The column that is no column of a trace.
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+        self.inputs.load_columns(name, columns)
+    }
+
+    /// Takes the text of a fitted profile.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+        self.inputs.load_profile(name, text)
     }
 
     /// What the runs of a sweep have in common.
@@ -87,7 +97,7 @@ impl Sweeper {
         let Shape { id, runs, metrics, .. } = sweep.shape();
         let over = |axis: &Axis| json!({"path": axis.path(), "values": axis.to_json()});
         let base = sweep.scenario(0);
-        let bound = |path: &String| Metric::parse(path).ok()?.slo(&base);
+        let bound = |path: &String| Metric::of_path(path).slo(&base);
         let plan = json!({
             "sweep": id,
             "runs": runs,
@@ -99,48 +109,43 @@ impl Sweeper {
         Ok(object(&plan).unchecked_into())
     }
 
-    /// Stands ready to simulate a run.
+    /// The settings of a run, its seed among them.
     ///
     /// # Errors
-    /// What is wrong with the sweep, or an operator table that the run needs. Settings that make no run are no error: the
-    /// line of the run says why.
-    pub fn begin(&mut self, spec: &JsSweepSpec, index: usize) -> Result<(), JsFailure> {
-        self.run = None;
-        let spec = Spec::read(spec)?;
-        let sweep = self.sweep(spec)?;
-        if index >= sweep.runs() {
-            return Err(bad("index", &format!("{index} is not below {}", sweep.runs())));
-        }
-        let scenario = sweep.scenario(index);
-        let running = Running::begin(&scenario, self.inputs.trace());
-        match running {
-            Err(failures) if failures.iter().any(|failure| failure.code == "needs_table") => {
-                Err(to_js_error(failures))
-            }
-            running => {
-                self.run = Some(Begun { index, running });
-                Ok(())
-            }
-        }
+    /// What is wrong with the sweep, or that it has no such run.
+    pub fn scenario(&mut self, spec: &JsSweepSpec, index: usize) -> Result<JsPatch, JsFailure> {
+        let scenario = self.with_run(spec, index)?.scenario(index);
+        let patch: Map<String, Json> =
+            scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+        Ok(object(&patch).unchecked_into())
     }
 
-    /// Simulates for some milliseconds and gives the share that is done; 1 is the end.
-    pub fn advance(&mut self) -> f64 {
-        match &mut self.run {
-            Some(Begun { running: Ok(running), .. }) => running.advance(SLICE_STEPS),
-            _ => 1.0,
-        }
-    }
-
-    /// The line of the finished run, without its line break.
+    /// The line of a run, without its line break: what it showed, or why its settings make no run.
     ///
     /// # Errors
-    /// When there is none.
-    pub fn finish(&mut self) -> Result<String, JsFailure> {
-        let (Some((_, sweep)), Some(Begun { index, running })) = (&self.known, self.run.take()) else {
-            return Err(nothing_ran());
+    /// What is wrong with the sweep, or that it has no such run.
+    pub fn line(
+        &mut self,
+        spec: &JsSweepSpec,
+        index: usize,
+        shown: Option<JsMeasured>,
+        why: &str,
+    ) -> Result<String, JsFailure> {
+        let sweep = self.with_run(spec, index)?;
+        let read = |shown: JsMeasured| serde_wasm_bindgen::from_value::<Shown>(shown.into());
+        let measured = match shown.map(read) {
+            Some(Ok(Shown { values, digest })) if values.len() == sweep.shape().metrics.len() => {
+                Ok(Measured { values, digest })
+            }
+            Some(_) => return Err(bad("run", "a number for each metric expected")),
+            None => Err(why.to_owned()),
         };
-        Ok(sweep.line(index, running.map(Running::finish)).text(sweep.shape()))
+        Ok(sweep.line_of(index, measured).text(sweep.shape()))
+    }
+
+    fn with_run(&mut self, spec: &JsSweepSpec, index: usize) -> Result<&Sweep, JsFailure> {
+        let sweep = self.sweep(Spec::read(spec)?)?;
+        if index < sweep.runs() { Ok(sweep) } else { Err(bad("index", "there is no such run")) }
     }
 
     fn sweep(&mut self, spec: Spec) -> Result<&Sweep, JsFailure> {
@@ -152,7 +157,7 @@ impl Sweeper {
                 spec.sweep(&base, self.inputs.trace()).map_err(|failure| to_js_error(vec![failure]))?;
             self.known = Some((spec, sweep));
         }
-        self.known.as_ref().map(|(_, sweep)| sweep).ok_or_else(nothing_ran)
+        self.known.as_ref().map(|(_, sweep)| sweep).ok_or_else(|| bad("sweep", "there is none"))
     }
 }
 
@@ -196,19 +201,4 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<Js
     let drawn: Vec<_> = drawn.into_iter().map(|one| one.chart).collect();
     let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&drawn));
     Ok(reply.unchecked_into())
-}
-
-/// The run of a point with its first seed, as the part of an address behind `#`.
-///
-/// # Errors
-/// What is wrong with the sweep, or that it has no such point.
-#[wasm_bindgen]
-pub fn sweep_link(spec: &JsSweepSpec, point: usize) -> Result<String, JsFailure> {
-    let spec = Spec::read(spec)?;
-    let sweep = spec.sweep(&spec.scenario()?, None).map_err(|failure| to_js_error(vec![failure]))?;
-    let index = point * sweep.seeds();
-    if index >= sweep.runs() {
-        return Err(bad("point", &format!("{point} is not below {}", sweep.runs() / sweep.seeds())));
-    }
-    Ok(link::encode(&sweep.scenario(index)))
 }
