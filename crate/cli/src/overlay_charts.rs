@@ -4,10 +4,11 @@ use std::path::Path;
 
 use servescope_charts::{Chart, Mark, Role};
 use servescope_lab::overlay::{MeasuredRun, Overlay, Pair, Times};
+use servescope_lab::views::sweep::axis_around;
 
 use crate::chart_files::create;
 use crate::output::{Failed, note, write};
-use crate::plots::{Plot, axis, series};
+use crate::plots::{Plot, series};
 
 type Of = fn(&Times) -> Option<f64>;
 
@@ -57,8 +58,8 @@ fn distribution(title: &str, of: Of, pairs: &[Pair]) -> Plot {
         y: "share".to_owned(),
         legend: vec![(Role::Arrivals, "measured".to_owned()), (Role::Waiting, "simulated".to_owned())],
         chart: Chart::untitled(
-            axis(x.iter().chain(&x_ours).copied(), false, true),
-            axis([0.0, 1.0].into_iter(), false, true),
+            axis_around(x.iter().chain(&x_ours).copied(), false, true),
+            axis_around([0.0, 1.0].into_iter(), false, true),
             vec![series(Role::Arrivals, Mark::Line, x, y), series(Role::Waiting, Mark::Line, x_ours, y_ours)],
         ),
     }
@@ -66,7 +67,7 @@ fn distribution(title: &str, of: Of, pairs: &[Pair]) -> Plot {
 
 fn scatter(title: &str, of: Of, pairs: &[Pair]) -> Plot {
     let (x, y) = both(of, pairs);
-    let one = axis(x.iter().chain(&y).copied(), false, true);
+    let one = axis_around(x.iter().chain(&y).copied(), false, true);
     let ends = vec![one.min, one.max];
     Plot {
         title: format!("{title} of each request"),
@@ -92,7 +93,7 @@ fn by_input(pairs: &[Pair]) -> Plot {
     let point =
         |pair: &Pair| Some((f64::from(pair.input_tokens), pair.simulated.ttft_s? - pair.measured.ttft_s?));
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(point).unzip();
-    let horizontal = axis(x.iter().copied(), false, true);
+    let horizontal = axis_around(x.iter().copied(), false, true);
     let zero = (vec![horizontal.min, horizontal.max], vec![0.0, 0.0]);
     Plot {
         title: "Error of the TTFT by prompt length".to_owned(),
@@ -101,7 +102,7 @@ fn by_input(pairs: &[Pair]) -> Plot {
         legend: vec![(Role::Arrivals, "a request".to_owned()), (Role::Expected, "no difference".to_owned())],
         chart: Chart::untitled(
             horizontal,
-            axis(y.iter().copied().chain([0.0]), false, false),
+            axis_around(y.iter().copied().chain([0.0]), false, false),
             vec![
                 series(Role::Expected, Mark::Line, zero.0, zero.1),
                 series(Role::Arrivals, Mark::Points, x, y),
