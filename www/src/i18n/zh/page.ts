@@ -91,8 +91,6 @@ export const page: Translation<typeof english> = {
   'preset.lora_vllm.about': '64 个适配器共用 8 个 LoRA 槽位，H100 上的 Llama-2-7B，实测算子',
   'preset.burst': '突发流量',
   'preset.burst.about': '平均速率低于容量，请求成批到达：队列先增长，再排空',
-  'preset.small_server': '小型服务器',
-  'preset.small_server.about': '显存池 6,000 token，单个请求最多 4,096',
   'preset.tail_prompt_budget': '长提示词挡路',
   'preset.tail_prompt_budget.about': '接近批次上限的长提示词让短请求排队',
   'preset.tail_mixed_prefill': '长短混合预填充',
