@@ -67,25 +67,8 @@ fn distribution(title: &str, of: Of, pairs: &[Pair]) -> Plot {
 
 fn scatter(title: &str, of: Of, pairs: &[Pair]) -> Plot {
     let (x, y) = both(of, pairs);
-    let one = axis_around(x.iter().chain(&y).copied(), false, true);
-    let ends = vec![one.min, one.max];
-    Plot {
-        title: format!("{title} of each request"),
-        x: "measured, s".to_owned(),
-        y: "simulated, s".to_owned(),
-        legend: vec![
-            (Role::Arrivals, "a request".to_owned()),
-            (Role::Expected, "the same in both".to_owned()),
-        ],
-        chart: Chart::untitled(
-            one.clone(),
-            one,
-            vec![
-                series(Role::Expected, Mark::Line, ends.clone(), ends),
-                series(Role::Arrivals, Mark::Points, x, y),
-            ],
-        ),
-    }
+    let title = format!("{title} of each request");
+    Plot::of_pairs([&title, "measured, s", "simulated, s", "the same in both"], x, y, false)
 }
 
 /// The difference of the TTFT over the length of the prompt.

@@ -123,7 +123,7 @@ impl Taking<'_> {
         );
     }
 
-    /// Every measured request must be let in.
+    /// The longest measured request sets the length limit, so that none is rejected for its length.
     fn lengths(&mut self, run: &MeasuredRun) {
         let longest = run
             .requests
