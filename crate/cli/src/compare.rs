@@ -383,25 +383,13 @@ fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) 
 fn scatter(requests: &RequestPairs) -> Plot {
     let both = requests.pairs.iter().filter_map(|pair| Some((pair.a_s?, pair.b_s?)));
     let (x, y): (Vec<f64>, Vec<f64>) = both.filter(|(a, b)| *a > 0.0 && *b > 0.0).unzip();
-    let one = axis_around(x.iter().chain(&y).copied(), true, false);
-    let ends = vec![one.min, one.max];
-    Plot {
-        title: "TTFT of each request in A and in B".to_owned(),
-        x: "TTFT in A, s".to_owned(),
-        y: "TTFT in B, s".to_owned(),
-        legend: vec![
-            (Role::Arrivals, "a request".to_owned()),
-            (Role::Expected, "the same in both; below it B is faster".to_owned()),
-        ],
-        chart: Chart::untitled(
-            one.clone(),
-            one,
-            vec![
-                series(Role::Expected, Mark::Line, ends.clone(), ends),
-                series(Role::Arrivals, Mark::Points, x, y),
-            ],
-        ),
-    }
+    let names = [
+        "TTFT of each request in A and in B",
+        "TTFT in A, s",
+        "TTFT in B, s",
+        "the same in both; below it B is faster",
+    ];
+    Plot::of_pairs(names, x, y, true)
 }
 
 /// The difference over the parameter with its interval, and the turns.

@@ -4,6 +4,7 @@ pub mod alarms;
 pub mod closed_forms;
 pub mod laws;
 pub mod measured;
+pub mod overlay;
 pub mod published;
 pub mod silicon;
 pub mod thresholds;

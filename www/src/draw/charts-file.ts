@@ -6,6 +6,7 @@ import { palette } from '../simulation/module.js';
 import { serviceFeed } from './chart-feed.js';
 import { chartSvg } from './export-chart.js';
 import { legend } from './legend.js';
+import { escaped } from './picture-text.js';
 import { xName, yName } from './read-out.js';
 
 const WIDTH = 720;
@@ -42,7 +43,3 @@ ${figures.join('\n')}
 const STYLE = 'body{font:14px/1.5 sans-serif;color:#1b1f24;background:#fff;max-width:760px;margin:24px auto;padding:0 16px}h1{font-size:20px}h2{display:inline;font-size:15px}'
   + 'pre{white-space:pre-wrap;background:#f2f3f5;padding:8px}figure{margin:28px 0;break-inside:avoid}figure>svg{max-width:100%;height:auto}.x{margin:0;text-align:right}small,.x,.legend{color:#5b6470;font-size:12px}'
   + '.legend{display:flex;flex-wrap:wrap;gap:0 14px;list-style:none;margin:2px 0;padding:0}.legend [hidden]{display:none}.swatch{width:20px;height:8px;overflow:visible}.swatch line{stroke:var(--role,#888);stroke-width:2}.swatch .sign,.swatch .face{fill:var(--role)}.swatch .sign{stroke:var(--role)}';
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-}

@@ -28,6 +28,7 @@ describe('words in pictures', () => {
   });
 
   it('an SVG has them in its description, and nothing of them is markup', () => {
+    expect(svgWithText('<svg/>', '$& $1')).toBe('<svg/><desc>$&amp; $1</desc>');
     expect(svgWithText('<svg width="1"><g/></svg>', 'a < b & c')).toBe('<svg width="1"><desc>a &lt; b &amp; c</desc><g/></svg>');
   });
 });

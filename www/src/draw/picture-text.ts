@@ -24,8 +24,12 @@ export function pngWithText(png: Uint8Array, keyword: string, text: string): Uin
 
 /** An SVG with a description, which viewers show and searches find. */
 export function svgWithText(svg: string, text: string): string {
-  const safe = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return svg.replace('>', `><desc>${safe}</desc>`);
+  return svg.replace('>', () => `><desc>${escaped(text)}</desc>`);
+}
+
+/** The text as it stands in XML and HTML. */
+export function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
 /** The check sum of PNG's chunks (ISO 3309). */

@@ -61,4 +61,19 @@ describe('Address', () => {
     dispatchEvent(new Event('hashchange'));
     expect(foreign).toHaveBeenCalledTimes(1);
   });
+
+  it('overwrites no entry of the history that Back has come to before it says so', () => {
+    const foreign = vi.fn();
+    const address = new Address(codec, () => ({ values: { R: 7 }, keys: NO_KEYS }), foreign);
+    address.write();
+    address.schedule();
+    history.replaceState(null, '', '#v=1&R=8');
+    vi.advanceTimersByTime(1000);
+    expect(location.hash).toBe('#v=1&R=8');
+    dispatchEvent(new Event('hashchange'));
+    expect(foreign).toHaveBeenCalledTimes(1);
+    address.schedule();
+    vi.advanceTimersByTime(1000);
+    expect(location.hash).toBe('#v=1&R=7');
+  });
 });

@@ -99,10 +99,12 @@ export class Address {
     this.#timer = setTimeout(() => { this.write(); }, DEBOUNCE_MS);
   }
 
+  /** Not while Back or Forward is under way: its entry of the history is there before its event is heard. */
   write(): void {
     this.#cancel();
-    this.#written = this.#hash();
-    history.replaceState(null, '', this.#written);
+    if (location.hash !== this.#written) return;
+    history.replaceState(null, '', this.#hash());
+    this.#written = location.hash;
   }
 
   /** Makes a change from which the Back button leads back. */
@@ -112,8 +114,8 @@ export class Address {
     const next = this.#hash();
     this.#cancel();
     if (next === this.#written) return;
-    this.#written = next;
     history.pushState(null, '', next);
+    this.#written = location.hash;
   }
 
   #hash(): string {

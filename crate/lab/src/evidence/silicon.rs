@@ -18,4 +18,5 @@ pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, Row, SiliconError, read};
 pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
+pub(in crate::evidence) use predict::{model, nominal_length};
 pub use report::{Group, document, groups, table};

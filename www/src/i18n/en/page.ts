@@ -91,8 +91,6 @@ export const page = area('page', {
   'preset.lora_vllm.about': '64 adapters for 8 LoRA slots, Llama-2-7B on an H100, measured operators',
   'preset.burst': 'A burst hits',
   'preset.burst.about': 'a mean rate below capacity, arrivals in bursts: the queue fills and drains',
-  'preset.small_server': 'A small server',
-  'preset.small_server.about': 'a pool of 6,000 tokens and requests of up to 4,096',
   'preset.tail_prompt_budget': 'Long prompt in the way',
   'preset.tail_prompt_budget.about': 'a prompt near the batch limit makes a short one wait',
   'preset.tail_mixed_prefill': 'Long and short prefill',

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_band_holds_the_curves_of_its_runs() {
-        let runs = vec![run(1), run(2), run(3)];
+        let runs: Vec<Run> = [1, 2, 3].into_iter().map(run).collect();
         let charts = build_charts(&runs[0], &ViewOptions::default(), &|_| true);
         let spans = Spans::of(&charts).expect("something was served");
         let curves: Vec<Vec<Curve>> = runs.iter().map(|run| of_run(run, &spans)).collect();
@@ -190,7 +190,7 @@ mod tests {
         let (shown, other) = (run(1), run(2));
         let charts = build_charts(&shown, &ViewOptions::default(), &|_| true);
         let spans = Spans::of(&charts).expect("something was served");
-        // Charts on the same axes have the same curves, whoever asks.
+        // The page samples the charts that it shows, a thread of the pool those of its run: on the same axes they are equal.
         assert_eq!(of_charts(&charts, &spans), of_run(&shown, &spans));
         assert_ne!(of_run(&shown, &spans), of_run(&other, &spans));
     }
