@@ -368,17 +368,34 @@ export interface SweepPlan {
   metrics: string[];
   /** The bound that the SLO sets to each metric. */
   bounds: (number | null)[];
+  /** What laws of queueing theory say of each metric: null where none speaks of it. */
+  expected: (SweepExpected | null)[];
+  /** The terminal's command for the same. */
+  command: string;
+}
+
+/** A value each point in the order of the sweep, null where no law holds, and what breaks the law at the first of these. */
+export interface SweepExpected {
+  points: ({ law: string; value: number } | null)[];
+  obstacles: { path: string; value: ParameterValue; kind: 'is' | 'at_least' | 'above' | 'below'; wanted: ParameterValue[] }[];
 }
 
 /** A metric of a point over its seeds: the mean with its 95 % interval. */
 export interface SweepCell { mean: number | null; low: number | null; high: number | null; seeds: number }
 
 /** As the terminal's `sweep --json` has it. */
-export interface SweepPoint { point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>; error?: string }
+export interface SweepPoint {
+  point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>;
+  /** By metric, where a law speaks of it. */
+  expected?: Record<string, { law: string; value: number }>;
+  error?: string;
+}
 
 /** What a chart of a sweep shows, and what its roles stand for: values of the other parameters. */
 export interface SweepView {
   metric: string; x: string;
+  /** Names of the laws that are drawn. */
+  laws: string[];
   curves: { role: string; point: Record<string, ParameterValue> }[];
   /** Of a heat map: the parameter upwards, the values of the others, and what its shades mean. */
   y: string | null; fixed: Record<string, ParameterValue>; shades: { role: string; low: number; high: number }[];

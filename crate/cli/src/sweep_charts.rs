@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use servescope_lab::metric::{Metric, Unit};
 use servescope_lab::sweep::{AxisValues, Results, Row};
+use servescope_lab::views::Role;
 use servescope_lab::views::sweep::{self, CURVES};
 
 use crate::chart_files::create;
@@ -143,11 +144,15 @@ fn tell_left_out(charts: usize) {
 fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &[(&str, &[&Row])]) -> Plot {
     let (over, metric) = (&results.axes[x], &results.shape.metrics[place]);
     let groups: Vec<&[&Row]> = curves.iter().map(|(_, rows)| *rows).collect();
-    let legend = if curves.len() > 1 || !curves[0].0.is_empty() {
+    let mut legend: Vec<(Role, String)> = if curves.len() > 1 || !curves[0].0.is_empty() {
         curves.iter().zip(CURVES).map(|((name, _), role)| (role, (*name).to_owned())).collect()
     } else {
         Vec::new()
     };
+    let laws = sweep::laws_of(results, place, groups.iter().copied().flatten().copied());
+    if !laws.is_empty() {
+        legend.push((Role::Expected, laws.join(", ")));
+    }
     Plot {
         title: title.to_owned(),
         x: over.path.clone(),

@@ -10,4 +10,4 @@ mod sweep;
 pub use fit_profile::fit_profile;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
-pub use sweep::{Sweeps, sweep_results};
+pub use sweep::{Sweeps, sweep_csv, sweep_results};

@@ -8,8 +8,9 @@ use servescope_boundary::inputs::Inputs;
 use servescope_boundary::types::{
     JsFailure, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
 };
+use servescope_lab::link;
 use servescope_lab::metric::{Measured, Metric};
-use servescope_lab::sweep::{Axis, AxisValues, Results, Shape, Sweep, resume};
+use servescope_lab::sweep::{Axis, AxisValues, Expected, ExpectedValue, Results, Shape, Sweep, resume};
 use servescope_lab::views::sweep::{SweepChart, sweep_charts, sweep_maps};
 use servescope_lab::{Failure, LoadedTrace, Scenario};
 use wasm_bindgen::prelude::*;
@@ -34,6 +35,14 @@ impl Spec {
         let axes = self.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
         let metrics = self.metrics.iter().map(|path| Metric::of_path(path)).collect();
         Sweep::new(base, axes, metrics, self.seeds, loaded)
+    }
+
+    /// The terminal's command that sweeps the same.
+    fn command(&self, base: &Scenario, trace_file: &str) -> String {
+        let mut words = vec![link::command_of("sweep", base, trace_file)];
+        words.extend(self.over.iter().map(|axis| format!("--over {}", link::quoted(axis))));
+        words.push(format!("--metric {} --seeds {} --laws", self.metrics.join(" "), self.seeds));
+        words.join(" ")
     }
 
     fn scenario(&self) -> Result<Scenario, JsFailure> {
@@ -93,7 +102,10 @@ impl Sweeps {
     /// # Errors
     /// What is wrong with its scenario, its axes, its metrics or its size.
     pub fn plan(&mut self, spec: &JsSweepSpec) -> Result<JsSweepPlan, JsFailure> {
-        let sweep = self.sweep(Spec::read(spec)?)?;
+        let spec = Spec::read(spec)?;
+        let trace_file = self.inputs.trace().map_or_else(String::new, |loaded| loaded.name.clone());
+        let command = spec.command(&spec.scenario()?, &trace_file);
+        let sweep = self.sweep(spec)?;
         let Shape { id, runs, metrics, .. } = sweep.shape();
         let over = |axis: &Axis| json!({"path": axis.path(), "values": axis.to_json()});
         let base = sweep.scenario(0);
@@ -105,6 +117,8 @@ impl Sweeps {
             "over": sweep.axes().iter().map(over).collect::<Vec<_>>(),
             "metrics": metrics,
             "bounds": metrics.iter().map(bound).collect::<Vec<_>>(),
+            "expected": sweep.expected().iter().map(|one| one.as_ref().map(Expected::to_json)).collect::<Vec<_>>(),
+            "command": command,
         });
         Ok(object(&plan).unchecked_into())
     }
@@ -169,6 +183,12 @@ struct Plan {
     over: Vec<PlanAxis>,
     metrics: Vec<String>,
     bounds: Vec<Option<f64>>,
+    expected: Vec<Option<ExpectedOfMetric>>,
+}
+
+#[derive(Deserialize)]
+struct ExpectedOfMetric {
+    points: Vec<Option<ExpectedValue>>,
 }
 
 #[derive(Deserialize)]
@@ -177,28 +197,51 @@ struct PlanAxis {
     values: Vec<Json>,
 }
 
-/// What the finished runs of a sweep say: the points and their charts, curves or heat maps over the first two parameters. `lines` are theirs, each with its line break, in any order.
+impl Plan {
+    fn read(plan: &JsSweepPlan) -> Result<Self, JsFailure> {
+        serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))
+    }
+
+    /// The points of the finished runs; `lines` are theirs, each with its line break, in any order.
+    fn results(self, lines: &str) -> Result<Results, JsFailure> {
+        let shape = Shape {
+            id: self.sweep,
+            runs: self.runs,
+            paths: self.over.iter().map(|axis| axis.path.clone()).collect(),
+            metrics: self.metrics,
+        };
+        let lines = resume(lines.as_bytes(), &shape).map_err(|error| bad("lines", &error.to_string()))?.lines;
+        let lines: Vec<_> = lines.into_values().collect();
+        let axis = |PlanAxis { path, values }| AxisValues { path, values };
+        let mut results = Results::so_far(&shape, self.over.into_iter().map(axis).collect(), &lines);
+        results.expected =
+            self.expected.into_iter().map(|one| one.map_or_else(Vec::new, |one| one.points)).collect();
+        Ok(results)
+    }
+}
+
+/// What the finished runs of a sweep say: the points and their charts, curves or heat maps over the first two parameters.
 ///
 /// # Errors
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
 pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsFailure> {
-    let plan: Plan =
-        serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))?;
-    let shape = Shape {
-        id: plan.sweep,
-        runs: plan.runs,
-        paths: plan.over.iter().map(|axis| axis.path.clone()).collect(),
-        metrics: plan.metrics,
-    };
-    let lines = resume(lines.as_bytes(), &shape).map_err(|error| bad("lines", &error.to_string()))?.lines;
-    let lines: Vec<_> = lines.into_values().collect();
-    let axes = plan.over.into_iter().map(|PlanAxis { path, values }| AxisValues { path, values }).collect();
-    let results = Results::so_far(&shape, axes, &lines);
-    let drawn = if as_map { sweep_maps } else { sweep_charts }(&results, &plan.bounds);
+    let mut plan = Plan::read(plan)?;
+    let bounds = std::mem::take(&mut plan.bounds);
+    let results = plan.results(lines)?;
+    let drawn = if as_map { sweep_maps } else { sweep_charts }(&results, &bounds);
     let views: Vec<Json> = drawn.iter().map(SweepChart::to_json).collect();
     let reply = object(&json!({"points": results.to_json()["points"], "views": views}));
     let drawn: Vec<_> = drawn.into_iter().map(|one| one.chart).collect();
     let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&drawn));
     Ok(reply.unchecked_into())
+}
+
+/// The points of the finished runs as the terminal's `sweep --laws --csv` writes them.
+///
+/// # Errors
+/// When a line is none, or of another sweep.
+#[wasm_bindgen]
+pub fn sweep_csv(plan: &JsSweepPlan, lines: &str) -> Result<String, JsFailure> {
+    Ok(Plan::read(plan)?.results(lines)?.csv())
 }

@@ -16,8 +16,8 @@ const METRIC_KEY = 'metric.';
 const METRICS = Object.keys(compare.english).filter((key) => key.startsWith(METRIC_KEY) && key !== METRIC_KEY).map((key) => key.slice(METRIC_KEY.length));
 
 const isNumber = ({ type }: Parameter): boolean => type === 'number' || type === 'integer';
-/** Every value of these has a curve of its own; a number that is no whole one belongs on an axis. */
-const hasCurves = ({ type }: Parameter): boolean => type === 'choice' || type === 'boolean' || type === 'integer';
+/** Every value of these has a curve of its own. */
+const hasCurves = (parameter: Parameter): boolean => isNumber(parameter) || parameter.type === 'choice' || parameter.type === 'boolean';
 
 export function sweepForm(state: SweepState): TemplateResult {
   const { app } = state;

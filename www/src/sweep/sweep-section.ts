@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
+import { copied } from '../copy.js';
 import { downloadText } from '../draw/export-chart.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
@@ -12,7 +13,7 @@ import type { Watchable } from '../state/topic.js';
 import { sweepForm } from './sweep-controls.js';
 import { numberOf } from './sweep-feed.js';
 import { SweepState } from './sweep-state.js';
-import { cellText, metricName, parameterName, parameterValue, settingsName } from './sweep-words.js';
+import { cellText, lawName, metricName, obstacleText, parameterName, parameterValue, settingsName } from './sweep-words.js';
 import './sweep-section.css';
 
 /** Rows of the table; files have all. */
@@ -84,7 +85,8 @@ export class SweepSection extends LightElement {
       <div class="chart-grid">${repeat([...state.drawn.value.charts.keys()], (name) => name, (name) => html`<chart-view .app=${app} .name=${name} .feed=${state.feed}></chart-view>`)}</div>
       ${this.#picked(plan)}
       ${this.#table(plan, results.points)}
-      ${this.#files()}`;
+      ${this.#laws(plan)}
+      ${this.#files(plan)}`;
   }
 
   #picked(plan: SweepPlan): TemplateResult {
@@ -129,11 +131,38 @@ export class SweepSection extends LightElement {
       </details>`;
   }
 
-  #files(): TemplateResult {
+  /** What laws of queueing theory say of the metrics, and what breaks them. */
+  #laws(plan: SweepPlan): TemplateResult {
+    const { app } = this;
+    const say = app.text.say(words);
+    const told = plan.metrics.map((metric, place) => {
+      const expected = plan.expected[place] ?? null;
+      const name = metricName(app, metric);
+      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('laws.none', { name })}</li>`;
+      const { points, obstacles } = expected;
+      const laws = [...new Set(points.flatMap((point) => (point === null ? [] : [point.law])))];
+      const held = points.filter((point) => point !== null).length;
+      return html`<li data-law=${laws.join()} data-metric-path=${metric}>
+        ${held === 0 ? nothing : html`<p>${say('laws.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
+        ${held === points.length ? nothing : html`<p>${say('laws.broken', { name, n: points.length - held, all: points.length })}</p>
+          <ul>${obstacles.map((obstacle) => html`<li data-obstacle=${obstacle.path}>${obstacleText(app, obstacle)}</li>`)}</ul>`}</li>`;
+    });
+    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('laws')}</h3></summary>
+      <p class="sweep-note">${say('laws.about')}</p><ul>${told}</ul></details>`;
+  }
+
+  async #copy(command: string): Promise<void> {
+    const { notices, text } = this.app;
+    if (await copied(this.app, command)) notices.info('sweep_command_copied', () => text.say(words)('command.copied'));
+  }
+
+  #files(plan: SweepPlan): TemplateResult {
     const { app, state } = this;
     const say = app.text.say(words);
     return html`<div class="sweep-row">
-      <button type="button" class="quiet" data-action="lines" @click=${() => { downloadText('sweep.jsonl', state.lines(), 'application/jsonl'); }}>${say('lines')}</button></div>`;
+      <button type="button" class="quiet" data-action="lines" @click=${() => { downloadText('sweep.jsonl', state.lines(), 'application/jsonl'); }}>${say('lines')}</button>
+      <button type="button" class="quiet" data-action="csv" @click=${async () => { downloadText('sweep.csv', await state.csv(), 'text/csv'); }}>${say('csv')}</button>
+      <button type="button" class="quiet" data-action="command" @click=${() => { void this.#copy(plan.command); }}>${say('command')}</button></div>`;
   }
 }
 

@@ -98,6 +98,12 @@ export class SweepState {
     return textOf([...this.#lines].sort(([one], [other]) => one - other).map(([, line]) => line));
   }
 
+  /** The points so far as the terminal's CSV. */
+  async csv(): Promise<string> {
+    const { plan } = this.answer.value;
+    return plan === null ? '' : await this.#desk.call('sweep_csv', { plan, lines: this.lines() });
+  }
+
   /** Simulates what is missing of the sweep; nothing where there is none, or its file is not there. */
   async begin(): Promise<void> {
     this.#letGo();

@@ -3,7 +3,7 @@ import type { App } from '../app.js';
 import { valueOf } from '../compare/compare-words.js';
 import { compare } from '../i18n/en/compare.js';
 import { sweep } from '../i18n/en/sweep.js';
-import type { ParameterValue, SweepCell } from '../simulation/types.js';
+import type { ParameterValue, SweepCell, SweepExpected } from '../simulation/types.js';
 
 export function metricName({ text }: App, path: string): string {
   const name = text.find(compare, `metric.${path}`) ?? path;
@@ -39,6 +39,18 @@ export function curveName(app: App, point: Readonly<Record<string, ParameterValu
   const [only, ...others] = Object.entries(point);
   const named = only !== undefined && others.length === 0 && (app.parameters.get(only[0])?.options.length ?? 0) > 0;
   return named ? parameterValue(app, only[0], only[1]) : settingsName(app, point);
+}
+
+/** A law's name: some have none in the notation of Kendall. */
+export function lawName({ text }: App, law: string): string {
+  return text.find(sweep, `law.${law}`) ?? law;
+}
+
+/** A setting that breaks a law, and what the law needs of it. */
+export function obstacleText(app: App, { path, value, kind, wanted }: SweepExpected['obstacles'][number]): string {
+  const needed = wanted.map((one) => parameterValue(app, path, one)).join(' / ');
+  const values = { name: parameterName(app, path), value: parameterValue(app, path, value), needed };
+  return app.text.say(sweep)(`obstacle.${kind}`, values);
 }
 
 /** The mean, and its interval where there is one. */

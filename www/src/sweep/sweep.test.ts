@@ -37,7 +37,7 @@ describe('the form of a sweep', () => {
 
 describe('the runs of a sweep', () => {
   const over = [{ path: 'a', values: [1, 2, 3] }, { path: 'b', values: ['x', 'y'] }];
-  const plan = { sweep: '', runs: 12, seeds: 2, over, metrics: [], bounds: [] };
+  const plan = { sweep: '', runs: 12, seeds: 2, over, metrics: [], bounds: [], expected: [], command: '' };
 
   it('come with the first seed of every point before the second of any', () => {
     const order = inTurns(plan);

@@ -46,6 +46,7 @@ export interface StudioCalls {
   /** The line of a run as the terminal writes it; null: `why` it could not be made. */
   sweep_line: { args: { spec: SweepSpec; index: number; shown: MeasuredRun | null; why: string }; reply: string };
   /** What the finished runs say. */
+  sweep_csv: { args: { plan: SweepPlan; lines: string }; reply: string };
   sweep_results: { args: { plan: SweepPlan; lines: string; asMap: boolean }; reply: SweepResults };
 }
 

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, sweep_results, Sweeps, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -75,6 +75,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'sweep_plan': return (sweeps ??= new Sweeps()).plan(message.args.spec);
     case 'sweep_scenario': return { scenario: (sweeps ??= new Sweeps()).scenario(message.args.spec, message.args.index) };
     case 'sweep_line': return (sweeps ??= new Sweeps()).line(message.args.spec, message.args.index, message.args.shown ?? undefined, message.args.why);
+    case 'sweep_csv': return sweep_csv(message.args.plan, message.args.lines);
     case 'sweep_results': return sweep_results(message.args.plan, message.args.lines, message.args.asMap);
   }
 }

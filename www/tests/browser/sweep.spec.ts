@@ -1,6 +1,6 @@
 // A sweep on the page: the terminal's numbers to the bit, the same from a link and after a reload, what is kept, and a run opened.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
@@ -164,4 +164,34 @@ test('what cannot be swept is said in both languages', async ({ page }) => {
   await section(page).locator('[data-action=clear]').click();
   await expect(section(page)).toHaveAttribute('data-sweep', 'none');
   expect(await link(page)).not.toContain('sweep=');
+});
+
+test('a law stands beside the points that it speaks of, and what breaks it is named', async ({ page, request }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  const preset = await (await request.get('presets/mm1.json')).json() as { scenario: unknown };
+  const folder = mkdtempSync(join(tmpdir(), 'servescope-'));
+  const [file, csv] = [join(folder, 'mm1.json'), join(folder, 'points.csv')];
+  writeFileSync(file, JSON.stringify(preset.scenario));
+  const over = 'workload.rate_rps=0.3,0.8';
+  execFileSync(PROGRAM, ['sweep', file, '--over', over, '--over', `${ORDER}=fcfs,lifo`, '--metric', 'queue_s.mean,ttft_s.p99', '--seeds', '2', '--laws', '--csv', csv], { stdio: 'ignore' });
+
+  await open(page);
+  await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+  await page.locator('button.preset[data-preset=mm1]').click();
+  await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', 'mm1');
+  const setting = (await link(page)).slice(1);
+  await open(page, `#${setting}&sweep=${encodeURIComponent(`2|queue_s.mean,ttft_s.p99|${setting}|${over}|${ORDER}=fcfs,lifo`)}`);
+  await swept(page);
+  const law = section(page).locator('chart-view', { hasText: 'M/M/1' });
+  await expect(law).toHaveCount(1);
+  const [saved] = await Promise.all([page.waitForEvent('download'), section(page).locator('[data-action=csv]').click()]);
+  expect(readFileSync(await saved.path(), 'utf8')).toBe(readFileSync(csv, 'utf8'));
+  await section(page).locator('details[data-fold=sweep-laws] > summary').click();
+  const told = section(page).locator('[data-law]');
+  await expect(told).toHaveCount(2);
+  await expect(told.first()).toHaveAttribute('data-law', 'M/M/1');
+  await expect(told.first().locator('[data-obstacle]')).toHaveCount(1);
+  await expect(told.first().locator('[data-obstacle]')).toHaveAttribute('data-obstacle', ORDER);
+  await expect(told.last()).toHaveAttribute('data-law', '');
+  await faultless(page);
 });

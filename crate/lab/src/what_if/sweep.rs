@@ -5,11 +5,13 @@
 //! and put together again ([`resume`], [`join`]). Written in their order they are the same bytes on any number of machines.
 
 mod axis;
+mod expected;
 mod lines;
 mod plan;
 mod results;
 
 pub use axis::{Axis, MAX_VALUES, Range};
+pub use expected::{Expected, ExpectedValue};
 pub use lines::{Line, LinesError, Resumed, Shape, join, resume};
 pub use plan::PlanError;
 pub use results::{AxisValues, Results, Row};

@@ -29,6 +29,8 @@ pub struct SweepChart {
     pub metric: String,
     /// The parameter of the horizontal axis.
     pub x: String,
+    /// The names of the laws that are drawn.
+    pub laws: Vec<String>,
     /// The curves: their roles, and their values of the other parameters.
     pub curves: Vec<(Role, Map<String, Json>)>,
     /// Of a heat map: the parameter of the vertical axis.
@@ -50,6 +52,7 @@ impl SweepChart {
             "metric": self.metric,
             "x": self.x,
             "y": self.y,
+            "laws": self.laws,
             "fixed": self.fixed,
             "shades": self.shades.iter().map(shade).collect::<Vec<_>>(),
             "curves": self.curves.iter().map(curve).collect::<Vec<_>>(),
@@ -74,6 +77,7 @@ pub fn sweep_maps(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart> 
         SweepChart {
             metric: results.shape.metrics[place].clone(),
             x: results.axes[0].path.clone(),
+            laws: Vec::new(),
             curves: Vec::new(),
             y: Some(results.axes[1].path.clone()),
             fixed: fixed.clone(),
@@ -101,6 +105,7 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
         SweepChart {
             metric: results.shape.metrics[place].clone(),
             x: results.axes[x].path.clone(),
+            laws: laws_of(results, place, groups.iter().flat_map(|(_, rows)| rows).copied()),
             curves: named.collect(),
             y: None,
             fixed: Map::new(),
@@ -110,6 +115,17 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
     };
     let of_metric = |place: usize| groups.chunks(CURVES.len()).map(move |groups| (place, groups));
     (0..results.shape.metrics.len()).flat_map(of_metric).map(|(place, groups)| chart(place, groups)).collect()
+}
+
+/// The names of the laws that speak of any of the rows, each once.
+pub fn laws_of<'r>(results: &Results, metric: usize, rows: impl Iterator<Item = &'r Row>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for told in rows.filter_map(|row| results.expected(row, metric)) {
+        if !names.contains(&told.law) {
+            names.push(told.law.clone());
+        }
+    }
+    names
 }
 
 /// The rows in groups that differ only in the axes `within`, in the order of the sweep; groups without a row are there, too, so that
@@ -148,6 +164,7 @@ fn groups<'r>(results: &'r Results, within: &[usize]) -> Vec<(Map<String, Json>,
 pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) -> Chart {
     let over = &results.axes[x];
     let (mut all, mut bands, mut lines, mut heights) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut laws = Vec::new();
     for (rows, role) in groups.iter().zip(CURVES) {
         let mut told: Vec<[f64; 5]> = rows
             .iter()
@@ -172,15 +189,27 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
                 ..Series::default()
             });
         }
+        laws.extend(law_line(results, x, metric, rows));
         lines.push(Series { role, mark: Mark::Line, x: at.clone(), y: mean.clone(), ..Series::default() });
         lines.push(Series { role, mark: Mark::Points, x: at, y: mean, id, ..Series::default() });
     }
+    // A law may go through the roof where the simulation of a finite time does not: it does not move the axis.
+    bands.extend(laws);
     bands.extend(lines);
     // The whole range from the start: the axis does not move as points come.
     let ends = over.numbers().unwrap_or(all);
     let mut x = axis_around(ends.into_iter(), over.is_log(), false);
     x.unit = crate::parameters::Id::from_path(&over.path).map_or("", |id| id.row().unit);
     Chart::untitled(x, y_axis(&results.shape.metrics[metric], &heights), bands)
+}
+
+/// What laws say along a curve, over its points so far.
+fn law_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
+    let told = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
+    let mut told: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
+    told.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (x, y) = told.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    (!x.is_empty()).then(|| Series { role: Role::Expected, mark: Mark::Line, x, y, ..Series::default() })
 }
 
 /// An axis around the heights of a metric's bands. An interval may reach below 0 or, of a share, above 1, where no value can be.
