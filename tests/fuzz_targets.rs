@@ -42,6 +42,7 @@ targets! {
     kernels: "fuzz/targets/kernels.rs",
     profile: "fuzz/targets/profile.rs",
     read_mapped: "fuzz/targets/read_mapped.rs",
+    read_overlay: "fuzz/targets/read_overlay.rs",
     read_prompts: "fuzz/targets/read_prompts.rs",
     read_recording: "fuzz/targets/read_recording.rs",
     read_silicon: "fuzz/targets/read_silicon.rs",

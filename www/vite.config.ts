@@ -61,8 +61,11 @@ function rebuildsPackage(): Plugin {
 
 /** Its name is fixed, since browsers look for the next version of it by its name. */
 const SERVICE_WORKER = 'sw.js';
-/** In the documentation only. */
-const NOT_OF_THE_PAGE = ['screenshot.png'];
+/** In the documentation and in previews of links only. */
+const PICTURE = 'screenshot.png';
+const NOT_OF_THE_PAGE = [PICTURE];
+/** Where the page will be, as its host sets it: other sites take the picture of a link from a whole address only. */
+const { SERVESCOPE_ADDRESS: ADDRESS = '' } = process.env;
 
 const hashOf = (content: string | Uint8Array, as: 'base64' | 'hex'): string => createHash('sha256').update(content).digest(as);
 
@@ -96,6 +99,17 @@ function fetchedAtStart(bundle: Rolldown.OutputBundle, entry: string): Set<strin
   }
   return found;
 }
+
+/** The address of the page and its picture for those who show a preview of a link. */
+const tellsAddress: Plugin = {
+  name: 'tells-address',
+  transformIndexHtml: () => {
+    if (ADDRESS === '') return [];
+    const tags = { 'og:url': new URL('.', ADDRESS).href, 'og:image': new URL(PICTURE, ADDRESS).href };
+    const meta = Object.entries(tags).map(([property, content]) => ({ tag: 'meta', attrs: { property, content } }));
+    return [...meta, { tag: 'meta', attrs: { name: 'twitter:card', content: 'summary_large_image' } }];
+  },
+};
 
 /**
  * Writes the build's name into the index, and `files.json`: the same name and the hash of every file that the page may
@@ -140,7 +154,7 @@ export default defineConfig({
   // A missing file is a 404, not a second copy of the page.
   appType: 'mpa',
   publicDir: '../static',
-  plugins: [withoutPolicyInDevelopment, rebuildsPackage(), manifest()],
+  plugins: [withoutPolicyInDevelopment, rebuildsPackage(), tellsAddress, manifest()],
   worker: { format: 'es' },
   build: {
     outDir: '../dist',

@@ -11,12 +11,12 @@ import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
-import { Address, type PageKeys, type Pin } from './state/address.js';
+import { Address, type PageKeys, type Pin, type Sweep } from './state/address.js';
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
-import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, type Shown, type Tab, type View } from './state/session.js';
+import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
@@ -43,7 +43,11 @@ export class App {
   readonly belonging = new Belonging(() => this.#setting);
   /** Settings that are kept to be compared with; the first is A. */
   readonly pins = new Topic<readonly Pin[]>([]);
+  /** What is swept; null where nothing is. */
+  readonly sweep = new Topic<Sweep | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
+  /** Ranges of the shown curves over further seeds, by chart. */
+  readonly bands = new Topic<ReadonlyMap<string, ChartData>>(new Map());
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });
@@ -112,7 +116,8 @@ export class App {
       this.store.refresh();
     });
     this.pins.set(keys.pins);
-    this.pins.subscribe(() => { this.#address.schedule(); });
+    this.sweep.set(keys.sweep);
+    for (const kept of [this.pins, this.sweep]) kept.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -233,8 +238,8 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
-  /** Takes a preset to where it is shown; the Back button leads back. */
-  take({ values }: Preset): void {
+  /** Takes a preset, or other values, to where they are shown; the Back button leads back. */
+  take({ values }: Pick<Preset, 'values'>): void {
     this.#address.visit(() => {
       this.editor.replace(values, 'preset');
       this.view.update({ tab: 'explore' });
@@ -366,6 +371,7 @@ export class App {
       file: this.traceFile.name,
       pipe: this.traceFile.pipe.value,
       pins: this.pins.value,
+      sweep: this.sweep.value,
     };
   }
 
@@ -373,7 +379,8 @@ export class App {
     const { scenario, problems, keys } = this.#address.read();
     this.traceFile.expect(keys.file);
     this.pins.set(keys.pins);
-    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: keys.by === 'length' ? 'length' : 'adapter' });
+    this.sweep.set(keys.sweep);
+    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
     this.run();

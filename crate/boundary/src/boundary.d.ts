@@ -356,6 +356,54 @@ export interface ComparedMetric {
 /** By metric, a key path of the summary. */
 export type Comparison = Record<string, ComparedMetric>;
 
+/** A sweep as the terminal's `sweep` takes it: `over` has a text for each parameter, PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
+export interface SweepSpec { scenario: ScenarioPatch; over: readonly string[]; metrics: readonly string[]; seeds: number }
+
+/** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
+export interface SweepPlan {
+  /** Digest of everything that its results depend on, but for the simulator itself. */
+  sweep: string;
+  runs: number; seeds: number;
+  over: { path: string; values: ParameterValue[] }[];
+  metrics: string[];
+  /** The bound that the SLO sets to each metric. */
+  bounds: (number | null)[];
+  /** What laws of queueing theory say of each metric: null where none speaks of it. */
+  expected: (SweepExpected | null)[];
+  /** The terminal's command for the same. */
+  command: string;
+}
+
+/** A value each point in the order of the sweep, null where no law holds, and what breaks the law at the first of these. */
+export interface SweepExpected {
+  points: ({ law: string; value: number } | null)[];
+  obstacles: { path: string; value: ParameterValue; kind: 'is' | 'at_least' | 'above' | 'below'; wanted: ParameterValue[] }[];
+}
+
+/** A metric of a point over its seeds: the mean with its 95 % interval. */
+export interface SweepCell { mean: number | null; low: number | null; high: number | null; seeds: number }
+
+/** As the terminal's `sweep --json` has it. */
+export interface SweepPoint {
+  point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>;
+  /** By metric, where a law speaks of it. */
+  expected?: Record<string, { law: string; value: number }>;
+  error?: string;
+}
+
+/** What a chart of a sweep shows, and what its roles stand for: values of the other parameters. */
+export interface SweepView {
+  metric: string; x: string;
+  /** Names of the laws that are drawn. */
+  laws: string[];
+  curves: { role: string; point: Record<string, ParameterValue> }[];
+  /** Of a heat map: the parameter upwards, the values of the others, and what its shades mean. */
+  y: string | null; fixed: Record<string, ParameterValue>; shades: { role: string; low: number; high: number }[];
+}
+
+/** What the runs so far say; `charts` go with `views`. */
+export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
+
 /** Times in seconds. */
 export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
 
@@ -502,10 +550,10 @@ export interface Axis {
 export interface Series {
   /** Colour, dash and marker of charts::role; also the legend's message key ("role.arrivals"). */
   role: string;
-  mark: "line" | "step" | "area" | "bars" | "points" | "rule_x" | "rule_y";
+  mark: "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
   x: Float64Array;
   y: Float64Array;
-  /** Lower edge of areas and stacked bars; right edge of bars is `x2`. Empty = 0. */
+  /** Lower edge of areas, bands and stacked bars; right edge of bars is `x2`. Empty = 0. */
   y0: Float64Array;
   /** Right edge of bars. Empty otherwise. */
   x2: Float64Array;
@@ -567,7 +615,7 @@ export interface RunOptions {
   columns: number;
   /** Zoom of the time charts in seconds, or null for the whole run. */
   window: [number, number] | null;
-  /** Split of `time_split`: "adapter" or "length". */
+  /** Split of `time_split`: "adapter", "user" or "length". */
   split_by: string;
   /** Names of the charts that are looked at just now: they come with the summary, the others when asked for. Null: all. */
   in_sight: string[] | null;
@@ -575,6 +623,12 @@ export interface RunOptions {
 
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
 export type Headline = Record<string, number | null>;
+
+/** The axes that bands over seeds are drawn on: ends in seconds. */
+export interface SeedSpans { time_s: [number, number]; latency_s: [number, number] }
+
+/** A run of a further seed: its headline numbers, and its curves on those axes. */
+export interface SeedRun { headline: Headline; curves: { chart: string; role: string; y: number[] }[] }
 
 /**
  * A number over the seeds that have it, from its lowest to its highest value; `difference` is what it differs by from the setting

@@ -6,7 +6,7 @@ use servescope_lab::Failure;
 use wasm_bindgen::prelude::*;
 
 use crate::convert::to_js_error;
-use crate::types::{JsAxis, JsChart, JsFailure, JsMaybeChart, JsSeries};
+use crate::types::{JsAxis, JsChart, JsCharts, JsFailure, JsMaybeChart, JsSeries};
 
 /// A chart, or none.
 ///
@@ -55,6 +55,22 @@ pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
         })
     };
     build().map_err(|error: UnknownName| not_drawn(error.into()))
+}
+
+/// Charts of the page that have one of these names, with it.
+///
+/// # Errors
+/// Marks or roles that are not known.
+pub fn read_named(charts: &JsCharts, names: &[&'static str]) -> Result<Vec<Chart>, JsFailure> {
+    let charts: &js_sys::Array = charts.unchecked_ref();
+    let named = charts.iter().filter_map(|chart| {
+        let own = js_sys::Reflect::get(&chart, &"name".into()).ok()?.as_string()?;
+        let name = names.iter().find(|name| **name == own)?;
+        let empty = js_sys::Reflect::get(&chart, &"empty".into()).ok()?.as_string()?;
+        Some((*name, empty.is_empty(), chart))
+    });
+    let with_data = named.filter(|(_, has_data, _)| *has_data);
+    with_data.map(|(name, _, chart)| Ok(Chart { name, ..read(chart.unchecked_ref())? })).collect()
 }
 
 /// That a chart could not be drawn, as it is thrown.

@@ -6,6 +6,7 @@
 
 pub mod chart_from_js;
 pub mod convert;
+pub mod inputs;
 pub mod trace_from_js;
 pub mod trace_to_js;
 pub mod types;

@@ -31,6 +31,15 @@ extern "C" {
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]
     pub type JsComparison;
+    /// What is swept.
+    #[wasm_bindgen(typescript_type = "SweepSpec")]
+    pub type JsSweepSpec;
+    /// What the runs of a sweep have in common.
+    #[wasm_bindgen(typescript_type = "SweepPlan")]
+    pub type JsSweepPlan;
+    /// What the runs of a sweep say.
+    #[wasm_bindgen(typescript_type = "SweepResults")]
+    pub type JsSweepResults;
     /// A parsed address.
     #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
     pub type JsLink;
@@ -67,12 +76,18 @@ extern "C" {
     /// How to look at a run.
     #[wasm_bindgen(typescript_type = "RunOptions")]
     pub type JsRunOptions;
-    /// The headline numbers of a run.
-    #[wasm_bindgen(typescript_type = "Headline")]
-    pub type JsHeadline;
     /// The headline numbers of several runs.
     #[wasm_bindgen(typescript_type = "(Headline | null)[]")]
     pub type JsHeadlines;
+    /// The axes of bands, or none.
+    #[wasm_bindgen(typescript_type = "SeedSpans | null")]
+    pub type JsSeedSpans;
+    /// A run of a further seed.
+    #[wasm_bindgen(typescript_type = "SeedRun")]
+    pub type JsSeedRun;
+    /// The curves of several runs.
+    #[wasm_bindgen(typescript_type = "SeedRun['curves'][]")]
+    pub type JsSeedCurves;
     /// Ranges over seeds.
     #[wasm_bindgen(typescript_type = "Record<string, SeedRange>")]
     pub type JsSeedRanges;

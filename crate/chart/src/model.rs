@@ -74,7 +74,7 @@ pub struct Series {
     pub x: Vec<f64>,
     /// Vertical positions; the positions of [`Mark::RuleY`].
     pub y: Vec<f64>,
-    /// Lower edges of areas and stacked bars; a missing value is 0.
+    /// Lower edges of areas, bands and stacked bars; a missing value is 0.
     pub y0: Vec<f64>,
     /// Right edges of bars; a bar without one is a hairline.
     pub x2: Vec<f64>,
@@ -90,8 +90,10 @@ pub enum Mark {
     Line,
     /// A line that keeps each value until the next point.
     Step,
-    /// The surface between `y0` and `y`.
+    /// The surface between `y0` and `y`, with its upper edge.
     Area,
+    /// The surface between `y0` and `y` alone: the range of a curve.
+    Band,
     /// Rectangles from `x` to `x2` and from `y0` to `y`.
     Bars,
     /// A marker at each point.
@@ -112,6 +114,7 @@ impl Mark {
             "line" => Self::Line,
             "step" => Self::Step,
             "area" => Self::Area,
+            "band" => Self::Band,
             "bars" => Self::Bars,
             "points" => Self::Points,
             "rule_x" => Self::RuleX,
@@ -126,6 +129,7 @@ impl Mark {
             Self::Line => "line",
             Self::Step => "step",
             Self::Area => "area",
+            Self::Band => "band",
             Self::Bars => "bars",
             Self::Points => "points",
             Self::RuleX => "rule_x",
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in ["line", "step", "area", "bars", "points", "rule_x", "rule_y"] {
+        for name in ["line", "step", "area", "band", "bars", "points", "rule_x", "rule_y"] {
             assert_eq!(Mark::from_name(name).map(Mark::name), Ok(name));
         }
         for name in ["linear", "log"] {

@@ -45,6 +45,15 @@ pub enum Role {
     Client4,
     Client5,
     Client6,
+    Shade0,
+    Shade1,
+    Shade2,
+    Shade3,
+    Shade4,
+    Shade5,
+    Shade6,
+    Shade7,
+    Shade8,
 }
 
 /// A small shape: each point of a scatter, and sparse signs along a line.
@@ -66,7 +75,7 @@ pub enum Marker {
 
 impl Role {
     /// Every role, in the order of the palette.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 47] = [
         Self::Arrivals,
         Self::Waiting,
         Self::Running,
@@ -105,6 +114,15 @@ impl Role {
         Self::Client4,
         Self::Client5,
         Self::Client6,
+        Self::Shade0,
+        Self::Shade1,
+        Self::Shade2,
+        Self::Shade3,
+        Self::Shade4,
+        Self::Shade5,
+        Self::Shade6,
+        Self::Shade7,
+        Self::Shade8,
     ];
 
     /// The role of this name.
@@ -159,7 +177,21 @@ impl Role {
             Self::Client4 => "client_4",
             Self::Client5 => "client_5",
             Self::Client6 => "client_6",
+            Self::Shade0 => "shade_0",
+            Self::Shade1 => "shade_1",
+            Self::Shade2 => "shade_2",
+            Self::Shade3 => "shade_3",
+            Self::Shade4 => "shade_4",
+            Self::Shade5 => "shade_5",
+            Self::Shade6 => "shade_6",
+            Self::Shade7 => "shade_7",
+            Self::Shade8 => "shade_8",
         }
+    }
+
+    /// Whether it is a shade of a heat map: one step of a scale, from low to high.
+    pub fn is_shade(self) -> bool {
+        self as usize >= Self::Shade0 as usize
     }
 
     /// Lengths of stroke and gap in CSS px; empty = solid. Only smooth lines and rules are dashed: each dash is

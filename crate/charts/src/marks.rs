@@ -63,10 +63,12 @@ pub(crate) fn series<B: DrawingBackend>(
         Mark::Line | Mark::Step => line(pen, plot, series, look),
         Mark::Area => {
             if !look.faint {
-                solid::area(pen, plot, series, look)?;
+                solid::area(pen, plot, series, solid::AREA, look)?;
             }
             line(pen, plot, series, look)
         }
+        Mark::Band if look.faint => Ok(()),
+        Mark::Band => solid::area(pen, plot, series, solid::BAND, look),
         Mark::Bars => solid::bars(pen, plot, series, look),
         Mark::Points => points(pen, plot, series, look),
         Mark::RuleX => series.x.iter().try_for_each(|&x| rule(pen, plot, plot.x.pixel(x), series, look)),

@@ -4,13 +4,14 @@
 //! first token). Green: work that is served (output tokens, their decoding, the time between them). Orange: waiting.
 //! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside
 //! decoding. Yellow: products. Ink: totals, laws and limits. Users and adapters have a set of their own, `client_0` to
-//! `client_6`, so that none of them looks like a stage.
+//! `client_6`, so that none of them looks like a stage. `shade_0` to
+//! `shade_8` are the steps of viridis, each lighter than the one before, for heat maps.
 
 use plotters::style::RGBColor;
 
 use crate::Role;
 
-const LIGHT: [(&str, &str); 42] = [
+const LIGHT: [(&str, &str); 51] = [
     ("ink", "#1b1f24"),
     ("muted", "#5b6470"),
     ("grid", "#e8eaed"),
@@ -53,9 +54,18 @@ const LIGHT: [(&str, &str); 42] = [
     ("client_4", "#b94a62"),
     ("client_5", "#7c4d2b"),
     ("client_6", "#4f63a3"),
+    ("shade_0", "#440154"),
+    ("shade_1", "#472d7b"),
+    ("shade_2", "#3b528b"),
+    ("shade_3", "#2c728e"),
+    ("shade_4", "#21918c"),
+    ("shade_5", "#28ae80"),
+    ("shade_6", "#5ec962"),
+    ("shade_7", "#addc30"),
+    ("shade_8", "#fde725"),
 ];
 
-const DARK: [(&str, &str); 42] = [
+const DARK: [(&str, &str); 51] = [
     ("ink", "#e8eaed"),
     ("muted", "#9aa3ad"),
     ("grid", "#262b31"),
@@ -98,6 +108,15 @@ const DARK: [(&str, &str); 42] = [
     ("client_4", "#f294a4"),
     ("client_5", "#cf9d74"),
     ("client_6", "#a3b4e6"),
+    ("shade_0", "#440154"),
+    ("shade_1", "#472d7b"),
+    ("shade_2", "#3b528b"),
+    ("shade_3", "#2c728e"),
+    ("shade_4", "#21918c"),
+    ("shade_5", "#28ae80"),
+    ("shade_6", "#5ec962"),
+    ("shade_7", "#addc30"),
+    ("shade_8", "#fde725"),
 ];
 
 /// The colours of a theme as `(name, "#rrggbb")`: `ink`, `muted`, `grid`, `paper`, then every [`Role`] in the order of
@@ -161,10 +180,19 @@ mod tests {
     }
 
     #[test]
+    fn each_shade_is_lighter_than_the_one_before() {
+        for dark in [false, true] {
+            let shades = Role::ALL.into_iter().filter(|role| role.is_shade());
+            let light: Vec<f64> = shades.map(|role| luminance(of_role(role, dark))).collect();
+            assert!(light.len() == 9 && light.windows(2).all(|pair| pair[0] < pair[1]), "{light:?}");
+        }
+    }
+
+    #[test]
     fn lines_stand_out_and_labels_can_be_read() {
         for dark in [false, true] {
             let paper = Ground::Paper.colour(dark);
-            for role in Role::ALL {
+            for role in Role::ALL.into_iter().filter(|role| !role.is_shade()) {
                 let found = contrast(of_role(role, dark), paper);
                 assert!(found >= 3.0, "{role:?}, dark {dark}: {found}");
             }

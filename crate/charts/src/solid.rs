@@ -10,8 +10,10 @@ use crate::path::{Polyline, polygon};
 use crate::pen::Pen;
 use crate::{DrawError, Mark, Series};
 
-/// How much of the colour an area keeps below its edge, bars that overlap others, and the outline of former bars.
-const AREA: f64 = 0.24;
+/// How much of the colour an area keeps below its edge, a band around its line, bars that overlap others, and the outline of
+/// former bars.
+pub(crate) const AREA: f64 = 0.24;
+pub(crate) const BAND: f64 = 0.14;
 const OVERLAPPING: f64 = 0.5;
 const OUTLINE: f64 = 0.5;
 /// Bars at least this wide (CSS px) are set apart by a hairline of paper.
@@ -47,14 +49,15 @@ impl Stacking {
     }
 }
 
-/// The surface of an area; its edge is a line.
+/// The surface of an area, whose edge is a line, or of a band, which keeps as much of its colour as `share`.
 pub(crate) fn area<B: DrawingBackend>(
     pen: &mut Pen<B>,
     plot: &Plot,
     series: &Series,
+    share: f64,
     look: Look,
 ) -> Result<(), DrawError> {
-    let colour = look.colour(series.role).mix(AREA);
+    let colour = look.colour(series.role).mix(share);
     let ground = plot.y.pixel(0.0);
     let mut upper: Vec<(f64, f64)> = Vec::with_capacity(2 * series.x.len());
     let mut lower: Vec<f64> = Vec::with_capacity(series.y0.len());

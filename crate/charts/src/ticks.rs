@@ -16,7 +16,7 @@ pub(crate) enum Steps {
     Decimal,
     /// The same without fractions.
     Whole,
-    /// Seconds: the same below ten, then what is round in minutes, hours and days.
+    /// Seconds: the same below ten, then what is round in minutes, hours and days. Labels have the unit of their step.
     Clock,
 }
 
@@ -27,6 +27,10 @@ const CLOCK: [f64; 16] = [
     10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14_400.0, 21_600.0,
     43_200.0, 86_400.0, 172_800.0,
 ];
+
+/// Units of the clock, the longest first, in seconds. Steps from a unit on are whole numbers of it.
+const UNITS: [(f64, &str); 3] = [(DAY, "d"), (3600.0, "h"), (60.0, "min")];
+const DAY: f64 = 86_400.0;
 
 /// Slack for ticks at the very ends of a range, in steps.
 const SLACK: f64 = 1e-9;
@@ -75,10 +79,21 @@ pub(crate) fn linear(min: f64, max: f64, most: usize, steps: Steps) -> Vec<Tick>
         (0..count as usize)
             .map(|index| {
                 let value = step.times(first + index as f64);
-                Tick { value, label: label(value, -step.exponent, steps == Steps::Clock) }
+                Tick { value, label: text_of(value, step, steps) }
             })
             .collect()
     })
+}
+
+fn text_of(value: f64, step: TickStep, steps: Steps) -> String {
+    if steps != Steps::Clock || value == 0.0 {
+        return label(value, -step.exponent, false);
+    }
+    let size = step.times(1.0);
+    match UNITS.into_iter().find(|(seconds, _)| size >= *seconds) {
+        Some((seconds, unit)) => format!("{} {unit}", label(f64::round(value / seconds), 0, true)),
+        None => format!("{} s", label(value, -step.exponent, true)),
+    }
 }
 
 /// Round steps in rising order, from well below `about` to well above.
@@ -95,7 +110,9 @@ fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = TickStep> {
         Steps::Clock => step.times(1.0) < shortest,
     });
     let between = CLOCK.into_iter().filter(move |_| clock).map(|mantissa| TickStep { mantissa, exponent: 0 });
-    let above = decimal().filter(move |step| clock && step.times(1.0) > longest);
+    let above = ((fine - 6).max(0)..(fine + 5).max(1))
+        .flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| TickStep { mantissa: mantissa * DAY, exponent }));
+    let above = above.filter(move |step| clock && step.times(1.0) > longest);
     below.chain(between).chain(above)
 }
 
@@ -192,8 +209,18 @@ mod tests {
         assert_eq!(labels(&linear(0.0, 1.0, 4, Steps::Decimal)), ["0", "0.5", "1"]);
         assert_eq!(labels(&linear(0.0, 1.0, 6, Steps::Decimal)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(&linear(0.0, 17_000.0, 4, Steps::Decimal)), ["0", "5k", "10k", "15k"]);
-        assert_eq!(labels(&linear(0.0, 300.0, 6, Steps::Clock)), ["0", "60", "120", "180", "240", "300"]);
-        assert_eq!(labels(&linear(0.0, 7200.0, 5, Steps::Clock)), ["0", "1800", "3600", "5400", "7200"]);
+        assert_eq!(
+            labels(&linear(0.0, 300.0, 6, Steps::Clock)),
+            ["0", "1 min", "2 min", "3 min", "4 min", "5 min"]
+        );
+        assert_eq!(
+            labels(&linear(0.0, 7200.0, 5, Steps::Clock)),
+            ["0", "30 min", "60 min", "90 min", "120 min"]
+        );
+        assert_eq!(labels(&linear(0.0, 40.0, 5, Steps::Clock)), ["0", "10 s", "20 s", "30 s", "40 s"]);
+        assert_eq!(labels(&linear(2.0, 3.0, 3, Steps::Clock)), ["2 s", "2.5 s", "3 s"]);
+        assert_eq!(labels(&linear(0.0, 15_000.0, 5, Steps::Clock)), ["0", "1 h", "2 h", "3 h", "4 h"]);
+        assert_eq!(labels(&linear(0.0, 1e6, 5, Steps::Clock)), ["0", "5 d", "10 d"]);
         assert_eq!(labels(&linear(-0.5, 0.5, 8, Steps::Whole)), ["0"]);
         assert_eq!(labels(&linear(-0.5, 3.5, 8, Steps::Whole)), ["0", "1", "2", "3"]);
         assert_eq!(labels(&log(0.01, 100.0, 6)), ["0.01", "0.1", "1", "10", "100"]);

@@ -176,6 +176,15 @@ fn the_only_text_is_tick_labels() {
     assert!(document.contains("width=\"520\" height=\"200\" viewBox=\"0 0 2080 800\""));
 }
 
+/// About what a letter takes in a sans serif of 11 px.
+fn advance(letter: char) -> f64 {
+    match letter {
+        ' ' | 'i' | '.' => 3.4,
+        'm' => 9.9,
+        _ => 6.4,
+    }
+}
+
 #[test]
 fn labels_stay_on_the_canvas_and_apart() {
     for (width, height) in [(520.0, 200.0), (340.0, 150.0), (200.0, 100.0)] {
@@ -188,7 +197,7 @@ fn labels_stay_on_the_canvas_and_apart() {
                 let below =
                     |shape: &&Shape| shape.kind == "text" && f64::from(shape.points[0].1) > frame.bottom;
                 for label in shapes.iter().filter(below) {
-                    let half = label.text.len() as f64 * 3.2;
+                    let half = label.text.chars().map(advance).sum::<f64>() / 2.0;
                     let middle = f64::from(label.points[0].0);
                     assert!(middle - half > end, "{width}, {kind:?}, {max}: {:?}", texts(&shapes));
                     end = middle + half;

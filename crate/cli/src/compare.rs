@@ -15,13 +15,14 @@ use servescope_lab::parameters::Id;
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::sweep::Range;
 use servescope_lab::turn::{Turns, turns};
+use servescope_lab::views::sweep::axis_around;
 use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
 
 use crate::chart_files::create;
 use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{Failed, note, print, write};
-use crate::plots::{Plot, axis, series};
+use crate::plots::{Plot, series};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
@@ -382,25 +383,13 @@ fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) 
 fn scatter(requests: &RequestPairs) -> Plot {
     let both = requests.pairs.iter().filter_map(|pair| Some((pair.a_s?, pair.b_s?)));
     let (x, y): (Vec<f64>, Vec<f64>) = both.filter(|(a, b)| *a > 0.0 && *b > 0.0).unzip();
-    let one = axis(x.iter().chain(&y).copied(), true, false);
-    let ends = vec![one.min, one.max];
-    Plot {
-        title: "TTFT of each request in A and in B".to_owned(),
-        x: "TTFT in A, s".to_owned(),
-        y: "TTFT in B, s".to_owned(),
-        legend: vec![
-            (Role::Arrivals, "a request".to_owned()),
-            (Role::Expected, "the same in both; below it B is faster".to_owned()),
-        ],
-        chart: Chart::untitled(
-            one.clone(),
-            one,
-            vec![
-                series(Role::Expected, Mark::Line, ends.clone(), ends),
-                series(Role::Arrivals, Mark::Points, x, y),
-            ],
-        ),
-    }
+    let names = [
+        "TTFT of each request in A and in B",
+        "TTFT in A, s",
+        "TTFT in B, s",
+        "the same in both; below it B is faster",
+    ];
+    Plot::of_pairs(names, x, y, true)
 }
 
 /// The difference over the parameter with its interval, and the turns.
@@ -412,7 +401,7 @@ fn difference(turned: &Turns) -> Plot {
     let middle = end(|p| p.difference);
     let low = end(|p| p.bounds.map_or(p.difference, |b| b.low));
     let high = end(|p| p.bounds.map_or(p.difference, |b| b.high));
-    let horizontal = axis(x.iter().copied(), turned.range.is_log, false);
+    let horizontal = axis_around(x.iter().copied(), turned.range.is_log, false);
     let zero = (vec![horizontal.min, horizontal.max], vec![0.0, 0.0]);
     let mut band = series(Role::Arrivals, Mark::Area, x.clone(), high.clone());
     band.y0.clone_from(&low);
@@ -429,7 +418,7 @@ fn difference(turned: &Turns) -> Plot {
         ],
         chart: Chart::untitled(
             horizontal,
-            axis(all, false, false),
+            axis_around(all, false, false),
             vec![
                 band,
                 series(Role::Expected, Mark::Line, zero.0, zero.1),

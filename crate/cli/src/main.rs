@@ -19,6 +19,9 @@ mod kernel_import;
 mod merge;
 mod notes;
 mod output;
+mod overlay;
+mod overlay_charts;
+mod overlay_text;
 mod plots;
 mod profile;
 mod progress;
@@ -91,6 +94,11 @@ enum Verb {
     Compare(Box<compare::Arguments>),
     /// Simulates every combination of some parameters' values.
     Sweep(Box<sweep::Arguments>),
+    /// Lays a measured run over its simulation.
+    ///
+    /// The requests of a load generator's result file, and the server's settings where the file tells them, are simulated; both runs
+    /// are compared request by request, and the likeliest culprit for the difference is named.
+    Overlay(Box<overlay::Arguments>),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -115,6 +123,7 @@ fn main() -> ExitCode {
         Verb::Capacity(arguments) => capacity::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Sweep(arguments) => sweep::run(&arguments),
+        Verb::Overlay(arguments) => overlay::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

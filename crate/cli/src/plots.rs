@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use servescope_charts::{
-    Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style, palette, svg,
-};
+use servescope_charts::{Chart, DrawError, Mark, Role, Series, Style, palette, svg};
+use servescope_lab::views::sweep::axis_around;
 
 /// Size of the chart itself, CSS px.
 const SIZE: (f64, f64) = (720.0, 320.0);
@@ -13,18 +12,6 @@ const TITLE: f64 = 26.0;
 const ROW: f64 = 20.0;
 /// Entries in a row of the legend.
 const PER_ROW: usize = 3;
-
-/// Roles of several curves, each of another colour.
-pub(crate) const CURVES: [Role; 8] = [
-    Role::Arrivals,
-    Role::Waiting,
-    Role::Running,
-    Role::Refused,
-    Role::Kv,
-    Role::Adapters,
-    Role::Mfu,
-    Role::Communication,
-];
 
 /// A chart with its words.
 pub(crate) struct Plot {
@@ -45,22 +32,6 @@ pub(crate) fn series(role: Role, mark: Mark, x: Vec<f64>, y: Vec<f64>) -> Series
     Series { role, mark, x, y, ..Series::default() }
 }
 
-/// An axis of numbers around all values, with a little room; of positive ones on a linear scale from 0.
-pub(crate) fn axis(values: impl Iterator<Item = f64>, is_log: bool, from_zero: bool) -> Axis {
-    let (low, high) = values
-        .filter(|x| x.is_finite() && (!is_log || *x > 0.0))
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-    let scale = if is_log { ScaleKind::Log } else { ScaleKind::Linear };
-    let room = if high > low { 0.04 * (high - low) } else { 0.5 * high.abs().max(1.0) };
-    let (min, max) = match (is_log, from_zero && low >= 0.0) {
-        (true, _) => (low / 1.1, high * 1.1),
-        (false, true) => (0.0, high + room),
-        (false, false) => (low - room, high + room),
-    };
-    Axis { unit: "", scale, kind: AxisKind::Value, min, max }
-}
-
 /// The text as it stands in XML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -75,6 +46,26 @@ pub(crate) fn head(width: f64, height: f64, title: &str) -> String {
 }
 
 impl Plot {
+    /// A scatter of pairs on equal axes, with the diagonal on which both are the same. `names` are those of the title, of
+    /// both axes and of the diagonal.
+    pub(crate) fn of_pairs(names: [&str; 4], x: Vec<f64>, y: Vec<f64>, is_log: bool) -> Self {
+        let [title, across, up, same] = names.map(str::to_owned);
+        let one = axis_around(x.iter().chain(&y).copied(), is_log, !is_log);
+        let ends = vec![one.min, one.max];
+        let diagonal = series(Role::Expected, Mark::Line, ends.clone(), ends);
+        Self {
+            title,
+            x: across,
+            y: up,
+            legend: vec![(Role::Arrivals, "a request".to_owned()), (Role::Expected, same)],
+            chart: Chart::untitled(
+                one.clone(),
+                one,
+                vec![diagonal, series(Role::Arrivals, Mark::Points, x, y)],
+            ),
+        }
+    }
+
     /// The document.
     ///
     /// # Errors

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
+use servescope_lab::laws::Obstacle;
 use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::sweep::{Axis, Line, Results, Shape, Sweep, join};
+use servescope_lab::sweep::{Axis, Expected, Line, Results, Shape, Sweep, join};
 use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
 
 use crate::compare::aligned;
@@ -21,6 +22,9 @@ use crate::sweep_file::{self, Journal};
 
 /// Points that are asked which of their settings have no effect.
 const ASKED: usize = 64;
+
+/// Settings that are named as breaking a law.
+const MOST_OBSTACLES: usize = 6;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -53,6 +57,9 @@ pub(crate) struct Arguments {
     /// Puts the lines of several files of one sweep together.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "trace", "over", "metrics", "seeds", "shard"])]
     join: Vec<PathBuf>,
+    /// Adds what laws of queueing theory say of the points, such as M/M/1 or Erlang C, and names the settings that break them.
+    #[arg(long, conflicts_with_all = ["join", "shard"])]
+    laws: bool,
     #[command(flatten)]
     threads: Threads,
     /// Prints the points as JSON: mean and interval of each metric over the seeds.
@@ -72,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         if let Some(path) = &arguments.out {
             write(path, &sweep_file::text(&shape, &lines))?;
         }
-        return show(arguments, &shape, &lines);
+        return show(arguments, &shape, &lines, &[]);
     }
     let loaded = arguments.inputs.loaded()?;
     let sweep = match &arguments.points {
@@ -101,7 +108,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             Ok(())
         };
     }
-    show(arguments, sweep.shape(), &lines)
+    let expected = if arguments.laws { sweep.expected() } else { Vec::new() };
+    show(arguments, sweep.shape(), &lines, &expected)
 }
 
 /// The sweep of the command line.
@@ -223,15 +231,41 @@ fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Says what breaks the law of a metric, or that there is none.
+fn tell_law(metric: &str, expected: Option<&Expected>) {
+    let Some(expected) = expected else {
+        note(&format!("{metric}: no law speaks of it, or of a trace"));
+        return;
+    };
+    if expected.obstacles.is_empty() {
+        return;
+    }
+    let without = expected.points.iter().filter(|point| point.is_none()).count();
+    let (told, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
+    let told: Vec<String> = told.iter().map(Obstacle::to_string).collect();
+    let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
+    note(&format!("{metric}: no law holds at {without} points, because {}{more}", told.join("; ")));
+}
+
 /// Shows the points as asked.
-fn show(arguments: &Arguments, shape: &Shape, lines: &[Line]) -> Result<(), Failed> {
+fn show(
+    arguments: &Arguments,
+    shape: &Shape,
+    lines: &[Line],
+    expected: &[Option<Expected>],
+) -> Result<(), Failed> {
     tell_errors(lines)?;
     for (place, metric) in shape.metrics.iter().enumerate() {
         if lines.iter().all(|line| line.values[place].is_none()) {
             note(&format!("{metric} is missing in every run: the run has no such part, or too few requests"));
         }
     }
-    let results = Results::of(shape, lines);
+    let mut results = Results::of(shape, lines);
+    results.expected =
+        expected.iter().map(|one| one.as_ref().map_or_else(Vec::new, |e| e.points.clone())).collect();
+    for (metric, expected) in shape.metrics.iter().zip(expected) {
+        tell_law(metric, expected.as_ref());
+    }
     if let Some(path) = &arguments.csv {
         write(path, &results.csv())?;
     }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value as Json;
-use servescope_charts::{Chart, Mark};
 use servescope_lab::metric::{Metric, Unit};
 use servescope_lab::sweep::{AxisValues, Results, Row};
+use servescope_lab::views::Role;
+use servescope_lab::views::sweep::{self, CURVES};
 
 use crate::chart_files::create;
 use crate::output::{Failed, note, write};
-use crate::plots::{CURVES, Plot, axis, escaped, head, series};
+use crate::plots::{Plot, escaped, head};
 
 /// Most charts of one metric, one for each value of the parameters that no chart has room for.
 const MOST_CHARTS: usize = 16;
@@ -142,45 +143,22 @@ fn tell_left_out(charts: usize) {
 
 fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &[(&str, &[&Row])]) -> Plot {
     let (over, metric) = (&results.axes[x], &results.shape.metrics[place]);
-    let (mut all, mut bands, mut lines, mut heights) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for ((_, rows), role) in curves.iter().zip(CURVES) {
-        let mut told: Vec<(f64, f64, f64, f64)> = rows
-            .iter()
-            .filter_map(|row| {
-                let (at, cell) = (row.point[x].as_f64()?, row.cells[place]?);
-                let (low, high) = cell.bounds.map_or((cell.mean, cell.mean), |b| (b.low, b.high));
-                Some((at, cell.mean, low, high))
-            })
-            .collect();
-        told.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let column = |of: fn(&(f64, f64, f64, f64)) -> f64| told.iter().map(of).collect::<Vec<f64>>();
-        let (at, mean, low, high) = (column(|t| t.0), column(|t| t.1), column(|t| t.2), column(|t| t.3));
-        heights.extend(low.iter().chain(&high).copied());
-        all.extend(at.iter().copied());
-        if low != high {
-            let mut band = series(role, Mark::Area, at.clone(), high);
-            band.y0 = low;
-            bands.push(band);
-        }
-        lines.push(series(role, Mark::Line, at.clone(), mean.clone()));
-        lines.push(series(role, Mark::Points, at, mean));
-    }
-    bands.extend(lines);
-    let legend = if curves.len() > 1 || !curves[0].0.is_empty() {
+    let groups: Vec<&[&Row]> = curves.iter().map(|(_, rows)| *rows).collect();
+    let mut legend: Vec<(Role, String)> = if curves.len() > 1 || !curves[0].0.is_empty() {
         curves.iter().zip(CURVES).map(|((name, _), role)| (role, (*name).to_owned())).collect()
     } else {
         Vec::new()
     };
+    let laws = sweep::laws_of(results, place, groups.iter().copied().flatten().copied());
+    if !laws.is_empty() {
+        legend.push((Role::Expected, laws.join(", ")));
+    }
     Plot {
         title: title.to_owned(),
         x: over.path.clone(),
         y: format!("{metric}{}", unit(metric)),
         legend,
-        chart: Chart::untitled(
-            axis(all.into_iter(), over.is_log(), false),
-            axis(heights.into_iter(), false, true),
-            bands,
-        ),
+        chart: sweep::curves(results, x, place, &groups),
     }
 }
 

@@ -3,7 +3,9 @@
 pub mod alarms;
 pub mod closed_forms;
 mod digits;
+pub mod laws;
 pub mod measured;
+pub mod overlay;
 pub mod published;
 pub mod silicon;
 pub mod thresholds;

@@ -20,7 +20,7 @@ mod settings;
 mod traces;
 mod what_if;
 
-pub use evidence::{alarms, closed_forms, measured, published, silicon, thresholds, validate};
+pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
 pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{

@@ -9,6 +9,7 @@ mod load;
 mod matrix;
 mod notes;
 mod orders;
+mod overlay;
 mod workloads;
 
 servescope_testkit::every_file_is_a_module!();

@@ -5,7 +5,9 @@
 mod fit_profile;
 mod studio;
 mod svg;
+mod sweep;
 
 pub use fit_profile::fit_profile;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
+pub use sweep::{Sweeps, sweep_csv, sweep_results};

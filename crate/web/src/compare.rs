@@ -85,6 +85,17 @@ impl Comparer {
         Ok(object(&measured(&run)).unchecked_into())
     }
 
+    /// Numbers of the finished run's summary, by key path: of a sweep.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn finish_metrics(&mut self, paths: Vec<String>) -> Result<JsMeasured, JsFailure> {
+        let run = self.runs.pop().ok_or_else(nothing_ran)?;
+        let metrics: Vec<Metric> = paths.iter().map(|path| Metric::of_path(path)).collect();
+        let Measured { values, digest } = Measured::of(&run, &metrics);
+        Ok(object(&json!({ "values": values, "digest": digest })).unchecked_into())
+    }
+
     /// What the two finished runs have and how they differ, request by request.
     ///
     /// # Errors

@@ -1,55 +1,6 @@
-//! What is simulated beside the settings: a trace from a file, and an operator profile of one's own. Every class that
-//! simulates takes both in the same way.
+//! How the classes of this module that simulate take a trace and a profile.
 
-use std::sync::Arc;
-
-use servescope_boundary::convert::{scenario_of, to_js_error};
-use servescope_boundary::trace_from_js;
-use servescope_boundary::types::{JsFailure, JsPatch, JsTraceColumns};
-use servescope_lab::profiles::LoadedProfile;
-use servescope_lab::{LoadedTrace, Scenario};
-
-/// A trace and a profile, where they were loaded.
-#[derive(Debug, Default)]
-pub(crate) struct Inputs {
-    trace: Option<LoadedTrace>,
-    profile: Option<Arc<LoadedProfile>>,
-}
-
-impl Inputs {
-    /// The loaded trace; none where requests are generated.
-    pub(crate) fn trace(&self) -> Option<&LoadedTrace> {
-        self.trace.as_ref()
-    }
-
-    /// Goes back to generated traces.
-    pub(crate) fn clear_trace(&mut self) {
-        self.trace = None;
-    }
-
-    /// The scenario of a patch, with the loaded profile.
-    pub(crate) fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
-        let mut scenario = scenario_of(patch)?;
-        scenario.set_profile(self.profile.clone());
-        Ok(scenario)
-    }
-
-    pub(crate) fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = trace_from_js::trace(columns).map_err(|failure| to_js_error(vec![failure]))?;
-        self.trace = Some(LoadedTrace::from_trace(name, trace));
-        Ok(())
-    }
-
-    pub(crate) fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
-        self.profile = if text.is_empty() {
-            None
-        } else {
-            let profile = LoadedProfile::read(name, text).map_err(|failure| to_js_error(vec![failure]))?;
-            Some(Arc::new(profile))
-        };
-        Ok(())
-    }
-}
+pub(crate) use servescope_boundary::inputs::Inputs;
 
 /// What a class of the page that has a field `inputs` takes them with.
 macro_rules! takes_inputs {

@@ -23,6 +23,6 @@ pub use chart::ChartSurface;
 pub use compare::{Comparer, compare_seeds, comparison};
 pub use page::*;
 pub use published::{published_figures, relative_errors};
-pub use seeds::seed_ranges;
+pub use seeds::{seed_bands, seed_ranges, seed_spans};
 pub use simulator::Simulator;
 pub use tables::take_table;

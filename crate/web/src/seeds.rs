@@ -1,11 +1,16 @@
-//! The headline numbers over further seeds: measured in a thread of the pool, one run at a time, and their ranges for the page's thread.
+//! The headline numbers and the curves of further seeds: made in a thread of the pool, one run at a time, and their ranges and bands
+//! for the page's thread.
 
 use std::collections::BTreeMap;
 
-use servescope_boundary::convert::object;
-use servescope_boundary::types::{JsFailure, JsHeadline, JsHeadlines, JsSeedRanges};
+use servescope_boundary::chart_from_js::read_named;
+use servescope_boundary::convert::{charts, object};
+use servescope_boundary::types::{
+    JsCharts, JsFailure, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
+};
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::Change;
+use servescope_lab::views::bands::{self, Curve, Spans};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{Comparer, nothing_ran};
@@ -15,17 +20,44 @@ type Headline = BTreeMap<String, Option<f64>>;
 
 #[wasm_bindgen]
 impl Comparer {
-    /// The headline numbers of the finished run.
+    /// The headline numbers of the finished run, and its curves on these axes.
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish_headline(&mut self) -> Result<JsHeadline, JsFailure> {
+    pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsFailure> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
         let metrics = Metric::headline();
         let values = Measured::of(&run, &metrics).values;
         let headline: Headline = metrics.iter().map(|metric| metric.path().to_owned()).zip(values).collect();
-        Ok(object(&headline).unchecked_into())
+        let curves = spans_of(spans).map(|spans| bands::of_run(&run, &spans)).unwrap_or_default();
+        Ok(object(&serde_json::json!({ "headline": headline, "curves": curves })).unchecked_into())
     }
+}
+
+fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
+    serde_wasm_bindgen::from_value(spans.into()).ok()
+}
+
+/// The axes of these charts for [`Comparer::finish_seed`]; null where they have none.
+///
+/// # Errors
+/// Charts that cannot be read.
+#[wasm_bindgen]
+pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsFailure> {
+    Ok(object(&Spans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
+}
+
+/// The bands of the shown charts over their own curves and those of further seeds on the same axes.
+///
+/// # Errors
+/// Charts that cannot be read.
+#[wasm_bindgen]
+pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsFailure> {
+    let shown = read_named(shown, &bands::NAMES)?;
+    let Some(spans) = Spans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
+    let mut all: Vec<Vec<Curve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();
+    all.push(bands::of_charts(&shown, &spans));
+    Ok(charts(&bands::bands(&shown, &spans, &all)).unchecked_into())
 }
 
 /// The range of each headline number over the runs of a setting, one a seed, and its change from those of the setting before,

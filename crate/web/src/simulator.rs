@@ -3,7 +3,7 @@
 use js_sys::Array;
 use serde_json::json;
 use servescope_lab::engine::explain::at_arrival;
-use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::views::{self, SplitBy, ViewOptions};
 use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
@@ -28,7 +28,7 @@ impl RunLook {
         let views = ViewOptions {
             columns: options.columns().max(1.0) as usize,
             window_s: options.window().map(|ends| (number(ends.get(0)), number(ends.get(1)))),
-            split_by_length: options.split_by() == "length",
+            split_by: SplitBy::from_name(&options.split_by()),
             drain: false,
         };
         Self { views, in_sight: options.in_sight() }

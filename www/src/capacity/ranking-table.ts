@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { downloadText } from '../draw/export-chart.js';
 import { refused } from '../belonging-words.js';
+import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
 import { command } from '../simulation/module.js';
 import type { NumberKind } from '../i18n/format.js';
@@ -54,7 +55,7 @@ export class RankingTable extends LightElement {
           <thead><tr>
             <th scope="col">${say('column.rank')}</th>${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
             ${COLUMNS.map(({ key, name }) => this.#heading(say(key, { quantile }), name))}
-            <th scope="col" title=${say('check.about')}>${say('column.check')}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
+            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
           </tr></thead>
           <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
         </table>

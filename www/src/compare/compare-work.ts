@@ -4,7 +4,7 @@ import type { Inputs, Task } from '../pool/pool-calls.js';
 import type { Work } from '../pool/work.js';
 import { buffersOf } from '../simulation/protocol.js';
 
-type CompareTask = Extract<Task, { kind: 'measure' | 'headline' | 'pair' }>;
+type CompareTask = Extract<Task, { kind: 'measure' | 'seed' | 'pair' | 'metrics' }>;
 
 /** A comparer with its trace and its profile. */
 export class CompareWork {
@@ -22,6 +22,13 @@ export class CompareWork {
   of(task: CompareTask): Work {
     const comparer = this.#comparer;
     const advance = (): number => comparer.advance();
+    if (task.kind === 'metrics') {
+      return {
+        begin: () => { comparer.begin(task.scenario, task.seed); },
+        advance,
+        finish: () => ({ value: comparer.finish_metrics([...task.metrics]), transfer: [] }),
+      };
+    }
     if (task.kind === 'measure') {
       return {
         begin: () => { comparer.begin(task.scenario, task.seed); },
@@ -29,11 +36,11 @@ export class CompareWork {
         finish: () => ({ value: comparer.finish(), transfer: [] }),
       };
     }
-    if (task.kind === 'headline') {
+    if (task.kind === 'seed') {
       return {
         begin: () => { comparer.begin(task.scenario, task.seed); },
         advance,
-        finish: () => ({ value: comparer.finish_headline(), transfer: [] }),
+        finish: () => ({ value: comparer.finish_seed(task.spans), transfer: [] }),
       };
     }
     return {

@@ -3,7 +3,7 @@ import type { App } from '../app.js';
 import type { ChartData } from '../simulation/types.js';
 import type { ReadOut } from './read-out.js';
 import type { MessageKey } from '../i18n/text.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { both, partsOf, type Watchable } from '../state/topic.js';
 
 export interface ChartFeed {
   /** Heard whenever this chart changes. */
@@ -17,26 +17,34 @@ export interface ChartFeed {
   ghost(name: string): ChartData | null;
   /** What that is called; the state before the last change where it is left out. */
   former?(): string;
+  /** The range of its curves over further seeds. */
+  band?(name: string): ChartData | undefined;
   title(name: string): string;
   about(name: string): string;
   role(chart: string, role: string): string;
   /** What a click on a point does; of the service's charts, it shows the request. */
   pick?(chart: string, id: number): void;
-  /** What lies along an axis, and its unit, where the page's own words do not say. */
-  axis?(chart: string, side: 'x' | 'y'): string;
-  /** What is read out of a point, where it is no request's. */
-  point?(chart: string, id: number): ReadOut | null;
+  /** What is read out of the nearest point, however far; of the service's charts, a near request. */
+  point?(chart: string, id: number): ReadOut;
+  /** What lies along the axis below, where the page's own words do not say. */
+  xName?(chart: string): string;
+  /** What the heights are, beside the title. */
+  yName?(chart: string): string | undefined;
   /** Why a chart is empty, where the page's own words do not say. */
   empty?(key: string): string;
 }
 
 export function serviceFeed(app: App): ChartFeed {
   return {
-    topic: (name) => partsOf(app.session, ({ answer }) => answer?.charts.get(name), ({ former }) => former?.charts.get(name)),
+    topic: (name) => both(
+      partsOf(app.session, ({ answer }) => answer?.charts.get(name), ({ former }) => former?.charts.get(name)),
+      partsOf(app.bands, (bands) => bands.get(name)),
+    ),
     zooms: true,
     of: 'run',
     chart: (name) => app.session.value.answer?.charts.get(name),
     ghost: (name) => (app.belonging.stale.value === null ? (app.session.value.former?.charts.get(name) ?? null) : null),
+    band: (name) => app.bands.value.get(name),
     title: (name) => app.text.t(`chart.${name}` as MessageKey),
     about: (name) => app.text.t(`chart.${name}.about` as MessageKey),
     role: (_chart, role) => app.text.named('role.', role),

@@ -3,7 +3,8 @@ import { html, type TemplateResult } from 'lit';
 import { refused } from '../belonging-words.js';
 import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
-import { chartCsv, chartPng, download, downloadSvg, downloadText, type Picture } from './export-chart.js';
+import { originLines } from '../run-origin.js';
+import { chartCsv, downloadPng, downloadSvg, downloadText, type Picture } from './export-chart.js';
 
 export function chartTools(view: ChartView, title: string): TemplateResult {
   const { text } = view.app;
@@ -18,11 +19,16 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
         label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
         content: html`
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
-          ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void chartPng(picture).then((blob) => { download(`${name}.png`, blob); }); }); })}
-          ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture); }); })}
+          ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void downloadPng(`${name}.png`, picture, origin(view, title)); }); })}
+          ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture, origin(view, title)); }); })}
           ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined && maySave(view)) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;
+}
+
+/** What the picture is of: charts of the service name the run. */
+function origin({ app, source }: ChartView, title: string): string {
+  return [title, ...(source.of === 'run' ? originLines(app) : [])].join('\n');
 }
 
 function maySave({ app, source }: ChartView): boolean {
@@ -30,7 +36,7 @@ function maySave({ app, source }: ChartView): boolean {
 }
 
 function withPicture(view: ChartView, use: (picture: Picture) => void): void {
-  const { chart, ghost, app } = view;
+  const { drawn: chart, ghost, app } = view;
   if (chart === undefined || !maySave(view)) return;
   const { clientWidth: width, clientHeight: height } = view.place;
   use({ chart, ghost, dark: app.settings.value.dark, width, height });

@@ -5,6 +5,7 @@ import { LightElement } from '../element.js';
 import { ChartSurface } from '../simulation/module.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
+import { SPLITS, splitOf } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
@@ -55,6 +56,19 @@ export class ChartView extends LightElement implements Drawable {
     return this.source.ghost(this.name);
   }
 
+  /** The range of its curves over further seeds, where it is on the axes of the chart. */
+  get band(): ChartData | undefined {
+    const { chart } = this;
+    const band = this.app.belonging.stale.value === null ? this.source.band?.(this.name) : undefined;
+    return band !== undefined && band.x.min === chart?.x.min && band.x.max === chart.x.max ? band : undefined;
+  }
+
+  /** As it is drawn: with its band behind it. */
+  get drawn(): ChartData | undefined {
+    const { band, chart } = this;
+    return band === undefined || chart === undefined ? chart : { ...chart, y: band.y, series: [...band.series, ...chart.series] };
+  }
+
   get place(): HTMLElement {
     const plot = this.querySelector<HTMLElement>('.plot');
     if (plot === null) throw new Error('asked before the first rendering');
@@ -97,7 +111,7 @@ export class ChartView extends LightElement implements Drawable {
   }
 
   draw({ width, height }: Size): void {
-    const { canvas, chart } = this;
+    const { canvas, drawn: chart } = this;
     if (chart === undefined || this.#surface === null || width === 0) return;
     if (canvas.hidden !== (chart.empty !== '')) canvas.hidden = chart.empty !== '';
     if (chart.empty !== '') {
@@ -131,12 +145,12 @@ export class ChartView extends LightElement implements Drawable {
         <figcaption>
           <div class="caption-line">
             <h3 id="chart-${name}">${title}</h3>
-            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.axis?.(name, 'y') ?? yName(text, chart))}</small>
+            <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.yName?.(name) ?? yName(text, chart))}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
-          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')))}
+          ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')), this.band === undefined ? null : text.t('role.band'))}
           <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
         <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
@@ -147,7 +161,7 @@ export class ChartView extends LightElement implements Drawable {
           <div class="traffic-end" data-words=${text.t('chart.traffic_end')} hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
-          ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.axis?.(name, 'x') ?? xName(text, chart)}</small>`}
+          ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}
         </div>
         <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>
@@ -157,13 +171,11 @@ export class ChartView extends LightElement implements Drawable {
 
   #splitChoice(): TemplateResult {
     const { text, view } = this.app;
-    const { splitBy } = view.value;
-    const choose = (event: Event): void => {
-      void this.app.look({ splitBy: (event.target as HTMLSelectElement).value === 'length' ? 'length' : 'adapter' });
-    };
+    // Without adapters the groups are of another kind than the one that was chosen.
+    const drawn = splitOf(this.chart?.x.unit ?? view.value.splitBy);
+    const choose = (event: Event): void => { void this.app.look({ splitBy: splitOf((event.target as HTMLSelectElement).value) }); };
     return html`<select class="split-choice" aria-label=${text.t('chart.split_by')} @change=${choose}>
-      <option value="adapter" .selected=${splitBy === 'adapter'}>${text.t('chart.by_adapter')}</option>
-      <option value="length" .selected=${splitBy === 'length'}>${text.t('chart.by_length')}</option></select>`;
+      ${SPLITS.map((split) => html`<option value=${split} .selected=${split === drawn} ?disabled=${split === 'adapter' && drawn !== 'adapter' && view.value.splitBy === 'adapter'}>${text.t(`chart.by_${split}`)}</option>`)}</select>`;
   }
 
   /** The words change only when the series do; a drag changes the drawing alone. */
@@ -171,7 +183,7 @@ export class ChartView extends LightElement implements Drawable {
     const { chart } = this;
     const { window, splitBy, selected, station } = this.app.view.value;
     const roles = chart?.series.map((series) => `${this.source.role(this.name, series.role)}/${series.mark}`).join();
-    return [this.source.title(this.name), roles, chart?.empty, chart?.y.unit, this.ghost !== null, window, splitBy, selected?.id, station].join('|');
+    return [this.source.title(this.name), roles, chart?.empty, chart?.x.unit, chart?.y.unit, this.ghost !== null, this.band !== undefined, window, splitBy, selected?.id, station].join('|');
   }
 }
 

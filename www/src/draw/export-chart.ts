@@ -18,7 +18,7 @@ export function downloadText(name: string, text: string, type: string): void {
 
 export interface Picture { chart: ChartData; ghost: ChartData | null; dark: boolean; width: number; height: number }
 
-export async function chartPng({ chart, ghost, dark, width, height }: Picture): Promise<Blob> {
+async function chartPng({ chart, ghost, dark, width, height }: Picture): Promise<Blob> {
   const canvas = document.createElement('canvas');
   const surface = new ChartSurface(canvas);
   surface.draw(chart, ghost, dark, width, height, 2);
@@ -40,9 +40,22 @@ export async function chartPng({ chart, ghost, dark, width, height }: Picture): 
 }
 
 /** The studio draws it: what writes SVG is no part of what the page starts with. */
-export async function downloadSvg(app: App, picture: Picture): Promise<void> {
-  const svg = await (await app.traceFile.studio()).call('svg', picture);
+export async function chartSvg(app: App, picture: Picture): Promise<string> {
+  return (await app.traceFile.studio()).call('svg', picture);
+}
+
+/** Saves the drawing; `told` is the text of its metadata. */
+export async function downloadSvg(app: App, picture: Picture, told: string): Promise<void> {
+  const { svgWithText } = await import('./picture-text.js');
+  const svg = svgWithText(await chartSvg(app, picture), told);
   download(`servescope-${picture.chart.name.replaceAll('_', '-')}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
+}
+
+/** Saves the picture; `told` is the text of its metadata. */
+export async function downloadPng(name: string, picture: Picture, told: string): Promise<void> {
+  const { pngWithText } = await import('./picture-text.js');
+  const png = new Uint8Array(await (await chartPng(picture)).arrayBuffer());
+  download(name, new Blob([pngWithText(png, 'Description', told)], { type: 'image/png' }));
 }
 
 /** One row a point: series, x, y, and what else the series has. */

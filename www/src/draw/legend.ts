@@ -13,12 +13,13 @@ const SHAPES: Readonly<Record<string, string>> = {
   square: 'M7.5 1.5h5v5h-5z', diamond: 'M10 .5l3.5 3.5l-3.5 3.5l-3.5-3.5z',
 };
 
-export function legend(series: readonly Series[], roleName: (role: string) => string, ghost: string | null): TemplateResult {
+export function legend(series: readonly Series[], roleName: (role: string) => string, ghost: string | null, band: string | null = null): TemplateResult {
   const seen = new Map(series.map((entry) => [entry.role, entry]));
   return html`
     <ul class="legend">
       ${[...seen.values()].map((entry) => html`<li>${swatch(entry)}${roleName(entry.role)}</li>`)}
       <li class="ghost" ?hidden=${ghost === null}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><line x1="0" y1="4" x2="20" y2="4"/></svg>${ghost}</li>
+      <li class="band" ?hidden=${band === null}><svg class="swatch" viewBox="0 0 20 8" aria-hidden="true"><rect x="0" y="0" width="20" height="8"/></svg>${band}</li>
     </ul>`;
 }
 
@@ -29,6 +30,6 @@ function swatch({ role, mark }: Series): TemplateResult {
 function shape(mark: Series['mark'], role: string): SVGTemplateResult {
   const sign = svg`<path class="sign" d=${SHAPES[MARKERS[role] ?? ''] ?? ''}/>`;
   if (mark === 'points') return MARKERS[role] === undefined ? svg`<path class="sign" d=${SHAPES['circle'] ?? ''}/>` : sign;
-  if (mark === 'area' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
+  if (mark === 'area' || mark === 'band' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
   return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${mark === 'step' && role.endsWith('twin') ? 'none' : (DASHES[role] ?? 'none')}/>${sign}`;
 }

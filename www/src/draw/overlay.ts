@@ -2,7 +2,7 @@
 // All of it moves by the object model; the canvas is not drawn again.
 import { render } from 'lit';
 import type { ChartView } from './chart-view.js';
-import { insideX, xToPixel, yToPixel } from './plot.js';
+import { insideX, nearestPoint, xToPixel, yToPixel } from './plot.js';
 import { readOutAt, readOutBox, readOutOfPoint, readOutSentence, type ReadOut } from './read-out.js';
 
 const BESIDE = 10;
@@ -51,9 +51,10 @@ export class Overlay {
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
     const roleName = (role: string): string => this.view.source.role(chart.name, role);
-    const { near } = this.view;
-    const { app: { text }, source, name } = this.view;
-    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(name, near.id) ?? readOutOfPoint(text, chart, near, roleName));
+    const { app: { text }, source } = this.view;
+    // Keys move along the axis only.
+    const near = this.view.near ?? (source.point === undefined ? null : nearestPoint(chart, frame, pixel, null, Infinity));
+    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, roleName));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;

@@ -57,7 +57,11 @@ export class PlotInput {
   /** The point under the pointer is read out, not the column. */
   #point(x: number, y: number): void {
     const { chart, frame } = this.view;
-    this.view.near = chart === undefined || frame === null ? null : nearestPoint(chart, frame, x, y, REACH_PX);
+    this.view.near = chart === undefined || frame === null ? null : nearestPoint(chart, frame, x, y, this.#reach);
+  }
+
+  get #reach(): number {
+    return this.view.source.point === undefined ? REACH_PX : Infinity;
   }
 
   #press(event: PointerEvent): void {
@@ -90,7 +94,7 @@ export class PlotInput {
   #pick(x: number, y: number | null): void {
     const { chart, frame, app, source, name } = this.view;
     if (chart === undefined || frame === null) return;
-    const point = nearestPoint(chart, frame, x, y, y === null ? Infinity : REACH_PX);
+    const point = nearestPoint(chart, frame, x, y, y === null ? Infinity : this.#reach);
     if (point === null) return;
     if (source.pick === undefined) void app.select(point.id);
     else source.pick(name, point.id);

@@ -51,7 +51,7 @@ export function reading(series: Series, x: number): number | null {
   const index = lastAtOrBefore(xs, x);
   const value = ys[index];
   if (value === undefined || !Number.isFinite(value)) return null;
-  if (mark === 'points') return null;
+  if (mark === 'points' || mark === 'band') return null;
   if (mark === 'bars') {
     const right = x2[index];
     return right !== undefined && x > right ? null : value - (y0[index] ?? 0);
@@ -79,19 +79,21 @@ export function readings(chart: ChartData, x: number): Reading[] {
   });
 }
 
-/** The request whose point lies nearest to a pixel, within `reach` pixels. */
+/** The request whose point lies nearest to a pixel, or the bar with a number that does, within `reach` pixels. */
 export function nearestPoint(
   chart: ChartData, frame: PlotFrame, pixelX: number, pixelY: number | null, reach: number,
 ): { id: number; role: string; x: number; y: number } | null {
   let best: { id: number; role: string; x: number; y: number } | null = null;
   let nearest = reach;
-  for (const { mark, role, x: xs, y: ys, id: ids } of chart.series) {
-    if (mark !== 'points') continue;
+  for (const series of chart.series) {
+    const { mark, role, x: xs, y: ys, id: ids } = series;
+    if (mark !== 'points' && mark !== 'bars') continue;
     for (let index = 0; index < xs.length; index += 1) {
       const [x, y, id] = [xs[index], ys[index], ids[index]];
       if (x === undefined || y === undefined || id === undefined) continue;
-      const dx = xToPixel(frame, chart.x, x) - pixelX;
-      const dy = pixelY === null ? 0 : yToPixel(frame, chart.y, y) - pixelY;
+      const [right, low] = mark === 'bars' ? [series.x2[index] ?? x, series.y0[index] ?? 0] : [x, y];
+      const dx = outside(xToPixel(frame, chart.x, x), xToPixel(frame, chart.x, right), pixelX);
+      const dy = pixelY === null ? 0 : outside(yToPixel(frame, chart.y, y), yToPixel(frame, chart.y, low), pixelY);
       const distance = Math.hypot(dx, dy);
       if (distance < nearest) {
         nearest = distance;
@@ -100,6 +102,11 @@ export function nearestPoint(
     }
   }
   return best;
+}
+
+/** How far a place lies outside of what is between two others. */
+function outside(from: number, to: number, place: number): number {
+  return Math.max(from - place, place - to, 0);
 }
 
 /** Time average of a series over the run, for numbers that stand for the whole. */

@@ -26,7 +26,7 @@ export function yName(text: Text, chart: ChartData): string {
 
 /** What lies along the axis below, and its unit. */
 export function xName(text: Text, { name: chart, x }: ChartData): string {
-  const key = `axis.of.${chart}.x`;
+  const key = x.kind === 'index' && x.unit !== '' ? `axis.of.${chart}.${x.unit}` : `axis.of.${chart}.x`;
   const name = text.named('', key);
   if (name !== key) return name;
   return x.kind === 'time' ? text.t('axis.of.time') : text.unit(x.unit);

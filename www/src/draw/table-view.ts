@@ -12,7 +12,7 @@ export function tableView(text: Text, chart: ChartData, roleName: (role: string)
     <div class="table-view" tabindex="0" role="region" aria-label=${text.t('chart.table')}>
       <table>
         <thead><tr><th scope="col">${text.t('chart.series')}</th><th scope="col">${xHeading(text, chart)}</th><th scope="col">${yUnit(text, chart)}</th></tr></thead>
-        <tbody>${chart.series.map((series) => rows(text, chart, series, roleName(series.role), step))}</tbody>
+        <tbody>${chart.series.filter(({ mark }) => mark !== 'band').map((series) => rows(text, chart, series, roleName(series.role), step))}</tbody>
       </table>
       ${step > 1 ? html`<p>${text.t('chart.table_thin', { step })}</p>` : nothing}
     </div>`;

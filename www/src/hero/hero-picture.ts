@@ -141,7 +141,9 @@ function drawGpu(to: CanvasRenderingContext2D, box: Box, { moment, colours, word
   fill(to, { ...tank, top: base - kv, height: kv }, colours['kv']);
   fill(to, { ...tank, top: Math.max(tank.top, base - kv - adapters), height: Math.min(adapters, tank.height - kv) }, colours['adapters']);
   frame(to, tank, colours['muted'] ?? '');
-  label(to, words.kv, tank.left, box.top + box.height + 4, colours);
+  // On a narrow phone the words are wider than the tank, at the edge of the picture.
+  const over = wide ? 0 : Math.max(0, to.measureText(words.kv).width - box.width);
+  label(to, words.kv, tank.left - over, box.top + box.height + 4, colours);
   if (!wide) return;
   const work = { ...tank, left: box.left + box.width - width };
   const tokens = moment.prompt_tokens + moment.decodes;

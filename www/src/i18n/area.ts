@@ -3,7 +3,7 @@
 
 export type AreaName =
   | 'capacity' | 'compare' | 'deployment' | 'failures' | 'gateway' | 'help' | 'hero' | 'measured' | 'monitor' | 'names'
-  | 'options' | 'page' | 'profile' | 'replicas' | 'search' | 'validation' | 'why' | 'workload';
+  | 'options' | 'page' | 'profile' | 'replicas' | 'search' | 'sweep' | 'validation' | 'why' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;
 export type Params = Readonly<Record<string, string | number>>;
@@ -38,10 +38,20 @@ export function placesOf(template: string): Set<string> {
 
 /** Puts values into a text; a place without a value stays as it is. */
 export function fill(template: string, params: Params, shown: (value: number) => string, plural: Intl.PluralRules): string {
-  return template.replace(PLACE, (place, name: string, one?: string, other?: string) => {
+  return template.replace(PLACE, (place, name: string, one: string | undefined, other: string | undefined, at: number) => {
     const value = params[name];
     if (value === undefined) return place;
     if (one !== undefined && other !== undefined) return plural.select(Number(value)) === 'one' ? one : other;
-    return typeof value === 'number' ? shown(value) : value;
+    const text = typeof value === 'number' ? shown(value) : value;
+    return spaced(template.charAt(at - 1), text, template.charAt(at + place.length));
   });
+}
+
+const HAN = /\p{Script=Han}/u;
+const LATIN = /[A-Za-z0-9]/;
+
+/** A value between its neighbours: Chinese sets a space between Latin letters and its own. */
+function spaced(before: string, value: string, after: string): string {
+  const apart = (one: string, other: string): string => (HAN.test(one) && LATIN.test(other)) || (LATIN.test(one) && HAN.test(other)) ? ' ' : '';
+  return `${apart(before, value.charAt(0))}${value}${apart(value.charAt(value.length - 1), after)}`;
 }

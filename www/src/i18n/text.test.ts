@@ -13,6 +13,12 @@ describe('Text', () => {
     expect(chinese.t('request.title', { id: '12' })).toBe('请求 12');
   });
 
+  it('sets a space between Chinese and Latin letters', () => {
+    const chart = area('sweep', { chart: '{metric}随{x}的变化（{by}）' });
+    expect(english.say(chart)('chart', { metric: 'P99 TTFT', x: '突发性 cv', by: 'vLLM' })).toBe('P99 TTFT 随突发性 cv 的变化（vLLM）');
+    expect(english.t('request.title', { id: '12' })).toBe('Request 12');
+  });
+
   it('takes the form that goes with a number', () => {
     const rows = english.say(area('workload', { rows: '{rows} {rows|row|rows} of {file}' }));
     expect(rows('rows', { rows: 1, file: 'a.csv' })).toBe('1 row of a.csv');

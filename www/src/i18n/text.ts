@@ -117,7 +117,7 @@ export class Text {
     if (name === 'base') return this.t('chart.base_model');
     if (name === 'others') return this.t('chart.others');
     if (name !== undefined && !/^\d+$/.test(name)) return name;
-    if (name !== undefined) return `${this.t('axis.adapter')} ${name}`;
+    if (name !== undefined) return `${this.t(chart.x.unit === 'user' ? 'axis.user' : 'axis.adapter')} ${name}`;
     return `${this.t(chart.name === 'shares' ? 'axis.adapter' : 'axis.category')} ${String(index)}`;
   }
 

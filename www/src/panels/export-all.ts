@@ -1,7 +1,7 @@
 // Everything that can be taken out of the page as a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { download, downloadSvg, downloadText } from '../draw/export-chart.js';
+import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { scenarioJson } from '../simulation/module.js';
 import type { ExportKind } from '../simulation/types.js';
@@ -18,8 +18,6 @@ const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[]
 
 /** The site that `perfetto.ts` talks to. */
 const PERFETTO = 'https://ui.perfetto.dev';
-const CHART_WIDTH = 720;
-const CHART_HEIGHT = 260;
 
 export function exportItems(app: App): TemplateResult {
   const { t } = app.text;
@@ -74,11 +72,8 @@ async function exportWorkload(app: App): Promise<void> {
 
 async function exportCharts(app: App): Promise<void> {
   if (refused(app)) return;
-  const { answer, former } = app.session.value;
-  const { dark } = app.settings.value;
-  for (const chart of answer?.charts.values() ?? []) {
-    if (chart.empty !== '') continue;
-    const ghost = former?.charts.get(chart.name) ?? null;
-    await downloadSvg(app, { chart, ghost, dark, width: CHART_WIDTH, height: CHART_HEIGHT });
-  }
+  await attempt(app, async () => {
+    const { chartsDocument } = await import('../draw/charts-file.js');
+    downloadText('servescope-charts.html', await chartsDocument(app), 'text/html');
+  });
 }

@@ -1,5 +1,6 @@
 // The numbers that answer first, each with its change since the last setting. Spoken at most once a second.
 import { html, nothing, type TemplateResult } from 'lit';
+import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
 import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
@@ -54,8 +55,8 @@ export class HeadlineNumbers extends LightElement {
     const range = seedRangesOf(this.app).answer.value.ranges?.[metric.id];
     const change = changeOf(text, metric, value, before, range?.is_clear === true ? range.difference : null);
     return html`
-      <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} data-low=${range?.low ?? nothing} data-high=${range?.high ?? nothing} title=${text.t(metric.about)}>
-        <dt>${text.t(metric.label)}</dt>
+      <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} data-low=${range?.low ?? nothing} data-high=${range?.high ?? nothing}>
+        <dt>${definition(`about-${metric.id}`, text.t(metric.label), text.t(metric.about))}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
         ${this.#range(metric, range)}
@@ -69,7 +70,7 @@ export class HeadlineNumbers extends LightElement {
     const { text } = this.app;
     if (range === undefined) return html`<dd class="metric-range"></dd>`;
     const said = range.low === range.high ? text.t('metric.range.same') : rangeOf(text, metric, range);
-    return html`<dd class="metric-range" title=${text.t('metric.range.about', { seeds: text.format.whole(range.seeds) })}>${said}</dd>`;
+    return html`<dd class="metric-range">${definition(`about-range-${metric.id}`, said, text.t('metric.range.about', { seeds: text.format.whole(range.seeds) }))}</dd>`;
   }
 
   /** What the ranges are of, and the choice to have none. */

@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { estimateOf, loadOf } from '../capacity/load-state.js';
+import { definition } from '../definition.js';
 import type { MessageKey } from '../i18n/text.js';
 
 /** The load as a share of the capacity; an estimate, marked as one, until a search has found it. */
@@ -16,8 +17,8 @@ export function loadNumber(app: App): TemplateResult {
     ? text.t('load.of', { load: text.format.short(load.load_rps), capacity: text.format.short(load.capacity_rps) })
     : share === null ? '' : text.t(state === 'unknown' ? 'load.estimate' : 'load.searching');
   return html`
-    <div class="metric" data-metric="load.share" data-value=${share ?? ''} data-state=${load === null ? 'estimate' : 'found'} title=${text.t('load.about')}>
-      <dt>${text.t('load.label')}</dt>
+    <div class="metric" data-metric="load.share" data-value=${share ?? ''} data-state=${load === null ? 'estimate' : 'found'}>
+      <dt>${definition('about-load', text.t('load.label'), text.t('load.about'))}</dt>
       <dd><b>${share === null ? text.format.of('share', null) : `${sign}${text.format.short(share * 100)}`}</b> <small class="metric-unit">${share === null ? '' : '%'}</small></dd>
       ${note === '' ? nothing : html`<dd class="metric-note">${note}</dd>`}
     </div>`;
@@ -35,6 +36,6 @@ export function gpuDetails(app: App): readonly (TemplateResult | typeof nothing)
   const gpu = app.session.value.answer?.summary.gpu;
   return BESIDE.map(({ id, about, of }) => {
     const value = gpu?.[of] ?? null;
-    return value === null ? nothing : html` · <span title=${text.t(about)}>${text.t(`metric.${id}`)} <b data-metric=${id} data-value=${value}>${text.format.share(value)}</b></span>`;
+    return value === null ? nothing : html` · ${definition(`about-${id}`, text.t(`metric.${id}`), text.t(about))} <b data-metric=${id} data-value=${value}>${text.format.share(value)}</b>`;
   });
 }

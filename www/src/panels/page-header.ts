@@ -1,5 +1,6 @@
 // Name, presets, undo, sharing, files, language, theme, help.
 import { html, nothing, type TemplateResult } from 'lit';
+import { copied } from '../copy.js';
 import { LightElement } from '../element.js';
 import { command } from '../simulation/module.js';
 import type { MessageKey } from '../i18n/text.js';
@@ -93,15 +94,10 @@ export class PageHeader extends LightElement {
     return command(this.app.store.values.value, this.app.traceFile.info.value?.name ?? this.app.traceFile.name ?? '');
   }
 
-  async #copy(copied: string, done: MessageKey): Promise<void> {
+  async #copy(what: string, done: MessageKey): Promise<void> {
     const { notices, text } = this.app;
-    try {
-      await navigator.clipboard.writeText(copied);
-      if (tellOfControls(this.app)) return;
-      notices.info(done.replace('notice.', ''), () => text.t(done));
-    } catch {
-      notices.error('copy_failed', () => text.t('notice.copy_failed', { text: copied }));
-    }
+    if (!await copied(this.app, what) || tellOfControls(this.app)) return;
+    notices.info(done.replace('notice.', ''), () => text.t(done));
   }
 
   #opened(event: Event): void {

@@ -26,7 +26,7 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'why';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -41,14 +41,15 @@ export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
   #monitorWanted = false;
   #compareWanted = false;
+  #sweepWanted = false;
   #whyOpen = false;
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.app.pins, partsOf(this.app.session, ({ answer }) => answer)];
+    return [this.app.view, this.app.pins, this.app.sweep, partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)} ${String(this.app.sweep.value !== null)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -82,6 +83,8 @@ export class ServescopePage extends LightElement {
     if (this.#monitorWanted) this.#want('monitor');
     const isCompared = app.pins.value.length > 0;
     if (this.#compareWanted || isCompared) this.#want('compare');
+    const isSwept = this.#sweepWanted || app.sweep.value !== null;
+    if (isSwept) this.#want('sweep');
     if (this.#whyOpen) this.#want('why');
     (this.#parts.value('why') as WhySection | undefined)?.show(this.#whyOpen);
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
@@ -119,6 +122,10 @@ export class ServescopePage extends LightElement {
             </details>
             ${this.#section(INPUTS)}
           </div>
+          <details class="fold sweep" data-view="explore" ?hidden=${tab !== 'explore'} .open=${isSwept} @toggle=${(event: Event) => { this.#openSweep(event); }}>
+            <summary><h2>${t('section.sweep')}</h2></summary>
+            ${this.#part('sweep')}
+          </details>
         </main>
       </div>
       <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>`;
@@ -133,6 +140,13 @@ export class ServescopePage extends LightElement {
   #openCompare({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#compareWanted) return;
     this.#compareWanted = true;
+    this.requestUpdate();
+  }
+
+  #openSweep({ target }: Event): void {
+    this.app.scheduler.invalidateAll();
+    if (!(target as HTMLDetailsElement).open || this.#sweepWanted) return;
+    this.#sweepWanted = true;
     this.requestUpdate();
   }
 
@@ -186,6 +200,7 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
     case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
     case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
+    case 'sweep': return import('../sweep/sweep-section.js').then(({ sweepSection }) => sweepSection(app));
     case 'why': return import('../why/why-section.js').then(({ whySection }) => whySection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }

@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, Headline, MeasuredRun, ScenarioPatch, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -22,10 +22,12 @@ export type Task =
   | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number }
   /** The usual metrics of a run with this seed. */
   | { kind: 'measure'; scenario: ScenarioPatch; seed: number }
-  /** The headline numbers of a run with this seed. */
-  | { kind: 'headline'; scenario: ScenarioPatch; seed: number }
+  /** The headline numbers of a run with this seed, and its curves on these axes. */
+  | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
-  | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number };
+  | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
+  /** These metrics of a run with this seed. */
+  | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
 
 export interface TaskResult {
   search: Found;
@@ -33,8 +35,9 @@ export interface TaskResult {
   load: CapacityLoad | null;
   check: CapacityChecked;
   measure: MeasuredRun;
-  headline: Headline;
+  seed: SeedRun;
   pair: ComparedPair;
+  metrics: MeasuredRun;
 }
 
 /** Answered at once, between two slices of a task. */

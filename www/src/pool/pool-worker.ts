@@ -32,8 +32,9 @@ function workOf(task: Task): Work {
     case 'load':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
-    case 'headline':
-    case 'pair': return (compare ??= new CompareWork(inputs)).of(task);
+    case 'seed':
+    case 'pair':
+    case 'metrics': return (compare ??= new CompareWork(inputs)).of(task);
   }
 }
 
@@ -85,8 +86,9 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
-    case 'pair': await work(message);
+    case 'seed':
+    case 'pair':
+    case 'metrics': await work(message);
   }
 }
 
@@ -103,8 +105,9 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'load':
     case 'check':
     case 'measure':
-    case 'headline':
-    case 'pair': wanted = data.ticket; tables.letGo();
+    case 'seed':
+    case 'pair':
+    case 'metrics': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
     if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });

@@ -6,11 +6,14 @@ import type { ScenarioPatch, Schema, Traffic } from './types.js';
 
 export {
   ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
-  random_seed as randomSeed, relative_errors as relativeErrors, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_ranges as seedRanges,
+  random_seed as randomSeed, relative_errors as relativeErrors, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans,
 } from '../../pkg/servescope.js';
 
 let table: Schema | null = null;
 let resolving: Resolver | null = null;
+
+/** The compiled module's file, whose name is another for every other content. */
+export const moduleFile = address;
 
 /** The parameter table. */
 export function schema(): Schema {

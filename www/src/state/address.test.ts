@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Address, pageKeys, withPageKeys, type Codec, type PageKeys } from './address.js';
 
-const NO_KEYS: PageKeys = { lang: null, zoom: null, by: null, file: null, tab: null, pipe: null, pins: [] };
+const NO_KEYS: PageKeys = { lang: null, zoom: null, by: null, file: null, tab: null, pipe: null, pins: [], sweep: null };
 const codec: Codec = {
   encode: (values) => ['v=1', ...Object.entries(values).map(([id, value]) => `${id}=${String(value)}`)].join('&'),
   parse: (hash) => ({ scenario: { read: hash.length }, problems: [] }),
@@ -10,12 +10,16 @@ const codec: Codec = {
 
 describe('page keys', () => {
   it('survive the round trip', () => {
-    const keys: PageKeys = { lang: 'zh', zoom: [12.5, 80], by: 'length', file: 'a trace & more.csv', tab: 'workload', pipe: { join: 'concat:gap_s=2', steps: ['thin:keep=0.5,seed=1', 'sort'] }, pins: [{ name: 'first & best', seeds: 20, link: 'v=2&R=1.5;x+y%20z' }, { name: '', seeds: 100, link: 'v=2' }] };
+    const keys: PageKeys = { lang: 'zh', zoom: [12.5, 80], by: 'length', file: 'a trace & more.csv', tab: 'workload', pipe: { join: 'concat:gap_s=2', steps: ['thin:keep=0.5,seed=1', 'sort'] }, pins: [{ name: 'first & best', seeds: 20, link: 'v=2&R=1.5;x+y%20z' }, { name: '', seeds: 100, link: 'v=2' }], sweep: { seeds: 5, metrics: ['ttft_s.p99', 'e2e_s.mean'], link: 'v=3&R=1.5&capgrid=a%7Cb', over: ['workload.rate_rps=1:8:4:log', 'workload.adapters.ranks=8,8;64'] } };
     expect(pageKeys(withPageKeys('v=1&R=3', keys))).toEqual(keys);
   });
 
   it('leave the link alone when there are none', () => {
     expect(withPageKeys('v=1&R=3', NO_KEYS)).toBe('#v=1&R=3');
+  });
+
+  it.each(['', '5', '5|ttft_s.p99|v=3', 'many|ttft_s.p99|v=3|workload.rate_rps=1,2', '-1|a|b|c'])('drop the sweep %s', (sweep) => {
+    expect(pageKeys(`#sweep=${encodeURIComponent(sweep)}`).sweep).toBeNull();
   });
 
   it.each(['9-3', 'a-b', '5', '-1-4', '1-1'])('drop the zoom %s', (zoom) => {
@@ -56,5 +60,20 @@ describe('Address', () => {
     history.replaceState(null, '', '#v=1&R=8');
     dispatchEvent(new Event('hashchange'));
     expect(foreign).toHaveBeenCalledTimes(1);
+  });
+
+  it('overwrites no entry of the history that Back has come to before it says so', () => {
+    const foreign = vi.fn();
+    const address = new Address(codec, () => ({ values: { R: 7 }, keys: NO_KEYS }), foreign);
+    address.write();
+    address.schedule();
+    history.replaceState(null, '', '#v=1&R=8');
+    vi.advanceTimersByTime(1000);
+    expect(location.hash).toBe('#v=1&R=8');
+    dispatchEvent(new Event('hashchange'));
+    expect(foreign).toHaveBeenCalledTimes(1);
+    address.schedule();
+    vi.advanceTimersByTime(1000);
+    expect(location.hash).toBe('#v=1&R=7');
   });
 });

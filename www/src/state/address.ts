@@ -4,10 +4,13 @@
 import type { Failure, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
-export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[] }
+export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null }
 
 /** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
+
+/** What is swept, and of which setting (the part of an address behind "#"): `over` and `metrics` as the terminal's `sweep` takes them. */
+export interface Sweep { seeds: number; metrics: readonly string[]; link: string; over: readonly string[] }
 
 export interface Codec {
   encode(values: ScenarioPatch): string;
@@ -20,7 +23,7 @@ export const MOST_PINS = 8;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS) };
+  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -32,7 +35,18 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.pipe !== null && keys.pipe.steps.length > 0) parts.push(`pipe=${[keys.pipe.join, ...keys.pipe.steps].map(encodeURIComponent).join(';')}`);
   if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
+  if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
   return `#${parts.join('&')}`;
+}
+
+/** None of its parts has a bar: texts in links have it percent-encoded. */
+export function sweepText({ seeds, metrics, link, over }: Sweep): string {
+  return [seeds, metrics.join(), link, ...over].join('|');
+}
+
+function parseSweep(text: string | null): Sweep | null {
+  const [seeds = '', metrics = '', link = '', ...over] = (text ?? '').split('|');
+  return /^\d{1,5}$/.test(seeds) && over.length > 0 ? { seeds: Number(seeds), metrics: metrics.split(','), link, over } : null;
 }
 
 function parsePin(text: string): Pin[] {
@@ -85,10 +99,12 @@ export class Address {
     this.#timer = setTimeout(() => { this.write(); }, DEBOUNCE_MS);
   }
 
+  /** Not while Back or Forward is under way: its entry of the history is there before its event is heard. */
   write(): void {
     this.#cancel();
-    this.#written = this.#hash();
-    history.replaceState(null, '', this.#written);
+    if (location.hash !== this.#written) return;
+    history.replaceState(null, '', this.#hash());
+    this.#written = location.hash;
   }
 
   /** Makes a change from which the Back button leads back. */
@@ -98,8 +114,8 @@ export class Address {
     const next = this.#hash();
     this.#cancel();
     if (next === this.#written) return;
-    this.#written = next;
     history.pushState(null, '', next);
+    this.#written = location.hash;
   }
 
   #hash(): string {

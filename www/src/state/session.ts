@@ -25,10 +25,18 @@ const FORMER: Readonly<Record<string, Tab>> = { service: 'explore', capacity: 'p
 const SOURCE = 'traffic';
 const FORMER_SOURCE = 'workload';
 
+/** The groups of the latency breakdown. */
+export const SPLITS = ['adapter', 'user', 'length'] as const;
+export type SplitBy = (typeof SPLITS)[number];
+
+export function splitOf(name: string | null): SplitBy {
+  return SPLITS.find((split) => split === name) ?? 'adapter';
+}
+
 export interface View extends Place {
   /** Zoom of the time charts in seconds. */
   window: [number, number] | null;
-  splitBy: 'adapter' | 'length';
+  splitBy: SplitBy;
   selected: RequestFacts | null;
   /** Station whose controls and charts are marked. */
   station: string | null;
@@ -39,7 +47,7 @@ export function newSession(): Topic<Session> {
 }
 
 export function newView(window: View['window'], by: string | null, tab: string | null): Topic<View> {
-  return new Topic<View>({ ...placeOf(tab), window, splitBy: by === 'length' ? 'length' : 'adapter', selected: null, station: null });
+  return new Topic<View>({ ...placeOf(tab), window, splitBy: splitOf(by), selected: null, station: null });
 }
 
 /** The place that a link names. */

@@ -42,3 +42,13 @@ export function partsOf<T>(topic: Topic<T>, ...of: readonly ((value: T) => unkno
     },
   };
 }
+
+/** Tells of the changes of each. */
+export function both(...watched: readonly Watchable[]): Watchable {
+  return {
+    subscribe: (listener) => {
+      const ends = watched.map((one) => one.subscribe(listener));
+      return () => { for (const end of ends) end(); };
+    },
+  };
+}

@@ -37,7 +37,8 @@ export class DeploymentsState {
       title: (name) => say(`chart.${name}`),
       about: () => say('chart.about'),
       role: (_chart, role) => say(`role.${HALVES.find((half) => ROLES[half] === role) ?? role}`),
-      axis: (_chart, side) => say(`axis.${side}`),
+      xName: () => say('axis.x'),
+      yName: () => say('axis.y'),
       point: (chart, id) => this.#readOut(chart, id),
       pick: (_chart, id) => { this.pick(this.rows.find((row) => row.id === id) ?? null); },
       empty: say,
@@ -81,10 +82,10 @@ export class DeploymentsState {
     return BACKENDS[backend] ?? backend;
   }
 
-  #readOut(chart: string, id: number): ReadOut | null {
+  #readOut(chart: string, id: number): ReadOut {
     const row = this.rows.find((other) => other.id === id);
     const measure = MEASURES.find((one) => chart.endsWith(one));
-    if (row === undefined || measure === undefined) return null;
+    if (row === undefined || measure === undefined) return { at: '', rows: [] };
     const { format } = this.app.text;
     const say = this.app.text.say(texts);
     const measured = row.measured[measure];

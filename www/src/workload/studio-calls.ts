@@ -1,6 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
-import type { ChartData, FitReply, FittedProfile, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, TraceColumns } from '../simulation/types.js';
+import type { Inputs } from '../pool/pool-calls.js';
+import type { ChartData, FitReply, FittedProfile, MeasuredRun, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 export interface Reading {
@@ -37,6 +38,16 @@ export interface StudioCalls {
   profile: { args: ProfileFiles; reply: FittedProfile };
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
+  /** What the runs of later sweeps take beside their scenario. */
+  sweep_inputs: { args: Inputs; reply: null };
+  sweep_plan: { args: { spec: SweepSpec }; reply: SweepPlan };
+  /** The settings of a run, its seed among them. */
+  sweep_scenario: { args: { spec: SweepSpec; index: number }; reply: { scenario: ScenarioPatch } };
+  /** The line of a run as the terminal writes it; null: `why` it could not be made. */
+  sweep_line: { args: { spec: SweepSpec; index: number; shown: MeasuredRun | null; why: string }; reply: string };
+  /** What the finished runs say. */
+  sweep_csv: { args: { plan: SweepPlan; lines: string }; reply: string };
+  sweep_results: { args: { plan: SweepPlan; lines: string; asMap: boolean }; reply: SweepResults };
 }
 
 export type CallName = keyof StudioCalls;

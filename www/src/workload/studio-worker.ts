@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -41,6 +41,16 @@ async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told:
   return studio.peek(file.name);
 }
 
+/** Made when the first sweep comes. */
+let sweeps: Sweeps | null = null;
+
+function takeInputs({ trace, profile }: StudioCalls['sweep_inputs']['args']): void {
+  sweeps?.free();
+  sweeps = new Sweeps();
+  if (trace !== null) sweeps.load_columns(trace.name, trace.columns);
+  if (profile !== null) sweeps.load_profile(profile.name, profile.text);
+}
+
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
   const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
   switch (message.call) {
@@ -61,12 +71,19 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'profile': return fit_profile(message.args);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
+    case 'sweep_inputs': takeInputs(message.args); return null;
+    case 'sweep_plan': return (sweeps ??= new Sweeps()).plan(message.args.spec);
+    case 'sweep_scenario': return { scenario: (sweeps ??= new Sweeps()).scenario(message.args.spec, message.args.index) };
+    case 'sweep_line': return (sweeps ??= new Sweeps()).line(message.args.spec, message.args.index, message.args.shown ?? undefined, message.args.why);
+    case 'sweep_csv': return sweep_csv(message.args.plan, message.args.lines);
+    case 'sweep_results': return sweep_results(message.args.plan, message.args.lines, message.args.asMap);
   }
 }
 
 function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
   if (value === null || typeof value === 'string' || Array.isArray(value)) return [];
   if ('bytes' in value) return [value.bytes.buffer];
+  if ('points' in value) return buffersOf(value.charts);
   if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
   if ('arrival_us' in value) {
     return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));

@@ -102,7 +102,29 @@ test('charts are exported as picture, drawing and numbers', async ({ page }) => 
     expect(name).toBe(`servescope-gaps.${kind.toLowerCase()}`);
     expect(bytes.toString('latin1', 0, 400)).toContain(starts);
     expect(bytes.length).toBeGreaterThan(400);
+    // A picture that leaves the page says what it is of.
+    if (kind !== 'CSV') expect(bytes.toString()).toContain(`Digest: ${await digest(page)}`);
   }
+});
+
+test('all charts are one file with the settings and the digest', async ({ page }) => {
+  await open(page, '#v=3&cv=4');
+  const file = await exported(page, 'charts');
+  expect(file).toContain(`Digest: ${await digest(page)}`);
+  expect(file).toContain('Burstiness cv');
+  const shown = await page.locator('chart-view:not(.nothing)').evaluateAll((views) => views.map((view) => (view as HTMLElement).dataset['chart']));
+  for (const chart of ['gaps', 'running_waiting', 'latency_cdf', 'time_split']) {
+    expect(shown).toContain(chart);
+    expect(file).toContain(`data-chart="${chart}"`);
+  }
+  // It stands alone: opened by itself it draws every chart, and asks for nothing.
+  const alone = await page.context().newPage();
+  const asked: string[] = [];
+  alone.on('request', (request) => { asked.push(request.url()); });
+  await alone.setContent(file);
+  expect(await alone.locator('figure > svg').count()).toBeGreaterThan(6);
+  expect(asked).toEqual([]);
+  await alone.close();
 });
 
 test('the other files can be had', async ({ page }) => {

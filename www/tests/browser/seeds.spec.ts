@@ -118,3 +118,35 @@ test('a change that is the seed’s has no colour', async ({ page }) => {
   await reach(page, 'done');
   await expect(page.locator(`${HEADLINE} .change:is(.better, .worse)`)).toHaveCount(0);
 });
+
+test('time and distribution charts get a band, which goes with the answer and follows the zoom', async ({ page }) => {
+  await open(page, '#v=2&R=1.5');
+  await reach(page, 'done');
+  const bands = page.locator('chart-view .legend .band:not([hidden])');
+  for (const chart of ['running_waiting', 'memory', 'tokens', 'latency_cdf']) {
+    await expect(page.locator(`[data-chart=${chart}] .legend .band`)).toBeVisible();
+  }
+  await expect(bands).toHaveCount(4);
+  // The axis is as high as the band, so that nothing of it is cut.
+  const drawn = await page.locator('[data-chart=running_waiting]').evaluate((view) => {
+    const { frame, band, chart } = view as unknown as { frame: { y_max: number }; band: { y: { max: number }; series: { y0: number[]; y: number[] }[] }; chart: { y: { max: number } } };
+    const wide = band.series.some(({ y0, y }) => y.some((high, place) => high > (y0[place] ?? Infinity)));
+    return { top: frame.y_max, band: band.y.max, own: chart.y.max, wide };
+  });
+  expect(drawn.wide).toBe(true);
+  expect(drawn.top).toBe(drawn.band);
+  expect(drawn.top).toBeGreaterThanOrEqual(drawn.own);
+  // A zoom has other axes: the ranges stay, the bands come again.
+  const plot = page.locator('[data-chart=running_waiting] .plot');
+  const box = await plot.boundingBox();
+  if (box === null) throw new Error('no plot');
+  await page.mouse.move(box.x + box.width * 0.3, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2, { steps: 5 });
+  await page.mouse.up();
+  await expect(page.locator('[data-chart=running_waiting] .legend .band')).toBeHidden();
+  await expect(page.locator(STATE)).toHaveAttribute('data-seeds', 'done');
+  await expect(page.locator('[data-chart=running_waiting] .legend .band')).toBeVisible({ timeout: 20_000 });
+  await choose(page);
+  await expect(bands).toHaveCount(0);
+});

@@ -8,6 +8,7 @@ mod clients;
 mod compare;
 mod formats;
 mod notes;
+mod overlay;
 mod profile;
 mod ranges;
 mod silicon;

@@ -66,6 +66,11 @@ impl Check {
     }
 }
 
+/// The server of the closed forms before a form says anything of it.
+pub(crate) fn open_server() -> Scenario {
+    scenario(&[])
+}
+
 fn scenario(settings: &[(Id, Value)]) -> Scenario {
     let mut scenario = Scenario::default();
     let open = [
@@ -236,15 +241,50 @@ pub fn all() -> Vec<ClosedForm> {
     for (load, patience_s) in [(0.8, 2.0), (1.2, 2.0), (0.95, 5.0)] {
         forms.push(impatient(load, patience_s, &geometric(LOSS_TOKENS)));
     }
+    for (servers, load, seeds) in [(4, 0.8, 8), (16, 0.9, 16)] {
+        forms.push(several_servers(servers, load, seeds, &geometric(LOSS_TOKENS)));
+    }
     forms
+}
+
+/// So many requests at a time, each in iterations whose length does not depend on the batch.
+fn several_servers(servers: u32, load: f64, seeds: u32, output: &[(Id, Value)]) -> ClosedForm {
+    let offered = f64::from(servers) * load;
+    let iteration_ms = 1e3 / (LOSS_TOKENS - 1.0);
+    let mut settings = vec![
+        (Id::MaxRunning, Value::Number(f64::from(servers))),
+        (Id::DecodeBase, Value::Number(iteration_ms)),
+        (Id::Rate, Value::Number(offered)),
+    ];
+    settings.extend(output.iter().cloned());
+    ClosedForm {
+        id: "A4",
+        title: format!("M/M/{servers}, rho {load}: mean wait"),
+        scenario: scenario(&settings),
+        measure: Measure::Wait,
+        value: erlang_c_wait(servers, offered),
+        join_delay: 0.0,
+        seeds,
+    }
 }
 
 /// Answers of the closed forms about lost requests: long, so that half an iteration of 1 s / tokens is nothing.
 const LOSS_TOKENS: f64 = 10_000.0;
 
+/// Erlang's loss formula: the share that finds all of so many slots busy.
+pub(crate) fn erlang_b_share(slots: u32, offered: f64) -> f64 {
+    (1..=slots).fold(1.0, |b, k| offered * b / (f64::from(k) + offered * b))
+}
+
+/// Erlang's formula of waiting: the mean wait of M/M/c in service times.
+pub(crate) fn erlang_c_wait(servers: u32, offered: f64) -> f64 {
+    let (c, blocked) = (f64::from(servers), erlang_b_share(servers, offered));
+    let waits = c * blocked / (c - offered * (1.0 - blocked));
+    waits / (c - offered)
+}
+
 /// So many slots and no queue: who finds all of them busy is refused. Erlang's loss formula, whatever the distribution of lengths.
 fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> ClosedForm {
-    let blocked = (1..=slots).fold(1.0, |b, k| offered * b / (f64::from(k) + offered * b));
     let mut settings = vec![
         (Id::MaxRunning, Value::Number(f64::from(slots))),
         (Id::MaxInSystem, Value::Number(f64::from(slots))),
@@ -257,16 +297,24 @@ fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Clo
         title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share refused"),
         scenario: scenario(&settings),
         measure: Measure::Lost,
-        value: blocked,
+        value: erlang_b_share(slots, offered),
         join_delay: 0.0,
         seeds: 2,
     }
 }
 
-/// One server and a queue that requests leave after a fixed wait, M/M/1+D (Barrer 1957): with e = exp(-(mu - lambda) tau),
-/// the share lost is (1 - rho) rho e / (1 - rho^2 e).
+/// The share that leaves the queue of one server after a fixed wait, M/M/1+D (Barrer 1957): with e = exp(-(mu - lambda) tau),
+/// (1 - rho) rho e / (1 - rho^2 e); its limit at load 1. `patience` is in service times.
+pub(crate) fn impatient_share(load: f64, patience: f64) -> f64 {
+    if load == 1.0 {
+        return 1.0 / (2.0 + patience);
+    }
+    let e = libm::exp(-(1.0 - load) * patience);
+    (1.0 - load) * load * e / (1.0 - load * load * e)
+}
+
+/// One server and a queue that requests leave after a fixed wait.
 fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
-    let e = libm::exp(-(1.0 - load) * patience_s);
     let iteration_ms = 1e3 / LOSS_TOKENS;
     let mut settings = vec![
         (Id::MaxRunning, Value::Number(1.0)),
@@ -281,7 +329,7 @@ fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
         title: format!("M/M/1+D, rho {load}, patience {patience_s} s: share lost"),
         scenario: scenario(&settings),
         measure: Measure::Lost,
-        value: (1.0 - load) * load * e / (1.0 - load * load * e),
+        value: impatient_share(load, patience_s),
         join_delay: 0.0,
         seeds: 4,
     }
@@ -289,7 +337,7 @@ fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
 
 /// Mean wait of GI/M/1 with gamma gaps at service rate 1: sigma / (1 - sigma), sigma the root in (0, 1) of
 /// sigma = (1 + theta (1 - sigma))^-k with k = 1/cv^2, theta = cv^2 / rho.
-fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
+pub(crate) fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
     let (k, theta) = (1.0 / (cv * cv), cv * cv / load);
     let excess = |sigma: f64| libm::pow(1.0 + theta * (1.0 - sigma), -k) - sigma;
     let (mut low, mut high) = (0.0, 1.0 - 1e-9);

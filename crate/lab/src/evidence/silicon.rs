@@ -21,5 +21,6 @@ pub use expected::expected_errors;
 pub use file::{Flags, Row, SiliconError, read};
 pub use playground::scenario;
 pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
+pub(in crate::evidence) use predict::{model, nominal_length};
 pub use report::{Group, document, groups, table};
 pub use shipped::shipped;

@@ -2,6 +2,7 @@
 //!
 //! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
 
+pub mod bands;
 pub mod capacity;
 pub mod deployment;
 mod engine_charts;
@@ -12,6 +13,7 @@ pub mod monitor;
 pub mod paired;
 pub mod published;
 mod replicas;
+pub mod sweep;
 mod traffic;
 mod workload_charts;
 
@@ -29,11 +31,33 @@ pub struct ViewOptions {
     pub columns: usize,
     /// Part of the run, seconds; `None` = all of it.
     pub window_s: Option<(f64, f64)>,
-    /// Whether `time_split` is by length class, not by adapter.
-    pub split_by_length: bool,
+    /// The groups of `time_split`.
+    pub split_by: SplitBy,
     /// Whether the time charts of a whole run show all of its drain, the time behind the last arrival; otherwise a short
     /// part of it.
     pub drain: bool,
+}
+
+/// Groups of requests in `time_split`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitBy {
+    /// By adapter; by length where there are none.
+    Adapter,
+    /// By user.
+    User,
+    /// By class of prompt and answer length.
+    Length,
+}
+
+impl SplitBy {
+    /// The groups of this name; by adapter for any other.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "user" => Self::User,
+            "length" => Self::Length,
+            _ => Self::Adapter,
+        }
+    }
 }
 
 /// A drain that is at most this share of the traffic's time is shown whole; of a longer one, this share.
@@ -42,7 +66,7 @@ const SHOWN_DRAIN: f64 = 0.1;
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { columns: 480, window_s: None, split_by_length: false, drain: true }
+        Self { columns: 480, window_s: None, split_by: SplitBy::Adapter, drain: true }
     }
 }
 
@@ -86,7 +110,7 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
             "tokens" => engine_charts::tokens(gpu.as_ref()?, &window),
             "latency_cdf" => latency_charts::latency_cdf(run),
             "ttft_by_arrival" => latency_charts::ttft_by_arrival(run, &window),
-            _ => latency_charts::time_split(run, options.split_by_length),
+            _ => latency_charts::time_split(run, options.split_by),
         })
     };
     let mut views: Vec<Chart> =

@@ -41,7 +41,7 @@ fn old_max_running(scenario: &Scenario) -> String {
 }
 
 /// Keys of the address that belong to the page alone.
-const PAGE_KEYS: [&str; 8] = ["pin", "file", "lang", "zoom", "by", "preset", "tab", "pipe"];
+const PAGE_KEYS: [&str; 9] = ["pin", "sweep", "file", "lang", "zoom", "by", "preset", "tab", "pipe"];
 
 /// Writes a scenario as the part of the address behind `#`: only what differs from the defaults.
 pub fn encode(scenario: &Scenario) -> String {
@@ -167,7 +167,12 @@ fn decode(text: &str) -> String {
 
 /// The terminal's command for the same run. `trace_file` is the name of a loaded file, or "".
 pub fn command(scenario: &Scenario, trace_file: &str) -> String {
-    let mut words = vec!["servescope simulate".to_owned()];
+    command_of("simulate", scenario, trace_file)
+}
+
+/// The terminal's command that does a verb to this scenario.
+pub fn command_of(verb: &str, scenario: &Scenario, trace_file: &str) -> String {
+    let mut words = vec![format!("servescope {verb}")];
     words.extend(scenario.changed().map(|(id, value)| match value {
         Value::Text(text) => format!("--set {}={}", id.row().id, quoted(text)),
         other => format!("--set {}={}", id.row().id, other.to_text()),
@@ -178,7 +183,8 @@ pub fn command(scenario: &Scenario, trace_file: &str) -> String {
     words.join(" ")
 }
 
-fn quoted(name: &str) -> String {
+/// A word as a shell takes it, in quotes where it must be.
+pub fn quoted(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'));
     if plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }

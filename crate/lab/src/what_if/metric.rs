@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::failure::Failure;
+use crate::parameters::Id;
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::{Scenario, edit_distance};
 
@@ -110,6 +111,12 @@ impl Metric {
         Err(Failure::new("unknown_metric", path, message).text("value", path).text("nearest", &near))
     }
 
+    /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path, every
+    /// run lacks the number.
+    pub fn of_path(path: &str) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     /// Reads several, each once.
     ///
     /// # Errors
@@ -204,6 +211,17 @@ impl Metric {
             _ if less.contains(&last) || family == "rejected" => Direction::Less,
             _ => Direction::Neither,
         }
+    }
+
+    /// The bound that the SLO sets it, in its unit; none where there is no bound for such a time.
+    pub fn slo(&self, scenario: &Scenario) -> Option<f64> {
+        let bound = match self.ends().0 {
+            "ttft_s" => Id::SloTtft,
+            "tbt_s" => Id::SloTbt,
+            "tpot_s" => Id::SloTpot,
+            _ => return None,
+        };
+        Some(scenario.number(bound)).filter(|bound| *bound > 0.0)
     }
 
     /// The parts before and after the last dot; the first without its own prefix.

@@ -5,11 +5,13 @@
 //! and put together again ([`resume`], [`join`]). Written in their order they are the same bytes on any number of machines.
 
 mod axis;
+mod expected;
 mod lines;
 mod plan;
 mod results;
 
 pub use axis::{Axis, MAX_VALUES, Range};
+pub use expected::{Expected, ExpectedValue};
 pub use lines::{Line, LinesError, Resumed, Shape, join, resume};
 pub use plan::PlanError;
 pub use results::{AxisValues, Results, Row};
@@ -137,6 +139,20 @@ impl Sweep {
         &self.axes
     }
 
+    /// The axes with their values as results have them.
+    pub fn axis_values(&self) -> Vec<AxisValues> {
+        let of = |axis: &Axis| AxisValues {
+            path: axis.path().to_owned(),
+            values: axis.values.iter().map(Value::to_json).collect(),
+        };
+        self.axes.iter().map(of).collect()
+    }
+
+    /// Seeds of each point.
+    pub fn seeds(&self) -> usize {
+        self.seeds.len()
+    }
+
     /// How many runs.
     pub fn runs(&self) -> usize {
         self.shape.runs
@@ -187,15 +203,17 @@ impl Sweep {
     /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
     /// numbers.
     pub fn line(&self, index: usize, run: Result<Run, Vec<Failure>>) -> Line {
-        let (values, digest, error) = match run {
-            Ok(run) => {
-                let measured = Measured::of(&run, &self.metrics);
-                (measured.values, Some(measured.digest), None)
-            }
-            Err(failures) => {
-                let messages: Vec<String> = failures.into_iter().map(|failure| failure.message).collect();
-                (vec![None; self.metrics.len()], None, Some(messages.join("; ")))
-            }
+        let told = |failures: Vec<Failure>| {
+            failures.into_iter().map(|failure| failure.message).collect::<Vec<_>>().join("; ")
+        };
+        self.line_of(index, run.map(|run| Measured::of(&run, &self.metrics)).map_err(told))
+    }
+
+    /// The line of a run that was measured elsewhere, or why it could not be made.
+    pub fn line_of(&self, index: usize, measured: Result<Measured, String>) -> Line {
+        let (values, digest, error) = match measured {
+            Ok(Measured { values, digest }) => (values, Some(digest), None),
+            Err(why) => (vec![None; self.metrics.len()], None, Some(why)),
         };
         Line { index, point: self.point(index), seed: self.seed(index), values, digest, error }
     }

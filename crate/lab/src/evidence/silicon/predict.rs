@@ -148,7 +148,7 @@ pub fn gpu(system: &str) -> Option<&'static Gpu> {
 }
 
 /// The model of the catalogue that a path on Hugging Face stands for: the same dimensions, whatever it was tuned on.
-fn model(path: &str) -> Option<&'static Model> {
+pub(in crate::evidence) fn model(path: &str) -> Option<&'static Model> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
     let mut name = name.as_str();
     // A suffix may stand behind another one.
@@ -325,24 +325,26 @@ pub(super) fn shortest(nominal: u32) -> u32 {
     ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal)
 }
 
+/// A length of a request of InferenceX's client: uniform from 0.8 of the nominal one on.
+pub(in crate::evidence) fn nominal_length(stream: &Stream, place: u32, nominal: u32) -> u32 {
+    let low = shortest(nominal);
+    let width = f64::from(nominal - low) + 1.0;
+    (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
+}
+
 /// The requests of a run: the first ones start together, and each end lets the next one go.
 fn requests(row: &Row, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
     let mut chain = Chain { is_shared: true, ..Chain::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
-    let length = |stream: &Stream, place: u32, nominal: u32| {
-        let low = shortest(nominal);
-        let width = f64::from(nominal - low) + 1.0;
-        (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
-    };
     for place in 0..count {
-        let output_tokens = length(&streams[1], place, row.output_tokens);
+        let output_tokens = nominal_length(&streams[1], place, row.output_tokens);
         trace.push(Request {
             arrival_us: 0.0,
             user: 0,
             adapter: BASE_MODEL,
-            input_tokens: length(&streams[0], place, row.input_tokens),
+            input_tokens: nominal_length(&streams[0], place, row.input_tokens),
             output_tokens,
             max_tokens: output_tokens,
         });

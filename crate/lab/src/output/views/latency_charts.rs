@@ -5,7 +5,7 @@ use servescope_engine::{LatencyBreakdown, Outcome};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, SplitBy, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Points of a distribution function.
@@ -112,8 +112,9 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
     Chart { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
 }
 
-/// Where the time went: mean of each part of E2E, stacked, by adapter (the busiest and all others) or by length class.
-pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
+/// Where the time went: mean of each part of E2E, stacked, by adapter or user (the busiest and all others) or by length class.
+/// The unit of the axis says which.
+pub(super) fn time_split(run: &Run, split_by: SplitBy) -> Chart {
     let report = &run.report;
     let splits: Vec<(usize, LatencyBreakdown)> = (0..report.results.len())
         .filter(|&id| report.is_completed(id))
@@ -123,7 +124,11 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
         let axis = Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Index, min: -0.5, max: 0.5 };
         return empty("time_split", "empty.nothing_completed", axis);
     }
-    let (names, class_of) = if by_length || !run.uses_adapters() { by_tokens(run) } else { by_adapter(run) };
+    let (unit, (names, class_of)) = match split_by {
+        SplitBy::User => ("user", by_user(run)),
+        SplitBy::Adapter if run.uses_adapters() => ("adapter", by_adapter(run)),
+        SplitBy::Adapter | SplitBy::Length => ("length", by_tokens(run)),
+    };
     let mut sums = vec![[0.0; 5]; names.len()];
     let mut counts = vec![0.0; names.len()];
     for (id, split) in &splits {
@@ -155,7 +160,7 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
         })
         .collect();
     let x = Axis {
-        unit: "",
+        unit,
         scale: ScaleKind::Linear,
         kind: AxisKind::Index,
         min: -0.5,
@@ -165,27 +170,38 @@ pub(super) fn time_split(run: &Run, by_length: bool) -> Chart {
     Chart { name: "time_split", x, y: y_axis_from_zero("s", &series), series, empty: "", categories }
 }
 
-/// The eleven busiest adapters, by index, and the others. Names are indices; "base" and "others" are words of the page.
+/// The busiest adapters, by index, and the others; "base" is a word of the page.
 fn by_adapter(run: &Run) -> (Vec<String>, Vec<usize>) {
-    const SHOWN: usize = 11;
     let trace = &run.report.trace;
     let count = trace.adapter_count();
     let place = |a: u32| if a == BASE_MODEL { count } else { a as usize };
-    let mut offered = vec![0u32; count + 1];
-    trace.adapter.iter().for_each(|&a| offered[place(a)] += 1);
+    let places: Vec<usize> = trace.adapter.iter().map(|&a| place(a)).collect();
+    busiest(&places, |a| if a == count { "base".to_owned() } else { a.to_string() })
+}
+
+/// The busiest users, by index, and the others.
+fn by_user(run: &Run) -> (Vec<String>, Vec<usize>) {
+    let places: Vec<usize> = run.report.trace.user.iter().map(|&user| user as usize).collect();
+    busiest(&places, |user| user.to_string())
+}
+
+/// The eleven groups with most requests, and the others, which is a word of the page; and the class of each request.
+fn busiest(group_of: &[usize], name: impl Fn(usize) -> String) -> (Vec<String>, Vec<usize>) {
+    const SHOWN: usize = 11;
+    let mut offered = vec![0u32; group_of.iter().max().map_or(0, |last| last + 1)];
+    group_of.iter().for_each(|&group| offered[group] += 1);
     let mut order = busiest_first(&offered);
     let others = order.len() > SHOWN + 1;
     if others {
         order.truncate(SHOWN);
     }
-    let mut class = vec![order.len(); count + 1];
-    order.iter().enumerate().for_each(|(c, &a)| class[a] = c);
-    let mut names: Vec<String> =
-        order.iter().map(|&a| if a == count { "base".to_owned() } else { a.to_string() }).collect();
+    let mut class = vec![order.len(); offered.len()];
+    order.iter().enumerate().for_each(|(c, &group)| class[group] = c);
+    let mut names: Vec<String> = order.iter().map(|&group| name(group)).collect();
     if others {
         names.push("others".to_owned());
     }
-    (names, trace.adapter.iter().map(|&a| class[place(a)]).collect())
+    (names, group_of.iter().map(|&group| class[group]).collect())
 }
 
 /// Eight classes of prompt + answer length with about equally many requests.
@@ -200,4 +216,37 @@ fn by_tokens(run: &Run) -> (Vec<String>, Vec<usize>) {
     edges.dedup();
     let names = edges.iter().map(|edge| format!("≤{edge}")).collect();
     (names, total.iter().map(|t| edges.partition_point(|edge| edge < t)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn split(settings: &[(&str, &str)], by: SplitBy) -> Chart {
+        let mut scenario = Scenario::default();
+        for (path, text) in settings {
+            scenario.set_text(path, text).expect("a parameter");
+        }
+        time_split(&Run::simulate(&scenario, None).expect("a good scenario"), by)
+    }
+
+    #[test]
+    fn the_axis_says_what_the_groups_are() {
+        let users = split(&[("workload.users.count", "5")], SplitBy::User);
+        assert_eq!((users.x.unit, users.categories.len()), ("user", 5));
+        let many = split(&[("workload.users.count", "40")], SplitBy::User);
+        assert_eq!((many.categories.len(), many.categories.last().map(String::as_str)), (12, Some("others")));
+        assert_eq!(split(&[], SplitBy::Adapter).x.unit, "adapter");
+        assert_eq!(split(&[], SplitBy::Length).x.unit, "length");
+        let none = split(&[("workload.adapters.count", "0")], SplitBy::Adapter);
+        assert_eq!(none.x.unit, "length", "without adapters there is nothing to split by them");
+    }
+
+    #[test]
+    fn every_request_is_in_a_group_of_its_own_kind() {
+        let (names, classes) = busiest(&[4, 4, 4, 1, 1, 0], |group| group.to_string());
+        assert_eq!(names, ["4", "1", "0"]);
+        assert_eq!(classes, [0, 0, 0, 1, 1, 2]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::expected::ExpectedValue;
 use super::lines::{Line, Shape};
 use crate::compare::interval::MeanInterval;
 
@@ -36,6 +37,8 @@ pub struct Results {
     pub axes: Vec<AxisValues>,
     /// The points in the order of the sweep.
     pub rows: Vec<Row>,
+    /// What laws say of each metric, point by point in the order of the sweep; empty where nobody asked.
+    pub expected: Vec<Vec<Option<ExpectedValue>>>,
 }
 
 impl AxisValues {
@@ -69,6 +72,29 @@ pub(super) fn plain(json: &Json) -> String {
 }
 
 impl Results {
+    /// Of the lines that a sweep under way has so far, in their order, over axes that are known already.
+    pub fn so_far(shape: &Shape, axes: Vec<AxisValues>, lines: &[Line]) -> Self {
+        Self { axes, ..Self::of(shape, lines) }
+    }
+
+    /// The number of a point in its sweep, whose last axis moves fastest.
+    pub fn number(&self, row: &Row) -> usize {
+        let place = |(axis, value): (&AxisValues, &Json)| {
+            (axis.values.len(), axis.values.iter().position(|one| one == value).unwrap_or(0))
+        };
+        self.axes.iter().zip(&row.point).map(place).fold(0, |number, (of, place)| number * of + place)
+    }
+
+    /// What a law says of a metric at a point.
+    pub fn expected(&self, row: &Row, metric: usize) -> Option<&ExpectedValue> {
+        self.expected.get(metric)?.get(self.number(row))?.as_ref()
+    }
+
+    /// Whether a law says anything of a metric at any point.
+    fn is_expected(&self, metric: usize) -> bool {
+        self.expected.get(metric).is_some_and(|points| points.iter().any(Option::is_some))
+    }
+
     /// Of all lines of a sweep in their order.
     pub fn of(shape: &Shape, lines: &[Line]) -> Self {
         let mut axes: Vec<AxisValues> =
@@ -92,10 +118,11 @@ impl Results {
                 error: point.iter().find_map(|line| line.error.clone()),
             });
         }
-        Self { shape: shape.clone(), axes, rows }
+        Self { shape: shape.clone(), axes, rows, expected: Vec::new() }
     }
 
-    /// As JSON: the axes, the metrics, and each point with mean, interval and number of seeds of each metric.
+    /// As JSON: the axes, the metrics, and each point with mean, interval and number of seeds of each metric, and what laws say
+    /// of it.
     pub fn to_json(&self) -> Json {
         let over = |axis: &AxisValues| json!({"path": axis.path, "values": axis.values});
         let cell = |cell: &Option<MeanInterval>| {
@@ -112,6 +139,12 @@ impl Results {
             let metrics: Map<_, _> =
                 self.shape.metrics.iter().cloned().zip(row.cells.iter().map(cell)).collect();
             let mut json = json!({"point": point, "metrics": metrics});
+            let laws = (self.shape.metrics.iter().enumerate())
+                .filter_map(|(place, metric)| Some((metric.clone(), json!(self.expected(row, place)?))))
+                .collect::<Map<_, _>>();
+            if !laws.is_empty() {
+                json["expected"] = laws.into();
+            }
             if let Some(error) = &row.error {
                 json["error"] = error.as_str().into();
             }
@@ -126,22 +159,31 @@ impl Results {
         })
     }
 
-    /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds.
+    /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds, and where a law says
+    /// anything of it, the law and its value.
     pub fn csv(&self) -> String {
         let mut header = self.shape.paths.clone();
-        for metric in &self.shape.metrics {
-            header.extend(["", ".low", ".high", ".seeds"].map(|end| format!("{metric}{end}")));
+        for (place, metric) in self.shape.metrics.iter().enumerate() {
+            let laws: &[&str] = if self.is_expected(place) { &[".law", ".expected"] } else { &[] };
+            header.extend(
+                ["", ".low", ".high", ".seeds"].iter().chain(laws).map(|end| format!("{metric}{end}")),
+            );
         }
         header.push("error".to_owned());
         let mut text = header.join(",") + "\n";
         let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
         for row in &self.rows {
             let mut cells: Vec<String> = row.point.iter().map(|value| quoted(&plain(value))).collect();
-            for cell in &row.cells {
+            for (place, cell) in row.cells.iter().enumerate() {
                 let bounds = cell.and_then(|c| c.bounds);
                 cells.extend([number(cell.map(|c| c.mean)), number(bounds.map(|b| b.low))]);
                 cells.push(number(bounds.map(|b| b.high)));
                 cells.push(cell.map_or(0, |c| c.count).to_string());
+                if self.is_expected(place) {
+                    let told = self.expected(row, place);
+                    cells.push(told.map_or_else(String::new, |told| quoted(&told.law)));
+                    cells.push(number(told.map(|told| told.value)));
+                }
             }
             cells.push(quoted(row.error.as_deref().unwrap_or("")));
             text.push_str(&cells.join(","));
@@ -151,9 +193,16 @@ impl Results {
     }
 
     /// The points as rows of a table: the values of the axes, then of each metric the mean and half of the width of its
-    /// interval.
+    /// interval, with what a law says of it.
     pub fn table(&self) -> Vec<Vec<String>> {
-        let mut table = vec![[&self.shape.paths[..], &self.shape.metrics[..]].concat()];
+        let mut head = self.shape.paths.clone();
+        for (place, metric) in self.shape.metrics.iter().enumerate() {
+            head.push(metric.clone());
+            if self.is_expected(place) {
+                head.push("law".to_owned());
+            }
+        }
+        let mut table = vec![head];
         let cell = |cell: &Option<MeanInterval>| {
             let Some(MeanInterval { mean, bounds, .. }) = *cell else { return "-".to_owned() };
             let half = bounds.map_or(0.0, |b| 0.5 * (b.high - b.low));
@@ -167,12 +216,27 @@ impl Results {
             let mut cells: Vec<String> = row.point.iter().map(plain).collect();
             match &row.error {
                 Some(error) if row.cells.iter().all(Option::is_none) => cells.push(error.clone()),
-                _ => cells.extend(row.cells.iter().map(cell)),
+                _ => {
+                    for (place, one) in row.cells.iter().enumerate() {
+                        cells.push(cell(one));
+                        if self.is_expected(place) {
+                            cells.push(law_cell(self.expected(row, place), one.as_ref()));
+                        }
+                    }
+                }
             }
             table.push(cells);
         }
         table
     }
+}
+
+/// What a law says, with the figures of the mean beside it.
+fn law_cell(told: Option<&ExpectedValue>, beside: Option<&MeanInterval>) -> String {
+    let Some(ExpectedValue { law, value }) = told else { return "-".to_owned() };
+    let half = beside.and_then(|cell| cell.bounds).map_or(0.0, |b| 0.5 * (b.high - b.low));
+    let digits = crate::compare::sentence::decimals(*value, half);
+    format!("{value:.digits$} {law}")
 }
 
 /// A cell of CSV, in quotes where it must be.

@@ -208,3 +208,80 @@ proptest! {
         }
     }
 }
+
+/// The server of one request at a time, whose service takes a second in the mean.
+fn single_server(settings: &[(&str, &str)]) -> Scenario {
+    let mut scenario = crate::closed_forms::all()[0].scenario.clone();
+    let duration = if servescope_testkit::is_whole() { "100000" } else { "20000" };
+    for (path, value) in settings.iter().chain(&[("workload.duration_s", duration)]) {
+        scenario.set_text(path, value).unwrap();
+    }
+    scenario
+}
+
+/// Whatever the load, simulated waits lie within three standard errors of the law of their queue.
+#[test]
+fn sweeps_of_load_follow_their_laws() {
+    const LOADS: &str = "workload.rate_rps=0.1,0.3,0.5,0.7,0.8,0.9,0.95";
+    let uniform = [
+        ("workload.output_tokens.kind", "uniform"),
+        ("workload.output_tokens.low", "500"),
+        ("workload.output_tokens.high", "1500"),
+    ];
+    let bursts = [("workload.arrivals.cv", "2")];
+    for (name, settings) in [("M/M/1", &[][..]), ("M/G/1", &uniform[..]), ("GI/M/1", &bursts[..])] {
+        let metrics = Metric::parse_all(["queue_s.mean", "e2e_s.mean"]).unwrap();
+        let axis = Axis::parse(LOADS).unwrap();
+        let sweep = Sweep::new(&single_server(settings), vec![axis], metrics, 32, None).unwrap();
+        let mut results = Results::of(sweep.shape(), &lines(&sweep));
+        results.expected = sweep.expected().into_iter().map(|one| one.unwrap().points).collect();
+        for row in &results.rows {
+            for (place, cell) in row.cells.iter().enumerate() {
+                let (told, cell) = (results.expected(row, place).unwrap(), cell.unwrap());
+                let bounds = cell.bounds.unwrap();
+                // Half the interval of 32 seeds is 2.040 standard errors.
+                let error = 0.5 * (bounds.high - bounds.low) / 2.040;
+                assert_eq!(told.law, name);
+                let apart = (cell.mean - told.value).abs() / error;
+                assert!(apart <= 3.0, "{name} at {:?}: {cell:?}, {told:?}: {apart}", row.point);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_law_stands_beside_the_points_that_it_speaks_of() {
+    let metrics = Metric::parse_all(["queue_s.mean", "ttft_s.p99"]).unwrap();
+    let axes =
+        ["workload.rate_rps=0.5,0.8,1.5", "scheduler.order=fcfs,lifo"].map(|text| Axis::parse(text).unwrap());
+    let sweep = Sweep::new(&single_server(&[]), axes.into(), metrics, 1, None).unwrap();
+    let expected = sweep.expected();
+    let [Some(queue), None] = expected.as_slice() else { panic!("{expected:?}") };
+    let held: Vec<bool> = queue.points.iter().map(Option::is_some).collect();
+    assert_eq!(held, [true, false, true, false, false, false]);
+    let broken: Vec<String> = queue.obstacles.iter().map(ToString::to_string).collect();
+    assert_eq!(broken, ["scheduler.order is lifo, not fcfs"]);
+    let made_up = |index: usize| {
+        let mut line = sweep.line(index, Err(Vec::new()));
+        (line.values, line.error) = (vec![Some(2.0), Some(9.0)], None);
+        line
+    };
+    let lines: Vec<Line> = (0..sweep.runs()).map(made_up).collect();
+    let mut results = Results::of(sweep.shape(), &lines);
+    assert!(!results.csv().contains("law") && results.to_json()["points"][0]["expected"].is_null());
+    results.expected = vec![queue.points.clone(), Vec::new()];
+    let value = results.expected(&results.rows[0], 0).unwrap().value;
+    assert!((value / (0.5 * 1.9990 / (2.0 * 0.5)) - 1.0).abs() < 1e-6, "{value}");
+    let csv = results.csv();
+    let head = "queue_s.mean,queue_s.mean.low,queue_s.mean.high,queue_s.mean.seeds,queue_s.mean.law,queue_s.mean.expected";
+    assert!(csv.lines().next().unwrap().contains(head), "{csv}");
+    assert!(csv.lines().nth(1).unwrap().contains(&format!(",1,M/M/1,{value},")), "{csv}");
+    assert!(csv.lines().nth(2).unwrap().contains(",1,,,"), "{csv}");
+    assert_eq!(results.to_json()["points"][0]["expected"]["queue_s.mean"]["law"], "M/M/1");
+    assert_eq!(
+        results.table()[0],
+        ["workload.rate_rps", "scheduler.order", "queue_s.mean", "law", "ttft_s.p99"]
+    );
+    assert!(results.table()[1][3].ends_with(" M/M/1"), "{:?}", results.table());
+    assert_eq!(results.table()[2][3], "-");
+}

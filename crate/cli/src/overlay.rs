@@ -1,0 +1,124 @@
+//! `servescope overlay`: a measured run over its simulation.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use servescope_lab::overlay::{
+    Fit, MeasuredRun, NamedText, Overlay, Sending, Taken, document, fit, read, requests_csv, take_over,
+};
+use servescope_lab::{LoadedTrace, Run, Scenario};
+
+use crate::output::{Failed, name, note, print, text, write};
+use crate::overlay_charts::write_charts;
+use crate::overlay_text;
+use crate::scenario_args::ScenarioArguments;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Result file of vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX
+    /// (agg_*.json) or LLMServingSim (CSV, requests.jsonl). The settings that AIPerf and LLMServingSim write beside it
+    /// (profile_export_aiperf.json, meta.json) are read where they lie in its folder.
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What both `overlay` and `replay` take.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Scenario file or address of the page: what it sets goes before what the result tells.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<String>,
+    /// Sets one parameter. May be given many times.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    settings: Vec<String>,
+    /// Sends requests at the measured times even where the client kept a number of them in flight.
+    #[arg(long)]
+    as_sent: bool,
+    /// Recalibrates up to three constants, named by their paths, on every second request, and shows the error on the others.
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    fit: Vec<String>,
+    /// Prints everything as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Writes every request with its times in both runs as CSV.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Folder for charts as SVG: distributions of TTFT, ITL and E2E time, a point a request, errors by prompt length.
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    arguments.options.show(&measured(&arguments.result)?)
+}
+
+/// Reads a result file, with the one that its tool writes beside it.
+pub(crate) fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
+    let own = text(path)?;
+    let beside = OnceCell::new();
+    let companion = |name: &str| {
+        let text = std::fs::read_to_string(path.with_file_name(name)).ok()?;
+        Some(beside.get_or_init(|| text).as_str())
+    };
+    read(NamedText { name: &name(path), text: &own }, companion)
+        .map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+}
+
+impl Options {
+    /// What the user sets.
+    fn scenario(&self) -> Result<Scenario, Failed> {
+        ScenarioArguments::named(self.scenario.as_deref(), self.settings.clone()).scenario()
+    }
+
+    /// Simulates a measured run and shows both.
+    pub(crate) fn show(&self, measured: &MeasuredRun) -> Result<(), Failed> {
+        let mut measured = measured.clone();
+        if self.as_sent {
+            if measured.requests.iter().all(|request| request.sent_s == 0.0) {
+                return Err(Failed::input("--as-sent: the file does not tell when requests were sent"));
+            }
+            measured.sending = Sending::Times;
+        }
+        let mut scenario = self.scenario()?;
+        let (taken, told) = take_over(&measured, &mut scenario);
+        measured.notes.iter().chain(&told).for_each(|told| note(told));
+        let loaded = LoadedTrace::from_trace("measured", measured.trace());
+        let run = Run::simulate(&scenario, Some(&loaded))?;
+        let overlay = Overlay::of(&measured, &run);
+        if overlay.pairs.is_empty() {
+            return Err(Failed::Run("no measured request ends in the simulated run".to_owned()));
+        }
+        let fitted = self.fitted(&measured, &scenario)?;
+        if let Some(path) = &self.csv {
+            write(path, &requests_csv(&overlay))?;
+        }
+        if let Some(folder) = &self.charts {
+            write_charts(folder, &measured, &overlay)?;
+        }
+        self.tell(&measured, &scenario, &taken, &overlay, fitted.as_ref())
+    }
+
+    fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<Fit>, Failed> {
+        if self.fit.is_empty() {
+            return Ok(None);
+        }
+        fit(measured, scenario, &self.fit).map(Some).map_err(|error| Failed::input(error.to_string()))
+    }
+
+    fn tell(
+        &self,
+        measured: &MeasuredRun,
+        scenario: &Scenario,
+        taken: &[Taken],
+        overlay: &Overlay,
+        fit: Option<&Fit>,
+    ) -> Result<(), Failed> {
+        if self.json {
+            return print(&format!("{:#}\n", document(measured, scenario, taken, overlay, fit)));
+        }
+        print(&overlay_text::table(measured, taken, overlay, fit))
+    }
+}

@@ -1,0 +1,81 @@
+use super::*;
+use crate::closed_forms::{Measure, all};
+use crate::run::Run;
+
+fn of(scenario: &Scenario, path: &str) -> Result<Law, Vec<Obstacle>> {
+    law(scenario, &Metric::parse(path).unwrap()).unwrap()
+}
+
+#[test]
+fn every_closed_form_of_a_time_has_its_law() {
+    let mut found = Vec::new();
+    for form in all() {
+        let path = match (form.measure, form.id) {
+            (Measure::Wait, _) => "queue_s.mean",
+            (Measure::EndToEnd, _) => "e2e_s.mean",
+            (Measure::Lost, "A11") => "requests.rejected_total",
+            (Measure::Lost, _) => "requests.timed_out",
+        };
+        let of_law = if form.measure == Measure::Lost {
+            1.0 / (form.scenario.number(Id::Rate) * form.scenario.number(Id::Duration))
+        } else {
+            1.0
+        };
+        let law = of(&form.scenario, path).unwrap_or_else(|why| panic!("{}: {why:?}", form.title));
+        // Where the form takes a thousand geometric tokens for an exponential time, or counts the free first token.
+        let apart = if ["A6", "A11", "A12"].contains(&form.id) { 1e-3 } else { 1e-9 };
+        let value = law.value * of_law;
+        assert!((value / form.value - 1.0).abs() < apart, "{}: {law:?}, {}", form.title, form.value);
+        found.push(law.name);
+    }
+    found.dedup();
+    let names = ["M/M/1", "M/D/1", "M/G/1", "M/G/∞", "GI/M/1", "M/M/1", "GI/M/1", "M/G/1-PS"];
+    assert_eq!(found, [&names[..], &["Erlang B", "M/M/1+D", "M/M/c"]].concat());
+}
+
+#[test]
+fn what_breaks_a_law_is_named() {
+    let named = |scenario: &Scenario, path: &str| -> Vec<&'static str> {
+        of(scenario, path).unwrap_err().iter().map(|obstacle| obstacle.id.row().id).collect()
+    };
+    let single = all()[0].scenario.clone();
+    let with = |settings: &[(&str, &str)]| {
+        let mut scenario = single.clone();
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario
+    };
+    let lengths = with(&[("workload.output_tokens.kind", "lognormal")]);
+    assert_eq!(named(&lengths, "queue_s.mean"), ["workload.output_tokens.kind"]);
+    let burst = with(&[("workload.output_tokens.kind", "fixed"), ("workload.arrivals.cv", "2")]);
+    assert_eq!(named(&burst, "queue_s.mean"), ["workload.output_tokens.kind"]);
+    assert_eq!(named(&with(&[("scheduler.order", "lifo")]), "e2e_s.mean"), ["scheduler.order"]);
+    assert_eq!(named(&with(&[("workload.rate_rps", "1")]), "queue_s.mean"), ["workload.rate_rps"]);
+    let four = [("scheduler.max_running_requests", "4")];
+    assert_eq!(named(&with(&four), "queue_s.mean"), ["cost.linear.prefill_base_ms"]);
+    assert_eq!(
+        named(&with(&four), "e2e_s.mean"),
+        ["scheduler.max_running_requests", "cost.linear.prefill_base_ms"]
+    );
+    assert_eq!(named(&single, "requests.timed_out"), ["gateway.queue_timeout_s"]);
+    let profile = with(&[("cost.kind", "roofline")]);
+    assert_eq!(named(&profile, "throughput_rps"), ["cost.kind"]);
+    assert!(named(&Scenario::default(), "queue_s.mean").contains(&"cost.linear.prefill_per_token_ms"));
+    assert!(law(&single, &Metric::parse("ttft_s.p99").unwrap()).is_none());
+}
+
+#[test]
+fn no_scheduler_serves_more_than_the_bound() {
+    for check in crate::thresholds::thresholds() {
+        let mut scenario = check.scenario;
+        let run = Run::simulate(&scenario, None).unwrap();
+        let metric = Metric::parse("throughput_rps").unwrap();
+        let served = crate::metric::Measured::of(&run, std::slice::from_ref(&metric)).values[0].unwrap();
+        let law = of(&scenario, metric.path()).unwrap();
+        assert_eq!(law.name, if check.id == "B1" { "full batch" } else { "KV memory" });
+        assert!(served <= law.value, "{}: {served} of {law:?}", check.title);
+        scenario.set(Id::Rate, Value::Number(1.0)).unwrap();
+        assert_eq!(of(&scenario, metric.path()), Ok(Law { name: "offered rate", value: 1.0 }));
+    }
+}

@@ -1,0 +1,21 @@
+//! Measured over simulated: the result file of a load generator, its requests and its server's settings simulated, and both
+//! runs compared request by request.
+//!
+//! Times are the client's, except where a tool writes the server's (LLMServingSim). A run that kept a number of requests in
+//! flight is simulated as that closed loop; any other one sends its requests at the measured times.
+
+mod cause;
+mod compare;
+mod fit;
+mod measured;
+mod read;
+mod report;
+mod taken;
+
+pub use cause::{Cause, Culprit};
+pub use compare::{Bucket, Metric, Overlay, Pair, Times};
+pub use fit::{Fit, FitError, Fitted, MAX_CONSTANTS, fit};
+pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
+pub use read::{NamedText, ReadError, Tool, read};
+pub use report::{document, requests_csv};
+pub use taken::{Taken, take_over};

@@ -1,0 +1,128 @@
+//! A measured run in one form, whatever tool wrote it.
+
+use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::read::Tool;
+
+/// Most requests of a result file.
+pub const MAX_REQUESTS: usize = 1_000_000;
+/// Most tokens of a prompt or an output.
+pub(super) const MAX_TOKENS: f64 = 10_000_000.0;
+/// Longest time, seconds.
+pub(super) const MAX_S: f64 = 1e8;
+
+/// One request that was answered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MeasuredRequest {
+    /// Its name in the file.
+    pub name: String,
+    /// When it was sent, seconds after the first one; 0 in a closed loop whose file does not tell.
+    pub sent_s: f64,
+    /// Prompt tokens.
+    pub input_tokens: u32,
+    /// Output tokens.
+    pub output_tokens: u32,
+    /// Time to first token, seconds, where the file tells it.
+    pub ttft_s: Option<f64>,
+    /// End-to-end time, seconds, where the file tells it.
+    pub e2e_s: Option<f64>,
+    /// Gaps between the chunks of its answer, seconds; empty where the file does not tell them. A chunk may hold several tokens.
+    pub gaps_s: Vec<f64>,
+}
+
+impl MeasuredRequest {
+    /// Mean time between its tokens, seconds: the time after the first one over the tokens after it.
+    pub fn tpot_s(&self) -> Option<f64> {
+        let (ttft_s, e2e_s) = (self.ttft_s?, self.e2e_s?);
+        (self.output_tokens > 1).then(|| (e2e_s - ttft_s).max(0.0) / f64::from(self.output_tokens - 1))
+    }
+
+    /// Mean gap between the chunks of its answer, seconds; between its tokens where the file does not tell chunks.
+    pub fn itl_s(&self) -> Option<f64> {
+        if self.gaps_s.is_empty() {
+            return self.tpot_s();
+        }
+        Some(self.gaps_s.iter().sum::<f64>() / self.gaps_s.len() as f64)
+    }
+}
+
+/// How requests were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    /// At times of their own.
+    Times,
+    /// The next one as soon as another one has ended, with so many in flight.
+    InFlight(u32),
+}
+
+/// Means over all requests, of a file that tells nothing about single ones.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Means {
+    /// Time to first token, seconds.
+    pub ttft_s: Option<f64>,
+    /// Time between tokens, seconds: of each request its mean.
+    pub tpot_s: Option<f64>,
+    /// Gap between tokens, seconds: of all requests together.
+    pub itl_s: Option<f64>,
+    /// End-to-end time, seconds.
+    pub e2e_s: Option<f64>,
+    /// Output tokens a second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Requests a second.
+    pub throughput_rps: Option<f64>,
+}
+
+/// A measured run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredRun {
+    /// What wrote the file.
+    pub tool: Tool,
+    /// The requests that were answered, in the order in which they were sent.
+    pub requests: Vec<MeasuredRequest>,
+    /// How they were sent.
+    pub sending: Sending,
+    /// Means that the file tells in place of requests.
+    pub means: Means,
+    /// What the file tells of the server, by the names that vLLM and the tools have for it.
+    pub told: Vec<(String, String)>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl MeasuredRun {
+    /// Puts requests in the order of sending and counts times from the first one.
+    pub(super) fn in_order(mut self) -> Self {
+        self.requests.sort_by(|a, b| a.sent_s.total_cmp(&b.sent_s));
+        let first_s = self.requests.first().map_or(0.0, |request| request.sent_s);
+        self.requests.iter_mut().for_each(|request| request.sent_s -= first_s);
+        self
+    }
+
+    /// The requests to simulate, each with its place in [`MeasuredRun::requests`] as its id.
+    pub fn trace(&self) -> Trace {
+        let mut trace = Trace::with_capacity(self.requests.len());
+        let mut chain = Chain { is_shared: true, ..Chain::default() };
+        for (place, request) in self.requests.iter().enumerate() {
+            let is_held = matches!(self.sending, Sending::InFlight(most) if place >= most as usize);
+            trace.push(Request {
+                arrival_us: if self.sending == Sending::Times { request.sent_s * 1e6 } else { 0.0 },
+                user: 0,
+                adapter: BASE_MODEL,
+                input_tokens: request.input_tokens.max(1),
+                output_tokens: request.output_tokens.max(1),
+                max_tokens: request.output_tokens.max(1),
+            });
+            chain.push(if is_held { 0 } else { NO_REQUEST }, 0.0);
+        }
+        if chain.holds_any() {
+            trace.chain = Some(Box::new(chain));
+        }
+        trace
+    }
+
+    /// Whether the file tells times of single requests.
+    pub fn has_times(&self) -> bool {
+        self.requests.iter().any(|request| request.ttft_s.is_some() || request.e2e_s.is_some())
+    }
+}

@@ -1,0 +1,168 @@
+//! Readers of result files. Each tool has its own; which one wrote a file is seen by its keys or columns.
+
+mod aiperf;
+mod guidellm;
+mod inferencex;
+mod json;
+mod servingsim;
+mod servingsim_bench;
+mod vllm_bench;
+
+use serde_json::Value as Json;
+
+use super::measured::{MAX_REQUESTS, MeasuredRequest, MeasuredRun};
+
+/// A file, and others that its tool writes beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedText<'a> {
+    /// Its name, without folders.
+    pub name: &'a str,
+    /// What stands in it.
+    pub text: &'a str,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ReadError {
+    /// The line, the column, or the path in a JSON document.
+    pub place: String,
+    /// What is wrong there, with the bound and the value.
+    pub message: String,
+}
+
+impl ReadError {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into() }
+    }
+
+    /// The same, in one of several files or lines.
+    fn within(self, place: &str) -> Self {
+        Self { place: format!("{place}, {}", self.place), ..self }
+    }
+}
+
+/// What wrote a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// `vllm bench serve --save-result --save-detailed`.
+    VllmBench,
+    /// AIPerf's `profile_export.jsonl`.
+    AiPerf,
+    /// GuideLLM's JSON report.
+    GuideLlm,
+    /// InferenceX's row of a run (`agg_*.json`).
+    InferenceX,
+    /// LLMServingSim's table of simulated requests.
+    ServingSim,
+    /// LLMServingSim's recording of a vLLM server (`requests.jsonl`).
+    ServingSimBench,
+}
+
+impl Tool {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VllmBench => "vLLM bench",
+            Self::AiPerf => "AIPerf",
+            Self::GuideLlm => "GuideLLM",
+            Self::InferenceX => "InferenceX",
+            Self::ServingSim => "LLMServingSim",
+            Self::ServingSimBench => "LLMServingSim's recording of vLLM",
+        }
+    }
+
+    /// The file that it writes beside its results with the settings of server or client.
+    pub fn companion(self) -> Option<&'static str> {
+        match self {
+            Self::AiPerf => Some("profile_export_aiperf.json"),
+            Self::ServingSimBench => Some("meta.json"),
+            Self::VllmBench | Self::GuideLlm | Self::InferenceX | Self::ServingSim => None,
+        }
+    }
+}
+
+/// What wrote a text, where that can be seen.
+fn recognised(text: &str) -> Option<Tool> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if !text.starts_with('{') {
+        let header = text.lines().next().unwrap_or("");
+        return servingsim::is_header(header).then_some(Tool::ServingSim);
+    }
+    let first_line: Option<Json> = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
+    if let Some(Json::Object(fields)) = &first_line {
+        if fields.contains_key("metadata") && fields.contains_key("metrics") {
+            return Some(Tool::AiPerf);
+        }
+        if fields.contains_key("queued_ts") {
+            return Some(Tool::ServingSimBench);
+        }
+    }
+    let whole: Json = serde_json::from_str(text).ok()?;
+    let has = |key: &str| whole.get(key).is_some();
+    match () {
+        () if has("benchmarks") => Some(Tool::GuideLlm),
+        () if has("infmax_model_prefix") => Some(Tool::InferenceX),
+        () if has("model_id") && has("num_prompts") => Some(Tool::VllmBench),
+        () => None,
+    }
+}
+
+/// Reads a result file; `companion` hands over the file that its tool writes beside it, by name, where it is there.
+///
+/// # Errors
+/// [`ReadError`] with the place, the bound and the value.
+pub fn read<'a>(
+    file: NamedText<'_>,
+    companion: impl FnOnce(&str) -> Option<&'a str>,
+) -> Result<MeasuredRun, ReadError> {
+    let text = file.text.trim_start_matches('\u{feff}');
+    let tool = recognised(text).ok_or_else(|| unknown(text))?;
+    let beside = tool.companion().and_then(|name| Some(NamedText { name, text: companion(name)? }));
+    let run = match tool {
+        Tool::VllmBench => vllm_bench::read(&json::document(text)?)?,
+        Tool::AiPerf => aiperf::read(text, beside)?,
+        Tool::GuideLlm => guidellm::read(&json::document(text)?)?,
+        Tool::InferenceX => inferencex::read(&json::document(text)?)?,
+        Tool::ServingSim => servingsim::read(text)?,
+        Tool::ServingSimBench => servingsim_bench::read(text, beside)?,
+    };
+    if run.requests.is_empty() {
+        return Err(ReadError::new("the file", "no request was answered"));
+    }
+    Ok(run.in_order())
+}
+
+/// Of a text that no reader knows.
+fn unknown(text: &str) -> ReadError {
+    if text.trim_start().starts_with('{')
+        && let Err(error) = json::document(text)
+        && let Err(of_line) = json::document(text.trim_start().lines().next().unwrap_or(""))
+    {
+        // A file of JSON lines is no document, and a document of several lines has no JSON in its first.
+        return if text.trim_start().lines().nth(1).is_some_and(|line| line.starts_with('{')) {
+            of_line
+        } else {
+            error
+        };
+    }
+    ReadError::new(
+        "the file",
+        "not recognised; expected are results of vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX (agg_*.json) and LLMServingSim (CSV, requests.jsonl)",
+    )
+}
+
+/// Refuses one request too many.
+fn room(requests: &[MeasuredRequest], place: &str) -> Result<(), ReadError> {
+    if requests.len() < MAX_REQUESTS {
+        return Ok(());
+    }
+    Err(ReadError::new(place, format!("more than {MAX_REQUESTS} requests")))
+}
+
+/// Adds how many requests were left out as failed.
+fn tell_failed(notes: &mut Vec<String>, failed: usize, of: usize) {
+    if failed > 0 {
+        notes.push(format!("{failed} of {of} requests failed in the measured run and are left out"));
+    }
+}

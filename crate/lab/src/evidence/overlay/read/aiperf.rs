@@ -1,0 +1,113 @@
+//! AIPerf's `profile_export.jsonl` (github.com/ai-dynamo/aiperf): one request a line, `metadata` with the times of the client's
+//! clock in nanoseconds and `metrics` with a value and a unit each; beside it `profile_export_aiperf.json` with the settings of the
+//! run.
+
+use serde_json::Value as Json;
+
+use super::json::{Field, document};
+use super::{NamedText, ReadError, Tool, room, tell_failed};
+use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
+
+/// Reads the lines, and the settings.
+pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
+    let (mut requests, mut lines, mut notes) = (Vec::new(), 0, Vec::new());
+    for (place, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let place = format!("line {}", place + 1);
+        room(&requests, &place)?;
+        let json = document(line).map_err(|error| error.within(&place))?;
+        let root = Field::root(&json);
+        if is_warm_up(&root) {
+            continue;
+        }
+        lines += 1;
+        requests.extend(request(&root).map_err(|error| error.within(&place))?);
+    }
+    tell_failed(&mut notes, lines - requests.len(), lines);
+    let (told, sending) = match settings {
+        None => (Vec::new(), Sending::Times),
+        Some(file) => {
+            let json = document(file.text).map_err(|error| error.within(file.name))?;
+            (told(&json), sending(&json, lines).map_err(|error| error.within(file.name))?)
+        }
+    };
+    Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, means: Means::default(), told, notes })
+}
+
+fn is_warm_up(line: &Field) -> bool {
+    let phase = line.get("metadata").and_then(|metadata| metadata.get("benchmark_phase"));
+    phase.is_some_and(|phase| phase.json == "warmup")
+}
+
+/// A metric with its unit as seconds.
+fn unit_s(metric: &Field) -> Result<f64, ReadError> {
+    let unit = metric.need("unit")?;
+    match unit.text()? {
+        "ns" => Ok(1e-9),
+        "us" => Ok(1e-6),
+        "ms" => Ok(1e-3),
+        "s" | "sec" => Ok(1.0),
+        _ => Err(unit.bad("one of ns, us, ms, s")),
+    }
+}
+
+/// A request; none of one that failed or was cancelled.
+fn request(line: &Field) -> Result<Option<MeasuredRequest>, ReadError> {
+    let metadata = line.need("metadata")?;
+    let metrics = line.need("metrics")?;
+    let is_cancelled = metadata.get("was_cancelled").is_some_and(|flag| flag.json == true);
+    let Some(output) =
+        metrics.get("output_sequence_length").filter(|_| !is_cancelled && line.get("error").is_none())
+    else {
+        return Ok(None);
+    };
+    let output_tokens = output.need("value")?.tokens()?;
+    if output_tokens == 0 {
+        return Ok(None);
+    }
+    let time = |key: &str| {
+        let Some(metric) = metrics.get(key) else { return Ok(None) };
+        metric.need("value")?.seconds(unit_s(&metric)?).map(Some)
+    };
+    let gaps_s = match metrics.get("inter_chunk_latency") {
+        Some(metric) => metric.need("value")?.times(unit_s(&metric)?)?,
+        None => Vec::new(),
+    };
+    let name = metadata.get("x_request_id").and_then(|id| id.setting()).unwrap_or_default();
+    Ok(Some(MeasuredRequest {
+        name,
+        sent_s: metadata.need("request_start_ns")?.number(0.0, 1e20)? * 1e-9,
+        input_tokens: metrics.need("input_sequence_length")?.need("value")?.tokens()?,
+        output_tokens,
+        ttft_s: time("time_to_first_token")?,
+        e2e_s: time("request_latency")?,
+        gaps_s,
+    }))
+}
+
+/// The phase that is measured.
+fn phase(json: &Json) -> Option<&Json> {
+    let phases = json.pointer("/input_config/phases")?.as_array()?;
+    phases.iter().find(|phase| phase.get("kind").is_none_or(|kind| kind == "profiling"))
+}
+
+/// A phase of the type `concurrency`, and one of older versions without a rate, keeps so many requests in flight.
+fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
+    let old = || {
+        json.pointer("/input_config/loadgen")
+            .filter(|loadgen| loadgen.get("request_rate").is_none_or(Json::is_null))
+    };
+    let new = || phase(json).filter(|phase| phase.get("type").is_some_and(|kind| kind == "concurrency"));
+    let Some(load) = new().or_else(old) else { return Ok(Sending::Times) };
+    let Some(most) = Field::root(load).get("concurrency") else { return Ok(Sending::Times) };
+    let most = most.number(1.0, 1e9)? as u32;
+    Ok(if (most as usize) < requests { Sending::InFlight(most) } else { Sending::Times })
+}
+
+fn told(json: &Json) -> Vec<(String, String)> {
+    let model = json.pointer("/input_config/models/items/0/name");
+    let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));
+    model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())).into_iter().collect()
+}

@@ -1,0 +1,247 @@
+//! A sweep of the page: what its runs are, and what the finished ones say. They are the lines that the terminal's `sweep --out`
+//! writes.
+
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use servescope_boundary::convert::{charts, object, to_js_error};
+use servescope_boundary::inputs::Inputs;
+use servescope_boundary::types::{
+    JsFailure, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
+};
+use servescope_lab::link;
+use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::sweep::{Axis, AxisValues, Expected, ExpectedValue, Results, Shape, Sweep, resume};
+use servescope_lab::views::sweep::{SweepChart, sweep_charts, sweep_maps};
+use servescope_lab::{Failure, LoadedTrace, Scenario};
+use wasm_bindgen::prelude::*;
+
+/// What is swept, as the page says it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    scenario: Json,
+    over: Vec<String>,
+    metrics: Vec<String>,
+    seeds: usize,
+}
+
+impl Spec {
+    fn read(spec: &JsSweepSpec) -> Result<Self, JsFailure> {
+        serde_wasm_bindgen::from_value(spec.into()).map_err(|error| bad("sweep", &error.to_string()))
+    }
+
+    /// The sweep of a scenario that has been read of it.
+    fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failure> {
+        let axes = self.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let metrics = self.metrics.iter().map(|path| Metric::of_path(path)).collect();
+        Sweep::new(base, axes, metrics, self.seeds, loaded)
+    }
+
+    /// The terminal's command that sweeps the same.
+    fn command(&self, base: &Scenario, trace_file: &str) -> String {
+        let mut words = vec![link::command_of("sweep", base, trace_file)];
+        words.extend(self.over.iter().map(|axis| format!("--over {}", link::quoted(axis))));
+        words.push(format!("--metric {} --seeds {} --laws", self.metrics.join(" "), self.seeds));
+        words.join(" ")
+    }
+
+    fn scenario(&self) -> Result<Scenario, JsFailure> {
+        match Scenario::from_json(&self.scenario) {
+            (scenario, failures) if failures.is_empty() => Ok(scenario),
+            (_, failures) => Err(to_js_error(failures)),
+        }
+    }
+}
+
+fn bad(path: &str, why: &str) -> JsFailure {
+    to_js_error(vec![Failure::new("bad_json", path, why.to_owned())])
+}
+
+/// Sweeps: what their runs are, and their lines. The runs themselves are simulated in threads of the other module.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct Sweeps {
+    inputs: Inputs,
+    /// The last sweep; making it reads the whole trace.
+    known: Option<(Spec, Sweep)>,
+}
+
+/// What a run showed, or why there is none.
+#[derive(Deserialize)]
+struct Shown {
+    values: Vec<Option<f64>>,
+    digest: String,
+}
+
+#[wasm_bindgen]
+impl Sweeps {
+    /// Over generated traces.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the trace that is simulated in place of a generated one.
+    ///
+    /// # Errors
+    /// The column that is no column of a trace.
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+        self.inputs.load_columns(name, columns)
+    }
+
+    /// Takes the text of a fitted profile.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+        self.inputs.load_profile(name, text)
+    }
+
+    /// What the runs of a sweep have in common.
+    ///
+    /// # Errors
+    /// What is wrong with its scenario, its axes, its metrics or its size.
+    pub fn plan(&mut self, spec: &JsSweepSpec) -> Result<JsSweepPlan, JsFailure> {
+        let spec = Spec::read(spec)?;
+        let trace_file = self.inputs.trace().map_or_else(String::new, |loaded| loaded.name.clone());
+        let command = spec.command(&spec.scenario()?, &trace_file);
+        let sweep = self.sweep(spec)?;
+        let Shape { id, runs, metrics, .. } = sweep.shape();
+        let over = |axis: &Axis| json!({"path": axis.path(), "values": axis.to_json()});
+        let base = sweep.scenario(0);
+        let bound = |path: &String| Metric::of_path(path).slo(&base);
+        let plan = json!({
+            "sweep": id,
+            "runs": runs,
+            "seeds": sweep.seeds(),
+            "over": sweep.axes().iter().map(over).collect::<Vec<_>>(),
+            "metrics": metrics,
+            "bounds": metrics.iter().map(bound).collect::<Vec<_>>(),
+            "expected": sweep.expected().iter().map(|one| one.as_ref().map(Expected::to_json)).collect::<Vec<_>>(),
+            "command": command,
+        });
+        Ok(object(&plan).unchecked_into())
+    }
+
+    /// The settings of a run, its seed among them.
+    ///
+    /// # Errors
+    /// What is wrong with the sweep, or that it has no such run.
+    pub fn scenario(&mut self, spec: &JsSweepSpec, index: usize) -> Result<JsPatch, JsFailure> {
+        let scenario = self.with_run(spec, index)?.scenario(index);
+        let patch: Map<String, Json> =
+            scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
+        Ok(object(&patch).unchecked_into())
+    }
+
+    /// The line of a run, without its line break: what it showed, or why its settings make no run.
+    ///
+    /// # Errors
+    /// What is wrong with the sweep, or that it has no such run.
+    pub fn line(
+        &mut self,
+        spec: &JsSweepSpec,
+        index: usize,
+        shown: Option<JsMeasured>,
+        why: &str,
+    ) -> Result<String, JsFailure> {
+        let sweep = self.with_run(spec, index)?;
+        let read = |shown: JsMeasured| serde_wasm_bindgen::from_value::<Shown>(shown.into());
+        let measured = match shown.map(read) {
+            Some(Ok(Shown { values, digest })) if values.len() == sweep.shape().metrics.len() => {
+                Ok(Measured { values, digest })
+            }
+            Some(_) => return Err(bad("run", "a number for each metric expected")),
+            None => Err(why.to_owned()),
+        };
+        Ok(sweep.line_of(index, measured).text(sweep.shape()))
+    }
+
+    fn with_run(&mut self, spec: &JsSweepSpec, index: usize) -> Result<&Sweep, JsFailure> {
+        let sweep = self.sweep(Spec::read(spec)?)?;
+        if index < sweep.runs() { Ok(sweep) } else { Err(bad("index", "there is no such run")) }
+    }
+
+    fn sweep(&mut self, spec: Spec) -> Result<&Sweep, JsFailure> {
+        let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == spec);
+        if !is_known {
+            let mut base = spec.scenario()?;
+            self.inputs.give_profile(&mut base);
+            let sweep =
+                spec.sweep(&base, self.inputs.trace()).map_err(|failure| to_js_error(vec![failure]))?;
+            self.known = Some((spec, sweep));
+        }
+        self.known.as_ref().map(|(_, sweep)| sweep).ok_or_else(|| bad("sweep", "there is none"))
+    }
+}
+
+/// What the page keeps of a plan.
+#[derive(Deserialize)]
+struct Plan {
+    sweep: String,
+    runs: usize,
+    over: Vec<PlanAxis>,
+    metrics: Vec<String>,
+    bounds: Vec<Option<f64>>,
+    expected: Vec<Option<ExpectedOfMetric>>,
+}
+
+#[derive(Deserialize)]
+struct ExpectedOfMetric {
+    points: Vec<Option<ExpectedValue>>,
+}
+
+#[derive(Deserialize)]
+struct PlanAxis {
+    path: String,
+    values: Vec<Json>,
+}
+
+impl Plan {
+    fn read(plan: &JsSweepPlan) -> Result<Self, JsFailure> {
+        serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))
+    }
+
+    /// The points of the finished runs; `lines` are theirs, each with its line break, in any order.
+    fn results(self, lines: &str) -> Result<Results, JsFailure> {
+        let shape = Shape {
+            id: self.sweep,
+            runs: self.runs,
+            paths: self.over.iter().map(|axis| axis.path.clone()).collect(),
+            metrics: self.metrics,
+        };
+        let lines = resume(lines.as_bytes(), &shape).map_err(|error| bad("lines", &error.to_string()))?.lines;
+        let lines: Vec<_> = lines.into_values().collect();
+        let axis = |PlanAxis { path, values }| AxisValues { path, values };
+        let mut results = Results::so_far(&shape, self.over.into_iter().map(axis).collect(), &lines);
+        results.expected =
+            self.expected.into_iter().map(|one| one.map_or_else(Vec::new, |one| one.points)).collect();
+        Ok(results)
+    }
+}
+
+/// What the finished runs of a sweep say: the points and their charts, curves or heat maps over the first two parameters.
+///
+/// # Errors
+/// When a line is none, or of another sweep.
+#[wasm_bindgen]
+pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsFailure> {
+    let mut plan = Plan::read(plan)?;
+    let bounds = std::mem::take(&mut plan.bounds);
+    let results = plan.results(lines)?;
+    let drawn = if as_map { sweep_maps } else { sweep_charts }(&results, &bounds);
+    let views: Vec<Json> = drawn.iter().map(SweepChart::to_json).collect();
+    let reply = object(&json!({"points": results.to_json()["points"], "views": views}));
+    let drawn: Vec<_> = drawn.into_iter().map(|one| one.chart).collect();
+    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&drawn));
+    Ok(reply.unchecked_into())
+}
+
+/// The points of the finished runs as the terminal's `sweep --laws --csv` writes them.
+///
+/// # Errors
+/// When a line is none, or of another sweep.
+#[wasm_bindgen]
+pub fn sweep_csv(plan: &JsSweepPlan, lines: &str) -> Result<String, JsFailure> {
+    Ok(Plan::read(plan)?.results(lines)?.csv())
+}

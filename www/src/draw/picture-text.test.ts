@@ -1,0 +1,34 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { pngWithText, svgWithText } from './picture-text.js';
+
+/** The smallest PNG: one grey pixel. */
+const PNG = Uint8Array.from(Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==', 'base64'));
+
+interface Chunk { name: string; data: Buffer; sum: number; own: number }
+
+function chunks(png: Uint8Array): Chunk[] {
+  const bytes = Buffer.from(png);
+  const all: Chunk[] = [];
+  for (let at = 8; at < bytes.length;) {
+    const length = bytes.readUInt32BE(at);
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    all.push({ name: bytes.toString('latin1', at + 4, at + 8), data, sum: bytes.readUInt32BE(at + 8 + length), own: crc32(bytes.subarray(at + 4, at + 8 + length)) });
+    at += 12 + length;
+  }
+  return all;
+}
+
+describe('words in pictures', () => {
+  it('a PNG keeps its chunks, and has the text in one more whose check sum is right', () => {
+    const told = chunks(pngWithText(PNG, 'Description', 'cv 4, 突发'));
+    expect(told.map(({ name }) => name)).toEqual(['IHDR', 'iTXt', ...chunks(PNG).slice(1).map(({ name }) => name)]);
+    for (const { sum, own } of told) expect(sum).toBe(own);
+    expect(told[1]?.data.toString()).toBe('Description\0\0\0\0\0cv 4, 突发');
+  });
+
+  it('an SVG has them in its description, and nothing of them is markup', () => {
+    expect(svgWithText('<svg/>', '$& $1')).toBe('<svg/><desc>$&amp; $1</desc>');
+    expect(svgWithText('<svg width="1"><g/></svg>', 'a < b & c')).toBe('<svg width="1"><desc>a &lt; b &amp; c</desc><g/></svg>');
+  });
+});
