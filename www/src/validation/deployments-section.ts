@@ -7,7 +7,7 @@ import type { Say } from '../i18n/area.js';
 import type { RelativeErrors } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import type { DeploymentsState } from './deployments-state.js';
-import { IN_FLIGHT, isBorrowed, reasonsOf, valuesOf, type Errors, type Filter, type Group, type Line, type Measure, type Reason, type Row, type Times } from './deployments.js';
+import { IN_FLIGHT, isBorrowed, passes, reasonsOf, valuesOf, type Errors, type Group, type Line, type Measure, type Reason, type Row, type Times } from './deployments.js';
 import { errorText, signedError } from './errors.js';
 
 const MEASURES: readonly Measure[] = ['ttft', 'tpot'];
@@ -30,7 +30,7 @@ export class DeploymentsSection extends LightElement {
     return html`
       <section aria-labelledby="deployments-title"><h2 id="deployments-title">${say('title')}</h2>
         <p class="published-note">${say('intro')}</p>
-        ${failure === '' ? nothing : html`<p class="notice error">${failure}</p>`}
+        ${failure === '' ? nothing : html`<p class="notice error">${say('failed', { why: failure })}</p>`}
         ${this.#filter()}
         <div class="published-grid deployments-grid">${MEASURES.map((measure) => html`
           <chart-view .app=${app} .name=${`deployments_${measure}`} .feed=${deployments.feed}></chart-view>`)}</div>
@@ -47,16 +47,18 @@ export class DeploymentsSection extends LightElement {
     const { deployments } = this;
     const say = this.#say;
     const { filter } = deployments.shown.value;
+    // What the other choices leave, and what is chosen.
     const values = (of: 'model' | 'gpu' | 'backend'): [string, string][] =>
-      valuesOf(deployments.rows, of).map((value) => [value, of === 'backend' ? deployments.backendName(value) : value]);
+      valuesOf(deployments.rows.filter((row) => row.deployment[of] === filter[of] || passes({ ...filter, [of]: '' }, row)), of)
+        .map((value) => [value, of === 'backend' ? deployments.backendName(value) : value]);
     const ranges = IN_FLIGHT.map(([from, to], place): [string, string] => [String(place), to === Infinity ? say('more_than', { from: from - 1 }) : say('from_to', { from, to })]);
     const choice = (key: 'model' | 'gpu' | 'backend' | 'in_flight', options: readonly [string, string][]): TemplateResult => html`
-      <label>${say(`by.${key}`)} <select data-filter=${key} @change=${(event: Event) => { deployments.choose({ [key]: (event.target as HTMLSelectElement).value }); }}>
+      <label>${say(`group.${key}`)} <select data-filter=${key} @change=${(event: Event) => { deployments.choose({ [key]: (event.target as HTMLSelectElement).value }); }}>
         <option value="" .selected=${filter[key] === ''}>${say('every')}</option>
         ${options.map(([value, name]) => html`<option value=${value} .selected=${filter[key] === value}>${name}</option>`)}
       </select></label>`;
     const flag = (key: 'doubtful' | 'both'): TemplateResult => html`
-      <label><input type="checkbox" data-filter=${key} .checked=${filter[key]} @change=${(event: Event) => { deployments.choose({ [key]: (event.target as HTMLInputElement).checked } as Partial<Filter>); }}> ${say(`filter.${key}`)}</label>`;
+      <label><input type="checkbox" data-filter=${key} .checked=${filter[key]} @change=${(event: Event) => { deployments.choose({ [key]: (event.target as HTMLInputElement).checked }); }}> ${say(`filter.${key}`)}</label>`;
     return html`<div class="published-choice" role="group" aria-label=${say('filter')}>
       ${choice('model', values('model'))}${choice('gpu', values('gpu'))}${choice('backend', values('backend'))}${choice('in_flight', ranges)}${flag('doubtful')}${flag('both')}</div>`;
   }
@@ -102,9 +104,9 @@ export class DeploymentsSection extends LightElement {
     const of = (who: 'own' | 'aiconfigurator'): TemplateResult => html`<th scope="colgroup" colspan="7">${say(who)}</th>`;
     const answered = html`<th scope="col" rowspan="2">${say('answered')}</th>`;
     return html`
+      <p class="published-note" id="deployments-caption">${say('table')}</p>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="deployments-caption">
-        <table class="who published deployments">
-          <caption id="deployments-caption">${say('table')}</caption>
+        <table class="who published deployments" aria-describedby="deployments-caption">
           <thead>
             <tr><td rowspan="3"></td><th scope="col" rowspan="3">${say('rows')}</th>${of('own')}${of('aiconfigurator')}</tr>
             <tr>${answered}${heads}${answered}${heads}</tr>
@@ -117,7 +119,7 @@ export class DeploymentsSection extends LightElement {
 
   #group({ by, lines }: Group): TemplateResult {
     const say = this.#say;
-    const head = by === 'all' ? nothing : html`<tr><th class="deployments-by" scope="rowgroup" colspan="16">${say(`by.${by}`)}</th></tr>`;
+    const head = by === 'all' ? nothing : html`<tr><th class="deployments-by" scope="rowgroup" colspan="16">${say(`group.${by}`)}</th></tr>`;
     return html`<tbody data-by=${by}>${head}${lines.map((line) => this.#line(by, line))}</tbody>`;
   }
 

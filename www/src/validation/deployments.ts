@@ -161,7 +161,7 @@ export function answeredOf(passed: readonly Row[]): Row[] {
 }
 
 const NONE = new Float64Array();
-export const ROLES: Readonly<Record<Half, string>> = { left_out: 'ttft', calibrated: 'adapters', borrowed: 'refused' };
+export const ROLES: Readonly<Record<Half, string>> = { left_out: 'ttft', calibrated: 'waiting', borrowed: 'kv' };
 const DIAGONAL = 'expected';
 const PICKED = 'whole';
 
