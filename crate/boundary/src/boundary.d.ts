@@ -404,6 +404,33 @@ export interface SweepView {
 /** What the runs so far say; `charts` go with `views`. */
 export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
 
+/** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
+export interface OverlaidMetric { measured: number | null; simulated: number | null; mape: number | null; bias: number | null; correlation: number | null }
+
+/** A constant that was fitted on one half of the requests, and the errors on both halves. */
+export interface OverlayFit {
+  constants: Record<string, { before: number; after: number }>;
+  runs: number;
+  fitted_half: { before: Record<string, OverlaidMetric>; after: Record<string, OverlaidMetric> };
+  left_out_half: { before: Record<string, OverlaidMetric>; after: Record<string, OverlaidMetric> };
+}
+
+/** A measured run over its simulation: the terminal's `overlay --json`, with the number of requests in their place. */
+export interface OverlayTold {
+  tool: string; in_flight: number | null; requests: number; unfinished: number;
+  notes: string[];
+  taken_over: { path: string; value: string; from: string }[];
+  /** The settings of the simulation, with the constants as fitted. */
+  scenario: ScenarioPatch;
+  metrics: Record<string, OverlaidMetric>;
+  by_input_length: { from_tokens: number; to_tokens: number; requests: number; ttft_bias: number | null; tpot_bias: number | null; e2e_bias: number | null }[];
+  /** The terminal's sentence. */
+  likely_cause: string;
+  cause: { culprit: string; floor_s: number | null; slope_s_per_token: number | null; drift_s: number | null };
+  fit?: OverlayFit;
+  charts: ChartData[];
+}
+
 /** Times in seconds. */
 export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
 

@@ -15,6 +15,7 @@ use servescope_lab::parameters::Id;
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::sweep::Range;
 use servescope_lab::turn::{Turns, turns};
+use servescope_lab::views::paired::ttft_pairs;
 use servescope_lab::views::sweep::axis_around;
 use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
 
@@ -381,15 +382,16 @@ fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) 
 
 /// TTFT of each request in A and in B, with the diagonal on which nothing changes.
 fn scatter(requests: &RequestPairs) -> Plot {
-    let both = requests.pairs.iter().filter_map(|pair| Some((pair.a_s?, pair.b_s?)));
-    let (x, y): (Vec<f64>, Vec<f64>) = both.filter(|(a, b)| *a > 0.0 && *b > 0.0).unzip();
-    let names = [
-        "TTFT of each request in A and in B",
-        "TTFT in A, s",
-        "TTFT in B, s",
-        "the same in both; below it B is faster",
-    ];
-    Plot::of_pairs(names, x, y, true)
+    Plot {
+        title: "TTFT of each request in A and in B".to_owned(),
+        x: "TTFT in A, s".to_owned(),
+        y: "TTFT in B, s".to_owned(),
+        legend: vec![
+            (Role::Arrivals, "a request".to_owned()),
+            (Role::Expected, "the same in both; below it B is faster".to_owned()),
+        ],
+        chart: ttft_pairs(requests),
+    }
 }
 
 /// The difference over the parameter with its interval, and the turns.

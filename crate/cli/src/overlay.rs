@@ -96,7 +96,7 @@ impl Options {
             write(path, &requests_csv(&overlay))?;
         }
         if let Some(folder) = &self.charts {
-            write_charts(folder, &measured, &overlay)?;
+            write_charts(folder, &overlay)?;
         }
         self.tell(&measured, &scenario, &taken, &overlay, fitted.as_ref())
     }

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use servescope_charts::{Chart, DrawError, Mark, Role, Series, Style, palette, svg};
-use servescope_lab::views::sweep::axis_around;
 
 /// Size of the chart itself, CSS px.
 const SIZE: (f64, f64) = (720.0, 320.0);
@@ -46,26 +45,6 @@ pub(crate) fn head(width: f64, height: f64, title: &str) -> String {
 }
 
 impl Plot {
-    /// A scatter of pairs on equal axes, with the diagonal on which both are the same. `names` are those of the title, of
-    /// both axes and of the diagonal.
-    pub(crate) fn of_pairs(names: [&str; 4], x: Vec<f64>, y: Vec<f64>, is_log: bool) -> Self {
-        let [title, across, up, same] = names.map(str::to_owned);
-        let one = axis_around(x.iter().chain(&y).copied(), is_log, !is_log);
-        let ends = vec![one.min, one.max];
-        let diagonal = series(Role::Expected, Mark::Line, ends.clone(), ends);
-        Self {
-            title,
-            x: across,
-            y: up,
-            legend: vec![(Role::Arrivals, "a request".to_owned()), (Role::Expected, same)],
-            chart: Chart::untitled(
-                one.clone(),
-                one,
-                vec![diagonal, series(Role::Arrivals, Mark::Points, x, y)],
-            ),
-        }
-    }
-
     /// The document.
     ///
     /// # Errors

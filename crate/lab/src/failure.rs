@@ -54,6 +54,7 @@ pub const CODES: &[&str] = &[
     "batch_below_request",
     "budget_below_running",
     "bad_json",
+    "bad_overlay",
     "not_an_object",
     "not_a_scenario",
     "repeated_key",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use servescope_lab::overlay::{
     Culprit, Means, MeasuredRequest, MeasuredRun, NamedText, Overlay, Sending, Tool, document, fit, read,
-    take_over,
+    read_among, take_over,
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
 use servescope_testkit::cases;
@@ -52,6 +52,22 @@ fn what_vllm_bench_wrote_gives_its_own_means_again() {
     assert!(run.told.contains(&("max_num_seqs".to_owned(), "64".to_owned())));
     let in_flight = measured("vllm_bench_in_flight.json", None);
     assert_eq!((in_flight.requests.len(), in_flight.sending), (16, Sending::InFlight(4)));
+}
+
+#[test]
+fn a_result_is_found_among_the_files_that_were_opened_with_it() {
+    let names = ["profile_export_aiperf.json", "profile_export.jsonl"];
+    let texts = names.map(|name| text(&format!("aiperf/{name}")));
+    let files = [0, 1].map(|place| NamedText { name: names[place], text: &texts[place] });
+    let found = read_among(&files).unwrap();
+    assert_eq!(found, measured("aiperf/profile_export.jsonl", Some("aiperf/profile_export_aiperf.json")));
+    assert_ne!(found.told, read_among(&files[1..]).unwrap().told);
+    let other = read_among(&files[..1]).unwrap_err().to_string();
+    assert!(other.starts_with("profile_export_aiperf.json, "), "{other}");
+    assert!(read_among(&[]).is_err());
+    // As one module of the page hands it to the other.
+    let json = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<MeasuredRun>(&json).unwrap(), found);
 }
 
 #[test]

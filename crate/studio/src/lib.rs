@@ -3,11 +3,13 @@
 //! other module, `servescope-web`.
 
 mod fit_profile;
+mod result_file;
 mod studio;
 mod svg;
 mod sweep;
 
 pub use fit_profile::fit_profile;
+pub use result_file::read_result;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
 pub use sweep::{Sweeps, sweep_csv, sweep_results};

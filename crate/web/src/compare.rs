@@ -17,7 +17,7 @@ use servescope_boundary::types::{
 };
 
 /// Router steps of one slice: a few milliseconds.
-const SLICE_STEPS: usize = 20_000;
+pub(crate) const SLICE_STEPS: usize = 20_000;
 
 /// Charts that are drawn of A and of B on the same axes.
 const BOTH: [&str; 2] = ["latency_cdf", "running_waiting"];

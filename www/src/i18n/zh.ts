@@ -9,6 +9,7 @@ import { gateway } from './zh/gateway.js';
 import { help } from './zh/help.js';
 import { hero } from './zh/hero.js';
 import { measured } from './zh/measured.js';
+import { measuredRun as measured_run } from './zh/measured_run.js';
 import { module } from './zh/module.js';
 import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
@@ -24,7 +25,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, measured, monitor, names, options, page, profile, replicas, search, sweep, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, measured, measured_run, monitor, names, options, page, profile, replicas, search, sweep, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, OverlayTold, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -26,6 +26,8 @@ export type Task =
   | { kind: 'seed'; scenario: ScenarioPatch; seed: number; spans: SeedSpans | null }
   /** A and B with this seed, request by request. */
   | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
+  /** A measured run, as the studio reads it, over its simulation, and constants fitted to it. */
+  | { kind: 'overlay'; measured: string; scenario: ScenarioPatch; fit: readonly string[] }
   /** These metrics of a run with this seed. */
   | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
 
@@ -38,6 +40,7 @@ export interface TaskResult {
   seed: SeedRun;
   pair: ComparedPair;
   metrics: MeasuredRun;
+  overlay: OverlayTold;
 }
 
 /** Answered at once, between two slices of a task. */

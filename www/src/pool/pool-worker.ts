@@ -3,6 +3,7 @@ import { CapacityWork } from '../capacity/capacity-work.js';
 import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
+import { overlayWork } from '../measured-run/overlay-work.js';
 import { isFailures, messageOf } from '../simulation/types.js';
 import { answerOf } from './answers.js';
 import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
@@ -35,6 +36,7 @@ function workOf(task: Task): Work {
     case 'seed':
     case 'pair':
     case 'metrics': return (compare ??= new CompareWork(inputs)).of(task);
+    case 'overlay': return overlayWork(task);
   }
 }
 
@@ -88,7 +90,8 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'measure':
     case 'seed':
     case 'pair':
-    case 'metrics': await work(message);
+    case 'metrics':
+    case 'overlay': await work(message);
   }
 }
 
@@ -107,6 +110,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'measure':
     case 'seed':
     case 'pair':
+    case 'overlay':
     case 'metrics': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {

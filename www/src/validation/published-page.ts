@@ -11,6 +11,8 @@ import { chartName, PublishedState } from './published-state.js';
 import './published.css';
 import './deployments-section.js';
 import { DeploymentsState } from './deployments-state.js';
+import '../measured-run/measured-run-section.js';
+import { MeasuredRunState } from '../measured-run/measured-run-state.js';
 import './recordings-section.js';
 import { validation } from '../i18n/en/validation.js';
 
@@ -28,12 +30,14 @@ export function publishedPage(app: App): PublishedPage {
   page.app = app;
   page.published = new PublishedState(app);
   page.deployments = new DeploymentsState(app);
+  page.measuredRun = new MeasuredRunState(app);
   return page;
 }
 
 export class PublishedPage extends LightElement {
   declare published: PublishedState;
   declare deployments: DeploymentsState;
+  declare measuredRun: MeasuredRunState;
 
   protected override watched(): Watchable[] {
     return [this.published.shown, this.published.recordings];
@@ -47,6 +51,7 @@ export class PublishedPage extends LightElement {
     this.dataset['state'] = failure !== '' ? 'failed' : isReady ? 'ready' : 'running';
     return html`
       <deployments-section .app=${app} .deployments=${this.deployments}></deployments-section>
+      <measured-run-section .app=${app} .run=${this.measuredRun}></measured-run-section>
       <section aria-labelledby="published-title"><h2 id="published-title">${say('title')}</h2>
         <p class="published-note">${say('intro')}</p>
         <p class="published-note">${say('intro.calibrations')}</p>

@@ -39,6 +39,8 @@ export interface StudioCalls {
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
   /** What the runs of later sweeps take beside their scenario. */
+  /** The measured run of a result file, as text for a thread of the pool. */
+  result: { args: { names: string[]; texts: string[] }; reply: string };
   sweep_inputs: { args: Inputs; reply: null };
   sweep_plan: { args: { spec: SweepSpec }; reply: SweepPlan };
   /** The settings of a run, its seed among them. */

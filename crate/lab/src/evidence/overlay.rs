@@ -14,8 +14,8 @@ mod taken;
 
 pub use cause::{Cause, Culprit};
 pub use compare::{Bucket, Metric, Overlay, Pair, Times};
-pub use fit::{Fit, FitError, Fitted, MAX_CONSTANTS, fit};
+pub use fit::{Fit, FitError, FitSearch, Fitted, MAX_CONSTANTS, fit};
 pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
-pub use read::{NamedText, ReadError, Tool, read};
+pub use read::{NamedText, ReadError, Tool, read, read_among};
 pub use report::{document, requests_csv};
 pub use taken::{Taken, take_over};

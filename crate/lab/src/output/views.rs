@@ -10,6 +10,7 @@ mod gateway;
 mod latency_charts;
 pub mod moment;
 pub mod monitor;
+pub mod overlay;
 pub mod paired;
 pub mod published;
 mod replicas;

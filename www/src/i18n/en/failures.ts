@@ -27,6 +27,7 @@ export const failures = area('failures', {
   bodies_too_large: 'The prompts have {value} characters together, more than {max}. The terminal writes files of any length: servescope generate --bodies.',
   budget_below_running: 'vLLM does not start when its token budget ({value}) is below the max running requests ({min}).',
   batch_below_request: 'S-LoRA does not start when the prefill token budget ({value}) is below the longest request ({min}).',
+  bad_overlay: 'This measured run cannot be compared: {why}',
   bad_json: 'This is not a scenario in JSON.',
   not_an_object: 'This is no Servescope scenario: it is not a JSON object.',
   not_a_scenario: 'This is no Servescope scenario: {foreign} of its {fields} fields are no parameters, the first is “{first}”.',

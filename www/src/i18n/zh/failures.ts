@@ -23,6 +23,7 @@ export const failures: Translation<typeof english> = {
   bodies_too_large: '提示词共 {value} 个字符，超过 {max}。请在终端用 servescope generate --bodies 写出。',
   budget_below_running: 'token 预算（{value}）小于最大运行请求数（{min}）时，vLLM 拒绝启动。',
   batch_below_request: '预填充 token 预算（{value}）小于最长请求（{min}）时，S-LoRA 拒绝启动。',
+  bad_overlay: '无法对照此实测运行：{why}',
   bad_json: '这不是 JSON 格式的场景。',
   not_an_object: '这不是 Servescope 场景：它不是 JSON 对象。',
   not_a_scenario: '这不是 Servescope 场景：{fields} 个字段中有 {foreign} 个不是参数，第一个是“{first}”。',

@@ -92,17 +92,61 @@ fn constants(paths: &[String], scenario: &Scenario) -> Result<Vec<Id>, FitError>
     Ok(ids)
 }
 
-struct Search<'a> {
-    measured: &'a MeasuredRun,
+/// Steps of a constant: by the factor, and by its inverse.
+const STEPS: usize = 2;
+
+/// A search under way: pattern search in factors, one run a call of [`FitSearch::advance`]. The step is halved in its logarithm
+/// when no constant can be moved by it.
+#[derive(Debug, Clone)]
+pub struct FitSearch {
+    measured: MeasuredRun,
+    scenario: Scenario,
     trace: LoadedTrace,
     ids: Vec<Id>,
+    start: Vec<f64>,
+    before: Vec<Pair>,
+    best: Vec<f64>,
+    least: f64,
+    factor: f64,
+    /// What is tried next: a constant and a direction.
+    next: usize,
+    has_moved: bool,
     runs: usize,
 }
 
-impl Search<'_> {
+impl FitSearch {
+    /// Simulates what is before the fit.
+    ///
+    /// # Errors
+    /// [`FitError`] names the constant.
+    pub fn begin(measured: &MeasuredRun, scenario: &Scenario, paths: &[String]) -> Result<Self, FitError> {
+        if !measured.has_times() {
+            return Err(FitError::NoTimes);
+        }
+        let ids = constants(paths, scenario)?;
+        let start: Vec<f64> = ids.iter().map(|&id| scenario.number(id)).collect();
+        let mut search = Self {
+            measured: measured.clone(),
+            scenario: scenario.clone(),
+            trace: LoadedTrace::from_trace("measured", measured.trace()),
+            ids,
+            best: start.clone(),
+            start,
+            before: Vec::new(),
+            least: f64::INFINITY,
+            factor: 2.0,
+            next: 0,
+            has_moved: false,
+            runs: 0,
+        };
+        search.before = search.pairs(scenario).map_err(FitError::Run)?;
+        search.least = search.misfit_of(&search.before);
+        Ok(search)
+    }
+
     /// A scenario with values for the constants; none where one is out of bounds.
-    fn with(&self, scenario: &Scenario, values: &[f64]) -> Option<Scenario> {
-        let mut scenario = scenario.clone();
+    fn with(&self, values: &[f64]) -> Option<Scenario> {
+        let mut scenario = self.scenario.clone();
         for (&id, &value) in self.ids.iter().zip(values) {
             let is_whole = id.row().type_name() == "integer";
             let value = if is_whole { value.round() } else { value };
@@ -113,14 +157,18 @@ impl Search<'_> {
 
     fn pairs(&mut self, scenario: &Scenario) -> Result<Vec<Pair>, Vec<Failure>> {
         self.runs += 1;
-        Ok(pairs(self.measured, &Run::simulate(scenario, Some(&self.trace))?.report))
+        Ok(pairs(&self.measured, &Run::simulate(scenario, Some(&self.trace))?.report))
+    }
+
+    fn misfit(&mut self, values: &[f64]) -> f64 {
+        let Some(scenario) = self.with(values) else { return f64::INFINITY };
+        let Ok(pairs) = self.pairs(&scenario) else { return f64::INFINITY };
+        self.misfit_of(&pairs)
     }
 
     /// Mean absolute logarithm of simulated over measured, over TTFT, TPOT and E2E of the fitted half; infinite where the run
     /// does not answer them all. Absolute, as a single decision of the scheduler moves a TTFT by a whole iteration.
-    fn misfit(&mut self, scenario: &Scenario, values: &[f64]) -> f64 {
-        let Some(scenario) = self.with(scenario, values) else { return f64::INFINITY };
-        let Ok(pairs) = self.pairs(&scenario) else { return f64::INFINITY };
+    fn misfit_of(&self, pairs: &[Pair]) -> f64 {
         if pairs.len() < self.measured.requests.len() {
             return f64::INFINITY;
         }
@@ -139,29 +187,56 @@ impl Search<'_> {
         if count > 0.0 { sum / count } else { f64::INFINITY }
     }
 
-    /// Pattern search in factors: the step is halved in its logarithm when no constant can be moved by it.
-    fn minimise(&mut self, scenario: &Scenario, start: &[f64]) -> Vec<f64> {
-        let mut best = start.to_vec();
-        let mut least = self.misfit(scenario, &best);
-        let mut factor: f64 = 2.0;
-        while factor > FINEST && self.runs < MAX_RUNS {
-            let mut has_moved = false;
-            for place in 0..best.len() {
-                for step in [factor, 1.0 / factor] {
-                    let mut tried = best.clone();
-                    tried[place] = moved(self.ids[place], best[place], step);
-                    let misfit = if tried == best { f64::INFINITY } else { self.misfit(scenario, &tried) };
-                    if misfit < least {
-                        (best, least, has_moved) = (tried, misfit, true);
-                        break;
-                    }
-                }
-            }
-            if !has_moved {
-                factor = factor.sqrt();
-            }
+    /// Tries one more value of one constant. False when the search has ended.
+    pub fn advance(&mut self) -> bool {
+        if self.factor <= FINEST || self.runs >= MAX_RUNS {
+            return false;
         }
-        best
+        let (place, direction) = (self.next / STEPS, self.next % STEPS);
+        let step = if direction == 0 { self.factor } else { 1.0 / self.factor };
+        let mut tried = self.best.clone();
+        tried[place] = moved(self.ids[place], self.best[place], step);
+        let misfit = if tried == self.best { f64::INFINITY } else { self.misfit(&tried) };
+        if misfit < self.least {
+            (self.best, self.least, self.has_moved) = (tried, misfit, true);
+            self.next = STEPS * (place + 1);
+        } else {
+            self.next += 1;
+        }
+        if self.next >= STEPS * self.ids.len() {
+            if !self.has_moved {
+                self.factor = self.factor.sqrt();
+            }
+            (self.next, self.has_moved) = (0, false);
+        }
+        true
+    }
+
+    /// How much of the search is done at least, as a share.
+    pub fn share(&self) -> f64 {
+        self.runs as f64 / MAX_RUNS as f64
+    }
+
+    /// What the search has found so far.
+    ///
+    /// # Errors
+    /// [`FitError::Run`] of the run with the fitted constants.
+    pub fn finish(mut self) -> Result<Fit, FitError> {
+        let fitted = self.with(&self.best).unwrap_or_else(|| self.scenario.clone());
+        let after = self.pairs(&fitted).map_err(FitError::Run)?;
+        let half = |pairs: &[Pair], rest: usize| {
+            times_of(&pairs.iter().filter(|pair| pair.id % 2 == rest).collect::<Vec<_>>(), None)
+        };
+        let constants = self.ids.iter().zip(&self.start);
+        Ok(Fit {
+            constants: constants
+                .map(|(&id, &before)| Fitted { id, before, after: fitted.number(id) })
+                .collect(),
+            runs: self.runs,
+            fitted_half: [half(&self.before, 0), half(&after, 0)],
+            left_out_half: [half(&self.before, 1), half(&after, 1)],
+            scenario: fitted,
+        })
     }
 }
 
@@ -182,26 +257,7 @@ fn moved(id: Id, value: f64, step: f64) -> f64 {
 /// # Errors
 /// [`FitError`] names the constant.
 pub fn fit(measured: &MeasuredRun, scenario: &Scenario, paths: &[String]) -> Result<Fit, FitError> {
-    if !measured.has_times() {
-        return Err(FitError::NoTimes);
-    }
-    let ids = constants(paths, scenario)?;
-    let trace = LoadedTrace::from_trace("measured", measured.trace());
-    let mut search = Search { measured, trace, ids, runs: 0 };
-    let before = search.pairs(scenario).map_err(FitError::Run)?;
-    let start: Vec<f64> = search.ids.iter().map(|&id| scenario.number(id)).collect();
-    let best = search.minimise(scenario, &start);
-    let fitted = search.with(scenario, &best).unwrap_or_else(|| scenario.clone());
-    let after = search.pairs(&fitted).map_err(FitError::Run)?;
-    let half = |pairs: &[Pair], rest: usize| {
-        times_of(&pairs.iter().filter(|pair| pair.id % 2 == rest).collect::<Vec<_>>(), None)
-    };
-    let constants = search.ids.iter().zip(&start);
-    Ok(Fit {
-        constants: constants.map(|(&id, &before)| Fitted { id, before, after: fitted.number(id) }).collect(),
-        runs: search.runs,
-        fitted_half: [half(&before, 0), half(&after, 0)],
-        left_out_half: [half(&before, 1), half(&after, 1)],
-        scenario: fitted,
-    })
+    let mut search = FitSearch::begin(measured, scenario, paths)?;
+    while search.advance() {}
+    search.finish()
 }

@@ -1,5 +1,6 @@
 //! A measured run in one form, whatever tool wrote it.
 
+use serde::{Deserialize, Serialize};
 use servescope_workload::trace::{Chain, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -13,7 +14,7 @@ pub(super) const MAX_TOKENS: f64 = 10_000_000.0;
 pub(super) const MAX_S: f64 = 1e8;
 
 /// One request that was answered.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MeasuredRequest {
     /// Its name in the file.
     pub name: String,
@@ -48,7 +49,7 @@ impl MeasuredRequest {
 }
 
 /// How requests were sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sending {
     /// At times of their own.
     Times,
@@ -57,7 +58,7 @@ pub enum Sending {
 }
 
 /// Means over all requests, of a file that tells nothing about single ones.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Means {
     /// Time to first token, seconds.
     pub ttft_s: Option<f64>,
@@ -74,7 +75,7 @@ pub struct Means {
 }
 
 /// A measured run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredRun {
     /// What wrote the file.
     pub tool: Tool,

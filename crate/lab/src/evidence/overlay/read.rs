@@ -8,6 +8,7 @@ mod servingsim;
 mod servingsim_bench;
 mod vllm_bench;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::measured::{MAX_REQUESTS, MeasuredRequest, MeasuredRun};
@@ -43,7 +44,7 @@ impl ReadError {
 }
 
 /// What wrote a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tool {
     /// `vllm bench serve --save-result --save-detailed`.
     VllmBench,
@@ -131,6 +132,22 @@ pub fn read<'a>(
         return Err(ReadError::new("the file", "no request was answered"));
     }
     Ok(run.in_order())
+}
+
+/// Reads a result file among others that lie beside it: the first one that is a result, with the companion of its tool.
+///
+/// # Errors
+/// [`ReadError`] of the first file, where none is a result.
+pub fn read_among(files: &[NamedText<'_>]) -> Result<MeasuredRun, ReadError> {
+    let beside = |name: &str| files.iter().find(|file| file.name == name).map(|file| file.text);
+    let mut first = None;
+    for file in files {
+        match read(*file, beside) {
+            Ok(run) => return Ok(run),
+            Err(error) => first = first.or(Some(error.within(file.name))),
+        }
+    }
+    Err(first.unwrap_or_else(|| ReadError::new("the file", "there is none")))
 }
 
 /// Of a text that no reader knows.

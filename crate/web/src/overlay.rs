@@ -1,0 +1,112 @@
+//! A measured run over its simulation, in a thread of the page, slice by slice.
+
+use serde_json::Value as Json;
+use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, document, take_over};
+use servescope_lab::views::overlay::overlay_charts;
+use servescope_lab::{Failure, LoadedTrace, Running, Scenario};
+use wasm_bindgen::prelude::*;
+
+use crate::compare::{SLICE_STEPS, nothing_ran};
+use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch};
+
+/// Simulates a measured run, and fits constants to it.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct Overlayer {
+    work: Option<Work>,
+}
+
+#[derive(Debug)]
+struct Work {
+    measured: MeasuredRun,
+    scenario: Scenario,
+    taken: Vec<Taken>,
+    notes: Vec<String>,
+    running: Option<Running>,
+    overlay: Option<Overlay>,
+    search: Option<FitSearch>,
+}
+
+#[wasm_bindgen]
+impl Overlayer {
+    /// One without a run.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stands ready to simulate a measured run, as the studio has read it; what the scenario sets goes before what the file tells.
+    /// `fit` are the paths of constants to fit, or none.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario or with a constant.
+    pub fn begin(&mut self, measured: &str, scenario: &JsPatch, fit: Vec<String>) -> Result<(), JsFailure> {
+        self.work = None;
+        let measured: MeasuredRun =
+            serde_json::from_str(measured).map_err(|error| refused("", &error.to_string()))?;
+        let mut scenario = scenario_of(scenario)?;
+        let (taken, told) = take_over(&measured, &mut scenario);
+        let notes = measured.notes.iter().cloned().chain(told).collect();
+        let loaded = LoadedTrace::from_trace("measured", measured.trace());
+        let running = Some(Running::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
+        let search = if fit.is_empty() {
+            None
+        } else {
+            Some(FitSearch::begin(&measured, &scenario, &fit).map_err(failure_of)?)
+        };
+        self.work = Some(Work { measured, scenario, taken, notes, running, overlay: None, search });
+        Ok(())
+    }
+
+    /// Simulates for some milliseconds, or a run of the fit, and gives the share that is done; 1 is the end.
+    pub fn advance(&mut self) -> f64 {
+        let Some(work) = &mut self.work else { return 1.0 };
+        if let Some(running) = &mut work.running {
+            let share = running.advance(SLICE_STEPS);
+            if share < 1.0 {
+                return if work.search.is_some() { 0.0 } else { share };
+            }
+            let run = work.running.take().map(Running::finish);
+            work.overlay = run.map(|run| Overlay::of(&work.measured, &run));
+        }
+        let Some(search) = &mut work.search else { return 1.0 };
+        if search.advance() { search.share().min(0.99) } else { 1.0 }
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// When no measured request ends in the simulated run.
+    pub fn finish(&mut self) -> Result<JsOverlay, JsFailure> {
+        let work = self.work.take().ok_or_else(nothing_ran)?;
+        let overlay = work.overlay.ok_or_else(nothing_ran)?;
+        if overlay.pairs.is_empty() {
+            return Err(refused("", "no measured request ends in the simulated run"));
+        }
+        let fit: Option<Fit> = work.search.map(FitSearch::finish).transpose().map_err(failure_of)?;
+        let mut told = document(&work.measured, &work.scenario, &work.taken, &overlay, fit.as_ref());
+        told["requests"] = overlay.pairs.len().into();
+        told["notes"] = work.notes.into();
+        // As the page's settings, and with the constants as fitted.
+        told["scenario"] = patch(fit.as_ref().map_or(&work.scenario, |fit| &fit.scenario));
+        let reply = object(&told);
+        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&overlay_charts(&overlay)));
+        Ok(reply.unchecked_into())
+    }
+}
+
+fn patch(scenario: &Scenario) -> Json {
+    Json::Object(scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect())
+}
+
+fn refused(path: &str, why: &str) -> JsFailure {
+    to_js_error(vec![Failure::new("bad_overlay", path, why.to_owned()).text("why", why)])
+}
+
+fn failure_of(error: FitError) -> JsFailure {
+    match error {
+        FitError::Run(failures) => to_js_error(failures),
+        other => refused("", &other.to_string()),
+    }
+}

@@ -1,0 +1,127 @@
+// A measured run that was opened: read by the studio's module, simulated and compared in a thread of the pool.
+import type { App } from '../app.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
+import type { ReadOut } from '../draw/read-out.js';
+import { measuredRun as texts } from '../i18n/en/measured_run.js';
+import { SHIPPED } from '../pool/pool-calls.js';
+import { sharedPool } from '../pool/shared-pool.js';
+import type { Given } from '../pool/worker-pool.js';
+import { messageOf, type ChartData, type Failure, type OverlayTold } from '../simulation/types.js';
+import { Cancelled, Refusal } from '../simulation/worker-link.js';
+import { Topic } from '../state/topic.js';
+import { StudioLink } from '../workload/studio-link.js';
+
+/** Constants that one fit may move. */
+export const MOST_CONSTANTS = 3;
+/** Larger files than this hold more requests than a result may have. */
+const MOST_BYTES = 1e9;
+
+export interface MeasuredRunAnswer {
+  state: 'none' | 'running' | 'ready' | 'failed';
+  names: readonly string[];
+  fraction: number;
+  told: OverlayTold | null;
+  failures: readonly Failure[];
+}
+
+const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told: null, failures: [] };
+
+export class MeasuredRunState {
+  readonly answer = new Topic<MeasuredRunAnswer>(NOTHING);
+  readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
+  /** Whether the settings in the controls go before what the file tells. */
+  readonly ofControls = new Topic(false);
+  /** Constants to fit. */
+  readonly fit = new Topic<readonly string[]>([]);
+  readonly feed: ChartFeed;
+  readonly #desk = new StudioLink(() => undefined, () => undefined);
+  #measured: string | null = null;
+  #given: Given<OverlayTold> | null = null;
+
+  constructor(readonly app: App) {
+    const say = (key: string): string => app.text.find(texts, key) ?? key;
+    const kind = (chart: string): string => (chart.endsWith('distribution') ? 'distribution' : chart.endsWith('requests') ? 'requests' : 'by_input');
+    this.feed = {
+      topic: () => this.charts,
+      zooms: false,
+      chart: (name) => this.charts.value.get(name),
+      ghost: () => null,
+      title: (name) => say(`chart.${name}`),
+      about: (name) => say(`about.${kind(name)}`),
+      role: (name, role) => say(`role.${kind(name)}.${role}`),
+      xName: (name) => say(`across.${kind(name)}`),
+      yName: (name) => say(`upwards.${kind(name)}`),
+      point: (name, id) => this.#readOut(name, id),
+    };
+  }
+
+  /** Reads the files that were chosen together; a run's settings may lie in a file of their own. */
+  async open(files: readonly File[]): Promise<void> {
+    this.cancel();
+    this.#measured = null;
+    this.fit.set([]);
+    const names = files.map(({ name }) => name);
+    this.answer.set({ ...NOTHING, state: 'running', names });
+    try {
+      const large = files.find(({ size }) => size > MOST_BYTES);
+      if (large !== undefined) throw new Error(`${large.name}: more than ${String(MOST_BYTES)} bytes`);
+      const read = await Promise.all(files.map((file) => file.text()));
+      this.#measured = await this.#desk.call('result', { names, texts: read });
+      await this.run();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  /** Simulates the measured run, and fits what is chosen. */
+  async run(): Promise<void> {
+    this.cancel();
+    if (this.#measured === null) return;
+    const { app } = this;
+    this.answer.update({ state: 'running', fraction: 0, failures: [] });
+    const scenario = this.ofControls.value ? app.store.values.value : {};
+    const given = sharedPool().give({ kind: 'overlay', measured: this.#measured, scenario, fit: this.fit.value }, {
+      priority: 'asked', inputs: SHIPPED, progress: (fraction) => { this.answer.update({ fraction }); },
+    });
+    this.#given = given;
+    try {
+      const told = await given.done;
+      this.charts.set(new Map(told.charts.map((chart) => [chart.name, chart])));
+      this.answer.update({ state: 'ready', told });
+      app.scheduler.invalidateAll();
+    } catch (thrown) {
+      if (this.#given === given) this.#fail(thrown);
+    }
+  }
+
+  cancel(): void {
+    const given = this.#given;
+    this.#given = null;
+    given?.cancel();
+    if (given !== null && this.answer.value.state === 'running') this.answer.update({ state: this.answer.value.told === null ? 'none' : 'ready' });
+  }
+
+  #fail(thrown: unknown): void {
+    if (thrown instanceof Cancelled) return;
+    const failures = thrown instanceof Refusal ? thrown.failures : [{ code: 'bad_overlay', path: '', message: messageOf(thrown), params: { why: messageOf(thrown) } }];
+    this.answer.update({ state: 'failed', failures });
+  }
+
+  #readOut(name: string, id: number): ReadOut {
+    const series = this.charts.value.get(name)?.series.find((one) => one.mark === 'points');
+    const place = series?.id.indexOf(id) ?? -1;
+    if (series === undefined || place < 0) return { at: '', rows: [] };
+    const { text } = this.app;
+    const say = text.say(texts);
+    const [x = NaN, y = NaN] = [series.x[place], series.y[place]];
+    const isByInput = name === 'ttft_error_by_input';
+    const seconds = (value: number): string => text.format.seconds(value);
+    return {
+      at: say('request', { id }),
+      rows: [
+        { role: 'expected', label: say(isByInput ? 'across.by_input' : 'measured'), value: isByInput ? text.format.whole(x) : seconds(x) },
+        { role: 'arrivals', label: say(isByInput ? 'upwards.by_input' : 'simulated'), value: isByInput ? `${y < 0 ? '−' : ''}${seconds(Math.abs(y))}` : seconds(y) },
+      ],
+    };
+  }
+}
