@@ -404,6 +404,9 @@ export interface SweepView {
 /** What the runs so far say; `charts` go with `views`. */
 export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
 
+/** A measured run as one module has read it for the other; times of requests in seconds. */
+export interface ReadResult { tool: string; requests: object[]; notes: string[] }
+
 /** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
 export interface OverlaidMetric { measured: number | null; simulated: number | null; mape: number | null; bias: number | null; correlation: number | null }
 

@@ -28,6 +28,9 @@ extern "C" {
     /// Two runs of one seed.
     #[wasm_bindgen(typescript_type = "ComparedPair")]
     pub type JsComparedPair;
+    /// A measured run as the studio has read it.
+    #[wasm_bindgen(typescript_type = "ReadResult")]
+    pub type JsReadResult;
     /// A measured run over its simulation.
     #[wasm_bindgen(typescript_type = "OverlayTold")]
     pub type JsOverlay;

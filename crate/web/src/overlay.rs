@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};
 use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
-use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch};
+use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch, JsReadResult};
 
 /// Simulates a measured run, and fits constants to it.
 #[wasm_bindgen]
@@ -41,10 +41,15 @@ impl Overlayer {
     ///
     /// # Errors
     /// What is wrong with the scenario or with a constant.
-    pub fn begin(&mut self, measured: &str, scenario: &JsPatch, fit: Vec<String>) -> Result<(), JsFailure> {
+    pub fn begin(
+        &mut self,
+        measured: &JsReadResult,
+        scenario: &JsPatch,
+        fit: Vec<String>,
+    ) -> Result<(), JsFailure> {
         self.work = None;
-        let measured: MeasuredRun =
-            serde_json::from_str(measured).map_err(|error| refused("", &error.to_string()))?;
+        let measured: MeasuredRun = serde_wasm_bindgen::from_value(measured.into())
+            .map_err(|error| refused("", &error.to_string()))?;
         let mut scenario = scenario_of(scenario)?;
         let (taken, told) = take_over(&measured, &mut scenario);
         let notes = measured.notes.iter().cloned().chain(told).collect();

@@ -6,7 +6,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { SHIPPED } from '../pool/pool-calls.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import { messageOf, type ChartData, type Failure, type OverlayTold } from '../simulation/types.js';
+import { messageOf, type ChartData, type Failure, type OverlayTold, type ReadResult } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 import { StudioLink } from '../workload/studio-link.js';
@@ -35,7 +35,7 @@ export class MeasuredRunState {
   readonly fit = new Topic<readonly string[]>([]);
   readonly feed: ChartFeed;
   readonly #desk = new StudioLink(() => undefined, () => undefined);
-  #measured: string | null = null;
+  #measured: ReadResult | null = null;
   #given: Given<OverlayTold> | null = null;
 
   constructor(readonly app: App) {

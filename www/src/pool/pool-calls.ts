@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, OverlayTold, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, OverlayTold, ReadResult, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -27,7 +27,7 @@ export type Task =
   /** A and B with this seed, request by request. */
   | { kind: 'pair'; a: ScenarioPatch; b: ScenarioPatch; seed: number }
   /** A measured run, as the studio reads it, over its simulation, and constants fitted to it. */
-  | { kind: 'overlay'; measured: string; scenario: ScenarioPatch; fit: readonly string[] }
+  | { kind: 'overlay'; measured: ReadResult; scenario: ScenarioPatch; fit: readonly string[] }
   /** These metrics of a run with this seed. */
   | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
 
