@@ -46,6 +46,10 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("zest", "zestb.com / 27nk.com T4-vs-A10 tables (A10 TDP 150 W)"),
     ("waredb", "waredb.com GeForce RTX 4090 page (tensor peaks with FP32 accumulate; dense)"),
     ("r4090", "RTX 4090 spec list, holynerdvana.blogspot.com 2022-11-01 (24 GB, 1008 GB/s, 450 W)"),
+    (
+        "rtxpro",
+        "NVIDIA data sheet of the RTX PRO 6000 Blackwell, 3519208 (96 GB, 1792 GB/s, 600 W), as copied in atineoSE/coding-model-seeks-gpu",
+    ),
     ("oc3d", "overclock3d.net A100 article (NVLink 600 GB/s total)"),
     ("hfcfg_aic", "Hugging Face config.json copies shipped in ai-dynamo/aiconfigurator @095f58a"),
     ("hfcfg_blis", "Hugging Face config.json copies shipped in inference-sim/inference-sim @f90a1e3"),

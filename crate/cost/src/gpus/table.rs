@@ -31,7 +31,7 @@ const fn mib(mib: f64) -> f64 {
 }
 
 /// The GPUs.
-pub const GPUS: [Gpu; 19] = [
+pub const GPUS: [Gpu; 20] = [
     Gpu {
         id: "a100_80_sxm",
         name: "NVIDIA A100 80GB SXM4",
@@ -275,6 +275,20 @@ pub const GPUS: [Gpu; 19] = [
             on_demand(1.5484, "sky_nebius", "gpu-l40s-a 1 GPU 8 vCPU on demand"),
             on_demand(1.9512, "tb", "Modal L40S, 2026-05-07"),
         ],
+    },
+    Gpu {
+        id: "rtx_pro_6000",
+        name: "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+        bf16_tflops: fact(467.8, "aic"),
+        fp8_tflops: Some(fact(935.6, "aic")),
+        memory_gb: fact(96.0, "rtxpro"),
+        bandwidth_gb_s: fact(1792.0, "aic rtxpro"),
+        link_gb_s: fact(64.0, "aic"),
+        gpus_per_node: 8,
+        node_link_gb_s: fact(50.0, "aic"),
+        tdp_w: Some(fact(600.0, "aic rtxpro")),
+        memory_bytes: mib(97_887.0),
+        prices: &[],
     },
     Gpu {
         id: "rtx4090",

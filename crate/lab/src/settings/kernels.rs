@@ -9,7 +9,7 @@ pub use checkpoint::Checkpoint;
 use crate::settings::shipped::{Shipped, shipped_file};
 
 /// Measured kernels by the id of their GPU.
-static SHIPPED: [(&str, Shipped<Kernels>); 8] = [
+static SHIPPED: [(&str, Shipped<Kernels>); 9] = [
     ("a100_80_sxm", shipped_file!("kernels_a100_80_sxm")),
     ("b200_sxm", shipped_file!("kernels_b200_sxm")),
     ("b300_sxm", shipped_file!("kernels_b300_sxm")),
@@ -18,6 +18,7 @@ static SHIPPED: [(&str, Shipped<Kernels>); 8] = [
     ("h100_sxm", shipped_file!("kernels_h100_sxm")),
     ("h200_sxm", shipped_file!("kernels_h200_sxm")),
     ("l40s", shipped_file!("kernels_l40s")),
+    ("rtx_pro_6000", shipped_file!("kernels_rtx_pro_6000")),
 ];
 
 fn shipped(gpu: &str) -> Option<&'static Shipped<Kernels>> {

@@ -199,6 +199,7 @@ fn gpu(name: &str) -> Option<&'static Gpu> {
         () if has("a100") && has("80gb") && has("pcie") => "a100_80_pcie",
         () if has("a100") && has("80gb") => "a100_80_sxm",
         () if has("l40s") => "l40s",
+        () if has("rtxpro6000") => "rtx_pro_6000",
         () if has("rtx4090") => "rtx4090",
         () => return None,
     };

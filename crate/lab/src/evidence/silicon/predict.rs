@@ -139,6 +139,7 @@ pub type Predicted = Result<Answer, NotAnswered>;
 pub fn gpu(system: &str) -> Option<&'static Gpu> {
     let id = match system {
         "a100_sxm" => "a100_80_sxm",
+        "rtx_pro_6000_server" => "rtx_pro_6000",
         "a100_pcie" => "a100_80_pcie",
         "gb200" | "gb200_sxm" => "gb200_nvl72",
         "gb300" | "gb300_sxm" => "gb300_nvl72",
