@@ -37,6 +37,7 @@ mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;
+mod vllm_serve;
 mod why_text;
 mod workload_plot;
 mod write_args;
@@ -99,6 +100,8 @@ enum Verb {
     /// The requests of a load generator's result file, and the server's settings where the file tells them, are simulated; both runs
     /// are compared request by request, and the likeliest culprit for the difference is named.
     Overlay(Box<overlay::Arguments>),
+    /// Prints a setting as a command of vLLM, with the flags that stand for it and what no flag stands for.
+    VllmServe(vllm_serve::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
@@ -124,6 +127,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Overlay(arguments) => overlay::run(&arguments),
+        Verb::VllmServe(arguments) => vllm_serve::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),

@@ -66,6 +66,7 @@ pub const CODES: &[&str] = &[
     "unknown_check",
     "blocking_behind_proxy",
     "order_needs_slora",
+    "not_vllm",
     "stuck_at_gateway",
     "no_goal",
     "no_rate",

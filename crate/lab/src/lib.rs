@@ -25,7 +25,7 @@ pub use output::{files, monitor, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
-    vidur,
+    vidur, vllm_serve,
 };
 pub use traces::{bodies, fit, inspect, recipe};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};

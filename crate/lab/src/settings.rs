@@ -13,3 +13,4 @@ pub mod schema;
 mod shipped;
 pub mod tables;
 pub mod vidur;
+pub mod vllm_serve;

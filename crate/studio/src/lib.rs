@@ -7,9 +7,11 @@ mod result_file;
 mod studio;
 mod svg;
 mod sweep;
+mod vllm_serve;
 
 pub use fit_profile::fit_profile;
 pub use result_file::read_result;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
 pub use sweep::{Sweeps, sweep_csv, sweep_results};
+pub use vllm_serve::vllm_serve;

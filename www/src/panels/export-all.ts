@@ -1,6 +1,7 @@
 // Everything that can be taken out of the page as a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
+import { copied } from '../copy.js';
 import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { scenarioJson } from '../simulation/module.js';
@@ -28,6 +29,7 @@ export function exportItems(app: App): TemplateResult {
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
     ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem('events.csv', t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
     ${menuItem('perfetto', html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
     ${menuItem('charts', t('export.charts'), () => { void exportCharts(app); })}
     ${menuItem('workload', t('export.workload'), () => { void exportWorkload(app); })}`;
@@ -36,6 +38,13 @@ export function exportItems(app: App): TemplateResult {
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
   if (refused(app)) return;
   await attempt(app, async () => { downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type); });
+}
+
+async function copyVllmServe(app: App): Promise<void> {
+  await attempt(app, async () => {
+    const command = await (await app.traceFile.studio()).call('vllm_serve', { scenario: app.store.values.value });
+    if (await copied(app, command)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
+  });
 }
 
 /** What fails is told. */

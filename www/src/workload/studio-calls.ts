@@ -39,6 +39,8 @@ export interface StudioCalls {
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
   /** What the runs of later sweeps take beside their scenario. */
+  /** The command of vLLM for a scenario. */
+  vllm_serve: { args: { scenario: ScenarioPatch }; reply: string };
   /** The measured run of a result file, for a thread of the pool. */
   result: { args: { names: string[]; texts: string[] }; reply: ReadResult };
   sweep_inputs: { args: Inputs; reply: null };

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, vllm_serve, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -71,6 +71,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'profile': return fit_profile(message.args);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
+    case 'vllm_serve': return vllm_serve(message.args.scenario);
     case 'result': return read_result(message.args.names, message.args.texts);
     case 'sweep_inputs': takeInputs(message.args); return null;
     case 'sweep_plan': return (sweeps ??= new Sweeps()).plan(message.args.spec);

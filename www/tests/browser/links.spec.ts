@@ -1,4 +1,5 @@
-import { terminal } from './terminal.js';
+import { execFileSync } from 'node:child_process';
+import { PROGRAM, terminal } from './terminal.js';
 import { another, control, digest, dismiss, expect, goTo, link, numberBox, open, setNumber, settled, test } from './page.js';
 
 test('the link opens to the same digest, with language, zoom and split', async ({ page }) => {
@@ -90,4 +91,24 @@ test('the copied command and the link give the terminal’s digest', async ({ pa
   await page.locator('[data-action=link]').click();
   const address = await page.evaluate(() => navigator.clipboard.readText());
   expect(run?.('simulate', '--link', address, '--json').digest).toBe(here);
+});
+
+test('the command of vLLM is the terminal’s, and another scheduler is told to have none', async ({ page, context }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const setting = '#v=3&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tp=2&n=16';
+  const item = page.locator('[data-item=vllm_serve]');
+  const choose = async (): Promise<void> => {
+    await item.locator('xpath=ancestor::details').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+    await item.click();
+  };
+  await open(page, setting);
+  await choose();
+  await expect(page.locator('[data-notice=vllm_serve_copied]')).toBeVisible();
+  const told = execFileSync(PROGRAM, ['vllm-serve', '--link', setting], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(told);
+  expect(told).toContain('--tensor-parallel-size 2');
+  await another(page, '#v=3');
+  await choose();
+  await expect(page.locator('[data-notice=export_failed]')).toContainText('vLLM v1');
 });

@@ -88,6 +88,7 @@ export const failures = area('failures', {
   file_missing: 'This file is not loaded yet.',
   unknown_check: '{name} is not a check, or is in the chain twice. The checks are {names}.',
   blocking_behind_proxy: 'Behind an admission proxy no request blocks the engine forever: switch this off, or send requests directly to the engine.',
+  not_vllm: '{scheduler} is not how vLLM schedules. Choose the engine vLLM v1 for a command of vLLM.',
   order_needs_slora: '{order} needs S-LoRA’s batching. The waiting queues of {kind} support {names}.',
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',

@@ -33,6 +33,8 @@ export const page = area('page', {
   'export.workload': 'Workload (CSV)',
   'export.chrome': 'Timeline (Chrome trace)',
   'export.events': 'Events (CSV)',
+  'export.vllm_serve': 'vLLM command',
+  'export.vllm_serve.about': 'these settings as flags of vllm serve',
   'export.perfetto': 'Open the timeline in Perfetto',
   'export.perfetto.about': 'Opens another site, ui.perfetto.dev, and passes the trace to that window.',
   'export.charts': 'All charts (one HTML file)',
@@ -40,6 +42,7 @@ export const page = area('page', {
 
   'notice.link_copied': 'Link copied. It opens these settings.',
   'notice.command_copied': 'Command copied. It gives the same digest in a terminal.',
+  'notice.vllm_serve_copied': 'Command of vLLM copied. Its last lines say what no flag stands for.',
   'notice.copy_failed': 'The browser refused the clipboard. Copy it from here: {text}',
   'notice.link_problem': 'The link had a value that cannot be used: {message}',
   'notice.perfetto_blocked': 'The browser did not open the window. The timeline can be downloaded as a file and opened there.',

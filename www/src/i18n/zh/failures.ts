@@ -84,6 +84,7 @@ export const failures: Translation<typeof english> = {
   file_missing: '尚未加载该文件。',
   unknown_check: '{name} 不是一项检查，或在检查链中出现了两次。可用的检查：{names}。',
   blocking_behind_proxy: '有网关代理时，引擎不会被永久堵住：请关闭此项，或让请求直达引擎。',
+  not_vllm: 'vLLM 不采用 {scheduler} 调度。要得到 vLLM 的命令，请选择引擎 vLLM v1。',
   order_needs_slora: '{order} 要靠 S-LoRA 的批处理才能实现。{kind} 的等待队列支持的调度策略：{names}。',
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的显存。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',

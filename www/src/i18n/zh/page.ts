@@ -33,6 +33,8 @@ export const page: Translation<typeof english> = {
   'export.workload': '负载（CSV）',
   'export.chrome': '时间线（Chrome trace）',
   'export.events': '事件明细（CSV）',
+  'export.vllm_serve': 'vLLM 命令',
+  'export.vllm_serve.about': '把这些设置写成 vLLM 服务的启动参数',
   'export.perfetto': '在 Perfetto 中打开时间线',
   'export.perfetto.about': '将打开另一个网站 ui.perfetto.dev，并把时间线交给那个窗口。',
   'export.charts': '全部图表（一个 HTML 文件）',
@@ -40,6 +42,7 @@ export const page: Translation<typeof english> = {
 
   'notice.link_copied': '链接已复制，打开即是当前设置。',
   'notice.command_copied': '命令已复制，在终端运行可得到相同的摘要值。',
+  'notice.vllm_serve_copied': 'vLLM 命令已复制，末尾几行说明了哪些设置没有对应的参数。',
   'notice.copy_failed': '浏览器不允许写入剪贴板，请手动复制：{text}',
   'notice.link_problem': '链接中有无法使用的值：{message}',
   'notice.perfetto_blocked': '浏览器没有打开新窗口。可以先下载时间线文件，再到那里打开。',

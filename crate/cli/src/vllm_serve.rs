@@ -1,0 +1,17 @@
+//! `servescope vllm-serve`: a setting as a command of vLLM.
+
+use clap::Args;
+use servescope_lab::vllm_serve::vllm_serve;
+
+use crate::output::{Failed, print};
+use crate::scenario_args::ScenarioArguments;
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    print(&vllm_serve(&arguments.scenario.scenario()?)?)
+}

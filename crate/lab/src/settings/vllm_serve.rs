@@ -1,0 +1,245 @@
+//! A setting as a command of vLLM: `vllm serve` with the flags that stand for it.
+//!
+//! Flags as vLLM 0.11 to 0.24 has them (`vllm serve --help`, `vllm/engine/arg_utils.py`). What no flag stands for is said in
+//! comments, so that nothing is lost unseen.
+
+use std::fmt::Write as _;
+
+use crate::failure::Failure;
+use crate::parameters::{Id, Value};
+use crate::scenario::Scenario;
+
+/// Ranks that vLLM makes slots for.
+const SLOT_RANKS: [u32; 8] = [8, 16, 32, 64, 128, 256, 320, 512];
+
+/// The command, a flag a line, and comments with what it leaves out.
+///
+/// # Errors
+/// [`Failure`] where the scheduler is not vLLM's.
+pub fn vllm_serve(scenario: &Scenario) -> Result<String, Failure> {
+    let scheduler = scenario.choice(Id::SchedulerKind);
+    if scheduler != "vllm_v1" {
+        let message = format!(
+            "scheduler.kind: {scheduler} is not how vLLM schedules; set it to vllm_v1 for a command of vLLM"
+        );
+        return Err(Failure::new("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
+    }
+    let mut flags = Flags { scenario, lines: Vec::new(), left_out: Vec::new() };
+    flags.layout();
+    flags.memory();
+    flags.batching();
+    flags.adapters();
+    flags.not_flags();
+    let model = if flags.has_hardware() { scenario.model_name() } else { "your model" };
+    let mut text = format!("# MODEL is a folder or a name on Hugging Face: {model}\nvllm serve \"$MODEL\"");
+    for line in &flags.lines {
+        let _ = write!(text, " \\\n  {line}");
+    }
+    text.push('\n');
+    for line in &flags.left_out {
+        let _ = writeln!(text, "# {line}");
+    }
+    Ok(text)
+}
+
+struct Flags<'s> {
+    scenario: &'s Scenario,
+    lines: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Flags<'_> {
+    /// Whether GPU and model count.
+    fn has_hardware(&self) -> bool {
+        self.scenario.is_active(Id::FleetGpu)
+    }
+
+    fn is_on(&self, id: Id) -> bool {
+        self.scenario.get(id) == Value::Flag(true)
+    }
+
+    fn number(&mut self, flag: &str, id: Id) {
+        self.lines.push(format!("--{flag} {}", self.scenario.number(id)));
+    }
+
+    /// A flag that is switched off by `--no-`.
+    fn switch(&mut self, flag: &str, id: Id) {
+        self.lines.push(format!("--{}{flag}", if self.is_on(id) { "" } else { "no-" }));
+    }
+
+    /// What stands for no flag, where it acts and is not the value that needs none.
+    fn leave_out(&mut self, id: Id, needs_none: &Value, why: &str) {
+        let value = self.scenario.get(id);
+        if self.scenario.is_active(id) && value != *needs_none {
+            self.left_out.push(format!("{}={}: {why}", id.row().id, value.to_text()));
+        }
+    }
+
+    fn layout(&mut self) {
+        if !self.has_hardware() {
+            self.left_out
+                .push("the iteration times of this setting are of no GPU and of no model".to_owned());
+            return;
+        }
+        self.number("tensor-parallel-size", Id::TensorParallel);
+        if self.scenario.number(Id::PipelineParallel) > 1.0 {
+            self.number("pipeline-parallel-size", Id::PipelineParallel);
+        }
+        match self.scenario.choice(Id::Weights) {
+            "bf16" => self.lines.push("--dtype bfloat16".to_owned()),
+            "fp8" => self.lines.push("--quantization fp8".to_owned()),
+            format => self.left_out.push(format!("fleet.weights={format}: a checkpoint in this format")),
+        }
+        match self.scenario.choice(Id::KvFormat) {
+            "bf16" => {}
+            format => self.lines.push(format!("--kv-cache-dtype {format}")),
+        }
+    }
+
+    fn memory(&mut self) {
+        let block = self.scenario.number(Id::BlockSize);
+        self.lines.push(format!("--block-size {block}"));
+        let given_gib = self.scenario.number(Id::KvCacheGib);
+        if !self.has_hardware() || self.scenario.choice(Id::KvPool) == "given" {
+            // vLLM never gives its block 0 to a request.
+            let blocks = (self.scenario.number(Id::MaxTotalTokens) / block).floor() + 1.0;
+            self.lines.push(format!("--num-gpu-blocks-override {blocks}"));
+        } else if given_gib > 0.0 && self.scenario.is_active(Id::KvCacheGib) {
+            self.lines.push(format!("--kv-cache-memory-bytes {}", (given_gib * 1_073_741_824.0).floor()));
+        } else {
+            // The share that is left free is written without the noise of the subtraction.
+            let used = (1e6 * (1.0 - self.scenario.number(Id::MemoryMargin))).round() / 1e6;
+            self.lines.push(format!("--gpu-memory-utilization {used}"));
+        }
+        self.switch("enable-prefix-caching", Id::PrefixCache);
+        self.leave_out(Id::Watermark, &Value::Number(0.0), "no flag of vLLM v1 keeps blocks free");
+    }
+
+    fn batching(&mut self) {
+        self.number("max-num-seqs", Id::MaxRunning);
+        self.number("max-num-batched-tokens", Id::BatchMaxTokens);
+        self.number("max-model-len", Id::MaxRequestTokens);
+        self.switch("enable-chunked-prefill", Id::ChunkedPrefill);
+        if self.scenario.number(Id::LongPrefillTokens) > 0.0 {
+            self.number("long-prefill-token-threshold", Id::LongPrefillTokens);
+        }
+        self.switch("scheduler-reserve-full-isl", Id::ReserveFullIsl);
+        self.switch("async-scheduling", Id::AsyncScheduling);
+        match self.scenario.choice(Id::SchedulerOrder) {
+            "fcfs" => {}
+            "priority" => self.lines.push("--scheduling-policy priority".to_owned()),
+            order => self.left_out.push(format!("scheduler.order={order}: vLLM's queue is fcfs or priority")),
+        }
+    }
+
+    fn adapters(&mut self) {
+        let ranks = self.scenario.adapter_ranks();
+        if ranks.largest == 0 {
+            return;
+        }
+        if self.scenario.choice(Id::AdapterMemory) != "slots" {
+            self.leave_out(Id::AdapterMemory, &Value::Choice("slots"), "vLLM keeps adapters in slots");
+            return;
+        }
+        let rank = self.scenario.slot_rank(ranks);
+        self.lines.push("--enable-lora".to_owned());
+        self.number("max-loras", Id::MaxLoras);
+        let slot = SLOT_RANKS.into_iter().find(|&slot| slot >= rank).unwrap_or(rank);
+        self.lines.push(format!("--max-lora-rank {slot}"));
+        if self.scenario.number(Id::MaxCpuLoras) > 0.0 {
+            self.number("max-cpu-loras", Id::MaxCpuLoras);
+        }
+    }
+
+    fn not_flags(&mut self) {
+        let one = Value::Number(1.0);
+        self.leave_out(Id::Replicas, &one, "start as many servers, and a router before them");
+        self.leave_out(
+            Id::GatewayKind,
+            &Value::Choice("direct"),
+            "quotas and its queue belong to a proxy before vLLM",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(settings: &[(&str, &str)]) -> String {
+        let mut scenario = Scenario::default();
+        scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap();
+        }
+        vllm_serve(&scenario).unwrap()
+    }
+
+    #[test]
+    fn every_setting_that_vllm_has_is_a_flag() {
+        let text = told(&[
+            ("cost.kind", "roofline"),
+            ("fleet.gpu", "h100_sxm"),
+            ("fleet.model", "llama-3.1-70b"),
+            ("fleet.tensor_parallel", "4"),
+            ("fleet.kv_format", "fp8"),
+            ("fleet.weights", "fp8"),
+            ("fleet.memory_margin", "0.05"),
+            ("scheduler.max_running_requests", "256"),
+            ("scheduler.batch_max_tokens", "8192"),
+            ("scheduler.max_request_tokens", "32768"),
+            ("scheduler.long_prefill_token_threshold", "2048"),
+            ("scheduler.prefix_cache", "false"),
+            ("scheduler.order", "priority"),
+            ("adapters.max_loras", "16"),
+            ("workload.adapters.ranks", "24"),
+        ]);
+        for flag in [
+            "--tensor-parallel-size 4",
+            "--quantization fp8",
+            "--kv-cache-dtype fp8",
+            "--gpu-memory-utilization 0.95",
+            "--block-size 16",
+            "--max-num-seqs 256",
+            "--max-num-batched-tokens 8192",
+            "--max-model-len 32768",
+            "--long-prefill-token-threshold 2048",
+            "--no-enable-prefix-caching",
+            "--enable-chunked-prefill",
+            "--async-scheduling",
+            "--scheduling-policy priority",
+            "--enable-lora",
+            "--max-loras 16",
+            "--max-lora-rank 32",
+        ] {
+            assert!(text.contains(&format!("  {flag}")), "{flag}: {text}");
+        }
+        assert!(
+            text.starts_with(
+                "# MODEL is a folder or a name on Hugging Face: Llama-3.1-70B\nvllm serve \"$MODEL\" \\\n"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("pipeline") && !text.trim_end().ends_with('\\'), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_flag_is_said() {
+        let text = told(&[
+            ("workload.adapters.count", "0"),
+            ("scheduler.max_total_tokens", "41392"),
+            ("scheduler.order", "vtc"),
+            ("fleet.replicas", "4"),
+            ("gateway.kind", "proxy"),
+        ]);
+        assert!(text.contains("--num-gpu-blocks-override 2588"), "{text}");
+        for left_out in
+            ["of no GPU", "# scheduler.order=vtc: ", "# fleet.replicas=4: ", "# gateway.kind=proxy: "]
+        {
+            assert!(text.contains(left_out), "{left_out}: {text}");
+        }
+        assert!(!text.contains("lora"), "{text}");
+        let error = vllm_serve(&Scenario::default()).unwrap_err();
+        assert_eq!((error.code, error.path.as_str()), ("not_vllm", "scheduler.kind"));
+    }
+}

@@ -1,0 +1,15 @@
+//! A setting as a command of vLLM.
+
+use servescope_boundary::convert::{scenario_of, to_js_error};
+use servescope_boundary::types::{JsFailure, JsPatch};
+use servescope_lab::vllm_serve;
+use wasm_bindgen::prelude::*;
+
+/// The command `vllm serve` with the flags that stand for a scenario, and what no flag stands for.
+///
+/// # Errors
+/// What is wrong with the scenario, or that its scheduler is not vLLM's.
+#[wasm_bindgen]
+pub fn vllm_serve(scenario: &JsPatch) -> Result<String, JsFailure> {
+    vllm_serve::vllm_serve(&scenario_of(scenario)?).map_err(|failure| to_js_error(vec![failure]))
+}
