@@ -11,7 +11,7 @@ import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
-import { Address, type PageKeys, type Pin, type Sweep } from './state/address.js';
+import { Address, type Embed, type PageKeys, type Pin, type Sweep } from './state/address.js';
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
@@ -57,6 +57,8 @@ export class App {
   readonly presets: readonly Preset[];
   readonly #ghost = new Ghost();
   readonly #client: Client;
+  /** What the page shows alone, in a frame of another page. */
+  readonly embed: Embed | null;
   readonly #address: Address;
   /** What the trace in place of generated requests carries. */
   #traffic: Traffic | null = null;
@@ -115,6 +117,7 @@ export class App {
       this.#traffic = this.traceFile.info.value?.traffic ?? null;
       this.store.refresh();
     });
+    this.embed = keys.embed;
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
     for (const kept of [this.pins, this.sweep]) kept.subscribe(() => { this.#address.schedule(); });
@@ -275,6 +278,11 @@ export class App {
     return this.#address.link();
   }
 
+  /** The link with another choice of what is shown alone; null shows the whole page. */
+  linkShowing(embed: Embed | null): string {
+    return this.#address.linkWith({ embed });
+  }
+
   async speak(language: Language): Promise<void> {
     try {
       await this.languages.load(language);
@@ -372,6 +380,7 @@ export class App {
       pipe: this.traceFile.pipe.value,
       pins: this.pins.value,
       sweep: this.sweep.value,
+      embed: this.embed,
     };
   }
 

@@ -6,6 +6,7 @@ import { loadModule, scenarioFromJson } from './simulation/module.js';
 import { share } from './simulation/start.js';
 import { messageOf } from './simulation/types.js';
 import { Languages } from './i18n/languages.js';
+import type { LightElement } from './element.js';
 import { keepForOffline } from './offline/offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
 import { pageKeys } from './state/address.js';
@@ -33,6 +34,10 @@ async function presetsIfAny(): Promise<PresetFile[]> {
   }
 }
 
+async function embedPage(): Promise<LightElement> {
+  return new (await import('./panels/embed-page.js')).EmbedPage();
+}
+
 async function start(): Promise<void> {
   // The worker's script and the presets load while the module is compiled.
   let first: WorkerPort | null = spawn();
@@ -49,7 +54,7 @@ async function start(): Promise<void> {
     if (stale === null) delete root.dataset['stale'];
     else root.dataset['stale'] = stale.reason;
   });
-  const page = new ServescopePage();
+  const page = app.embed === null ? new ServescopePage() : await embedPage();
   page.app = app;
   document.querySelector('#page')?.replaceChildren(page);
   app.start(share(module, document.baseURI));

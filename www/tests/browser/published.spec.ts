@@ -56,6 +56,8 @@ test('numbers are the terminal’s', async ({ page }) => {
 test('a click on a point sets its scenario; the way back leads to the points', async ({ page }) => {
   await checked(page);
   await page.locator('[data-chart=checked_n_throughput]').scrollIntoViewIfNeeded();
+  // What stands above it may still be growing.
+  await drawn(page, 'checked_n_throughput', MARKS);
   const spot = await page.locator('[data-chart=checked_n_throughput]').evaluate((element) => {
     const { chart, frame } = element as unknown as ChartView;
     const points = chart?.series.find(({ mark }) => mark === 'points');
