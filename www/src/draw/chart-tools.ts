@@ -1,11 +1,9 @@
 // The small tools in a chart's corner: what it means, its files, its numbers as a table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { refused } from '../belonging-words.js';
-import { copied } from '../copy.js';
 import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
 import { originLines } from '../run-origin.js';
-import { escaped } from './picture-text.js';
 import { chartCsv, downloadPng, downloadSvg, downloadText, type Picture } from './export-chart.js';
 
 export function chartTools(view: ChartView, title: string): TemplateResult {
@@ -23,22 +21,10 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
           ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void downloadPng(`${name}.png`, picture, origin(view, title)); }); })}
           ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture, origin(view, title)); }); })}
-          ${view.source.of === 'run' ? menuItem('embed', text.t('chart.embed'), () => { void copyFrame(view, title); }) : nothing}
+          ${view.source.of === 'run' ? menuItem('embed', text.t('chart.embed'), () => { void import('./frame.js').then(({ copyFrame }) => copyFrame(view, title)); }) : nothing}
           ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined && maySave(view)) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;
-}
-
-/** What a frame has beside its chart: the first controls of the sidebar. */
-const FRAMED = ['workload.rate_rps', 'workload.arrivals.cv', 'workload.adapters.count'];
-const FRAME_PX = { width: 720, height: 440 };
-
-/** Copies the HTML of a frame with this chart alone. */
-async function copyFrame({ app, name }: ChartView, title: string): Promise<void> {
-  const { width, height } = FRAME_PX;
-  const address = app.linkShowing({ chart: name, controls: FRAMED });
-  const frame = `<iframe src="${escaped(address)}" title="${escaped(title)}" width="${String(width)}" height="${String(height)}" loading="lazy"></iframe>`;
-  if (await copied(app, frame)) app.notices.info('embed_copied', () => app.text.t('notice.embed_copied'));
 }
 
 /** What the picture is of: charts of the service name the run. */
