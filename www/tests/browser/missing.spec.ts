@@ -124,8 +124,9 @@ test('a file needs the module for files; without it that is said, and the page g
 });
 
 test('a search whose worker’s script is missing ends, and starts no worker after worker', async ({ page, trouble }) => {
-  await open(page);
+  // From the start: the ranges of further seeds start the pool soon after the first answer.
   await without(page, '**/assets/pool-worker-*.js');
+  await open(page);
   let workers = 0;
   page.on('worker', () => { workers += 1; });
   await page.locator('[data-tab=plan]').click();

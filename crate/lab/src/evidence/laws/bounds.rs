@@ -26,7 +26,9 @@ pub(super) fn throughput(test: &mut Test<'_>) -> Option<Law> {
     // The first token comes out of the prefill, so of o tokens o - 1 are decoded.
     let held = (prompt + 0.5) * (mean - 1.0) + 0.5 * (variance + (mean - 1.0) * (mean - 1.0));
     let by_memory = scenario.number(Id::MaxTotalTokens) / (a * held);
-    let rate = scenario.number(Id::Rate);
+    // Clients that wait for their answers, and sessions of several requests, offer another rate than the one that is set.
+    let is_open = scenario.choice(Id::Loop) == "open" && scenario.choice(Id::SessionKind) == "none";
+    let rate = if is_open { scenario.number(Id::Rate) } else { f64::INFINITY };
     let bounds = [("offered rate", rate), ("full batch", by_batch), ("KV memory", by_memory)];
     let least =
         bounds.into_iter().filter(|(_, bound)| bound.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -66,6 +66,14 @@ fn what_breaks_a_law_is_named() {
 }
 
 #[test]
+fn clients_that_wait_for_answers_offer_no_set_rate() {
+    let mut scenario = all()[0].scenario.clone();
+    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "offered rate");
+    scenario.set_text("workload.loop", "closed").unwrap();
+    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "full batch");
+}
+
+#[test]
 fn no_scheduler_serves_more_than_the_bound() {
     for check in crate::thresholds::thresholds() {
         let mut scenario = check.scenario;

@@ -31,7 +31,7 @@ pub fn overlay_charts(overlay: &Overlay) -> Vec<Chart> {
             continue;
         }
         charts.push(Chart { name: of_all, ..distribution(&told) });
-        charts.push(Chart { name: of_each, ..same_in_both(&told, false) });
+        charts.push(Chart { name: of_each, ..same_in_both(&told) });
     }
     if charts.iter().any(|chart| chart.name == TIMES[0].0) {
         charts.push(by_input(&overlay.pairs));
@@ -63,8 +63,8 @@ fn distribution(told: &[(usize, f64, f64)]) -> Chart {
 }
 
 /// A point for each pair of values with its id, and the line where both are the same. Of many, evenly many.
-pub fn same_in_both(told: &[(usize, f64, f64)], is_log: bool) -> Chart {
-    let one = axis_around(told.iter().flat_map(|&(_, x, y)| [x, y]), is_log, !is_log);
+fn same_in_both(told: &[(usize, f64, f64)]) -> Chart {
+    let one = axis_around(told.iter().flat_map(|&(_, x, y)| [x, y]), false, true);
     let one = Axis { unit: "s", ..one };
     let ends = vec![one.min, one.max];
     let mut points = Series { role: Role::Arrivals, mark: Mark::Points, ..Series::default() };

@@ -1,4 +1,4 @@
-//! The same requests in two runs, and a measured run over a simulated one.
+//! The same requests in two runs.
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty};
 use crate::compare::requests::RequestPairs;
