@@ -156,7 +156,7 @@ impl Taking<'_> {
         }
         let mut with_kernels = self.scenario.clone();
         let is_chosen = with_kernels.set(Id::CostKind, Value::Choice(CostKind::Kernels.name())).is_ok();
-        // A table that is not here yet is fetched by whoever begins the run, who asks again then.
+        // A table that is missing is fetched when the run begins; the settings are taken over again then.
         let has_kernels = match with_kernels.measured_kernels() {
             Ok(_) => true,
             Err(failure) => failure.code == "needs_table",

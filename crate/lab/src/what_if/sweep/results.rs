@@ -37,7 +37,7 @@ pub struct Results {
     pub axes: Vec<AxisValues>,
     /// The points in the order of the sweep.
     pub rows: Vec<Row>,
-    /// What laws say of each metric, point by point in the order of the sweep; empty where nobody asked.
+    /// What laws say of each metric, point by point in the order of the sweep; empty where they were not asked for.
     pub expected: Vec<Vec<Option<ExpectedValue>>>,
 }
 
