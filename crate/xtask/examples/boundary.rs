@@ -2,6 +2,7 @@
 //! reads and writes there, with their documentation.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use servescope_lab as lab;
@@ -16,12 +17,12 @@ const HEAD: &str = "\
 // Times are in the unit of their name, counts are numbers; `null` is a value that does not exist.
 ";
 
-/// The declarations of all types that cross, each after those that it is made of.
+/// The declarations of all types that cross, by name: the order in which a type visits its parts may change with each build.
 fn declarations() -> String {
     let mut all = Declarations {
         config: Config::new().with_large_int("number"),
         known: Vec::new(),
-        text: String::new(),
+        texts: BTreeMap::new(),
     };
     all.visit::<lab::failure::Failure>();
     all.visit::<lab::notes::Traffic>();
@@ -43,7 +44,7 @@ fn declarations() -> String {
     all.visit::<lab::views::bands::Spans>();
     all.visit::<lab::views::bands::Curve>();
     all.visit::<lab::replications::Change>();
-    HEAD.to_owned() + &laid_out(&all.text)
+    HEAD.to_owned() + &laid_out(&all.texts.into_values().collect::<String>())
 }
 
 /// The text with a comment of one line on one line, and what is within braces indented.
@@ -76,7 +77,8 @@ fn laid_out(text: &str) -> String {
 struct Declarations {
     config: Config,
     known: Vec<TypeId>,
-    text: String,
+    /// By name.
+    texts: BTreeMap<String, String>,
 }
 
 impl TypeVisitor for Declarations {
@@ -86,7 +88,18 @@ impl TypeVisitor for Declarations {
         }
         self.known.push(TypeId::of::<T>());
         T::visit_dependencies(self);
-        let _ = write!(self.text, "\n{}export {}\n", T::docs().unwrap_or_default(), T::decl(&self.config));
+        let docs = T::docs().unwrap_or_default();
+        let text = format!(
+            "
+{docs}export {}
+",
+            T::decl(&self.config)
+        );
+        assert!(
+            self.texts.insert(T::ident(&self.config), text).is_none(),
+            "two types {}",
+            T::name(&self.config)
+        );
     }
 }
 
