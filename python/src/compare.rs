@@ -27,17 +27,16 @@ pub(crate) fn compare(
     let metrics = Metric::parse_all(metrics.iter().map(String::as_str)).map_err(one)?;
     let seeds = seeds.map(|seeds| count(py, "seeds", seeds, MAX_SEEDS)).transpose()?;
     let threads = number(py, threads)?;
-    let task = Task::new([a.0.clone(), b.0.clone()], loaded(trace), metrics, seeds).map_err(one)?;
+    let task = Task::new(a.0.clone(), b.0.clone(), loaded(trace), metrics, seeds).map_err(one)?;
     let many = |failures| raised(py, failures);
     let pair: Vec<Run> =
         all(py, 2, threads, |side| task.first(side))?.into_iter().collect::<Result<_, _>>().map_err(many)?;
-    let pair: [Run; 2] = pair.try_into().expect("a comparison has two sides");
     let further: Vec<Measured> = all(py, task.further(), threads, |place| task.measure(place))?
         .into_iter()
         .collect::<Result<_, _>>()
         .map_err(many)?;
     let (text, idle, is_without_chance) = {
-        let outcome = task.outcome(&pair, &further);
+        let outcome = task.outcome(&pair[0], &pair[1], &further);
         (format!("{:#}\n", task.to_json(&outcome, None)), outcome.idle, outcome.is_without_chance)
     };
     let mut notes = Vec::new();

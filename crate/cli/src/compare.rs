@@ -106,10 +106,10 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
         Ok(scenario)
     };
     let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
-    let sides = [side(a, &arguments.set_a)?, side(b, &arguments.set_b)?];
+    let (a, b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
     let loaded = arguments.inputs.loaded()?;
     let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
-    let task = Task::new(sides, loaded, metrics, arguments.seeds)?;
+    let task = Task::new(a, b, loaded, metrics, arguments.seeds)?;
     if task.has_two_seeds() {
         note("A and B have seeds of their own; both are simulated with those of A");
     }
@@ -119,7 +119,7 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
 /// Simulates every seed of both.
 fn compare(task: &Task) -> Result<Outcome, Failed> {
     let (a, b) = rayon::join(|| task.first(0), || task.first(1));
-    let pair = [a?, b?];
+    let (a, b) = (a?, b?);
     let bar = progress::bar(task.further());
     let one = |place: usize| {
         let measured = task.measure(place);
@@ -128,7 +128,7 @@ fn compare(task: &Task) -> Result<Outcome, Failed> {
     };
     let further: Vec<Measured> =
         (0..task.further()).into_par_iter().with_max_len(1).map(one).collect::<Result<_, _>>()?;
-    let outcome = task.outcome(&pair, &further);
+    let outcome = task.outcome(&a, &b, &further);
     if outcome.is_without_chance {
         note(
             "every seed gives the same run, so the intervals mean nothing; --seeds 1 divides one run into batches",

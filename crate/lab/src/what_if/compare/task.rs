@@ -21,8 +21,8 @@ const SEEDS: usize = 20;
 /// What is compared, and on what.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// A and B.
-    pub sides: [Scenario; 2],
+    /// A and B: two scenarios are more than a stack should hold.
+    pub sides: Vec<Scenario>,
     /// The trace in place of generated requests.
     pub loaded: Option<LoadedTrace>,
     /// The numbers that are compared.
@@ -52,15 +52,16 @@ impl Task {
     /// # Errors
     /// [`Failure`] for no seed or too many.
     pub fn new(
-        sides: [Scenario; 2],
+        a: Scenario,
+        b: Scenario,
         loaded: Option<LoadedTrace>,
         metrics: Vec<Metric>,
         count: Option<usize>,
     ) -> Result<Self, Failure> {
         let count = count.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
-        let seeds = seeds(&sides[0], count)?;
+        let seeds = seeds(&a, count)?;
         let metrics = if metrics.is_empty() { Metric::usual() } else { metrics };
-        Ok(Self { sides, loaded, metrics, seeds })
+        Ok(Self { sides: vec![a, b], loaded, metrics, seeds })
     }
 
     /// Whether A and B name different seeds; both are simulated with those of A.
@@ -96,7 +97,7 @@ impl Task {
     }
 
     /// What the runs tell: those of the first seed, and the metrics of the further ones in their order.
-    pub fn outcome(&self, [a, b]: &[Run; 2], further: &[Measured]) -> Outcome {
+    pub fn outcome(&self, a: &Run, b: &Run, further: &[Measured]) -> Outcome {
         let (comparison, is_without_chance) = if let [seed] = self.seeds[..] {
             (Comparison::of_one_run(&self.metrics, seed, a, b), false)
         } else {
@@ -122,7 +123,7 @@ impl Task {
 
     /// The parameters in which A and B differ, but for the seed.
     pub fn differences(&self) -> Vec<Json> {
-        let [a, b] = &self.sides;
+        let (a, b) = (&self.sides[0], &self.sides[1]);
         let differ = |id: &&Id| **id != Id::Seed && a.get(**id) != b.get(**id);
         let one =
             |id: &Id| json!({"path": id.row().id, "a": a.get(*id).to_json(), "b": b.get(*id).to_json()});
