@@ -94,7 +94,7 @@ pub(crate) fn sliced(py: Python<'_>, mut advance: impl FnMut() -> bool + Send) -
         let mut heard = Instant::now();
         while !advance() {
             if heard.elapsed() > PULSE {
-                Python::attach(Python::check_signals)?;
+                Python::attach(|py| py.check_signals())?;
                 heard = Instant::now();
             }
         }
