@@ -5,8 +5,8 @@
 
 use servescope_cost::BatchCost;
 
-use super::pipeline::Stage;
 use super::Fleet;
+use super::pipeline::Stage;
 use crate::replica::context::ScheduleContext;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{Replica, batch_end};

@@ -81,8 +81,7 @@ impl BatchRun {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k =
-            self.time_model.about_until(time_us - self.start_us - self.load_us).clamp(first, latest);
+        let mut k = self.time_model.about_until(time_us - self.start_us - self.load_us).clamp(first, latest);
         // The last iteration is settled on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;

@@ -18,6 +18,7 @@ use std::collections::binary_heap::PeekMut;
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
+use crate::rounding::nearest_whole;
 use read::{Cursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
@@ -182,7 +183,8 @@ fn step_us(time_us: f64) -> f64 {
 
 /// A time in whole steps of the clock at `end_us`: so it takes few bytes.
 pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
-    (time_us / step_us(end_us)).round() * step_us(end_us)
+    let step_us = step_us(end_us);
+    nearest_whole(time_us / step_us) * step_us
 }
 
 /// How many steps of the clock at `end_us` a time is, where it is so many exactly.
@@ -411,7 +413,10 @@ impl DeltaState {
         }
         if flags & (ODD | COPIES | LOADS) != 0 {
             let numbers = [(ODD, run.busy_us), (COPIES, run.copying_us), (LOADS, run.adapter_load_us)];
-            numbers.into_iter().filter(|(flag, _)| flags & flag != 0).for_each(|(_, number)| to.number(number));
+            numbers
+                .into_iter()
+                .filter(|(flag, _)| flags & flag != 0)
+                .for_each(|(_, number)| to.number(number));
         }
     }
 
