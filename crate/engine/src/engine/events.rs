@@ -31,13 +31,13 @@ impl PartialOrd for Event {
 /// The ends to come, the earliest first.
 #[derive(Debug, Clone)]
 pub(super) struct EventQueue {
-    kind: Kind,
+    pending: Pending,
     /// Events made so far.
     count: u64,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum Pending {
     /// Of one replica with one stage: it works on one thing, whose end replaces the one that was expected before.
     One(Option<Event>),
     Many(BinaryHeap<Event>),
@@ -46,8 +46,8 @@ enum Kind {
 impl EventQueue {
     /// Nothing ends; `is_one`: there is one replica, of one stage.
     pub(super) fn new(is_one: bool) -> Self {
-        let kind = if is_one { Kind::One(None) } else { Kind::Many(BinaryHeap::new()) };
-        Self { kind, count: 0 }
+        let pending = if is_one { Pending::One(None) } else { Pending::Many(BinaryHeap::new()) };
+        Self { pending, count: 0 }
     }
 
     /// A stage of a replica will be done at a time. Returns the number of the event.
@@ -55,9 +55,9 @@ impl EventQueue {
     pub(super) fn push(&mut self, time_us: f64, replica: usize, stage: usize) -> u64 {
         self.count += 1;
         let event = Event { time_us, number: self.count, replica: replica as u32, stage: stage as u32 };
-        match &mut self.kind {
-            Kind::One(next) => *next = Some(event),
-            Kind::Many(heap) => heap.push(event),
+        match &mut self.pending {
+            Pending::One(next) => *next = Some(event),
+            Pending::Many(heap) => heap.push(event),
         }
         self.count
     }
@@ -65,18 +65,18 @@ impl EventQueue {
     /// The earliest.
     #[inline]
     pub(super) fn peek(&self) -> Option<&Event> {
-        match &self.kind {
-            Kind::One(next) => next.as_ref(),
-            Kind::Many(heap) => heap.peek(),
+        match &self.pending {
+            Pending::One(next) => next.as_ref(),
+            Pending::Many(heap) => heap.peek(),
         }
     }
 
     /// Takes the earliest out.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        match &mut self.kind {
-            Kind::One(next) => next.take(),
-            Kind::Many(heap) => heap.pop(),
+        match &mut self.pending {
+            Pending::One(next) => next.take(),
+            Pending::Many(heap) => heap.pop(),
         }
     }
 
@@ -89,9 +89,9 @@ impl EventQueue {
             }
             is_other
         };
-        match &mut self.kind {
-            Kind::One(next) => *next = next.filter(&mut stays),
-            Kind::Many(heap) => heap.retain(stays),
+        match &mut self.pending {
+            Pending::One(next) => *next = next.filter(&mut stays),
+            Pending::Many(heap) => heap.retain(stays),
         }
     }
 }

@@ -346,11 +346,11 @@ impl EncodedIterations {
         let has_sum = run.prompt_tokens == tokens_of(chunks);
         self.before.counts(&mut to, flags, run, has_sum);
         let (first, others) = chunks.split_at(chunks.len().min(CHUNKS_AT_ONCE));
-        first.iter().for_each(|chunk| write_chunk(&mut to, chunk));
+        first.iter().for_each(|&chunk| write_chunk(&mut to, chunk));
         self.used += to.length;
         for some in others.chunks(CHUNKS_AT_ONCE) {
             let mut to = Writer::behind(&mut self.bytes, self.used);
-            some.iter().for_each(|chunk| write_chunk(&mut to, chunk));
+            some.iter().for_each(|&chunk| write_chunk(&mut to, chunk));
             self.used += to.length;
         }
         self.before.passes(run);
@@ -454,7 +454,7 @@ impl DeltaState {
 }
 
 #[inline]
-fn write_chunk(to: &mut Writer<'_>, chunk: &Chunk) {
+fn write_chunk(to: &mut Writer<'_>, chunk: Chunk) {
     to.count(u64::from(chunk.kv_tokens));
     to.count(u64::from(chunk.tokens));
 }

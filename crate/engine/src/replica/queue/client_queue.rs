@@ -342,6 +342,7 @@ impl ClientQueue {
         Some((client, head.id.id))
     }
 
+    /// No list is chosen.
     fn choose_none(&mut self) {
         if let Some(own) = self.chosen.take().map(|client| &mut self.clients[client as usize])
             && let Some(lists) = own.waiting.by_adapter()
@@ -350,19 +351,19 @@ impl ClientQueue {
         }
     }
 
+    /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under virtual
+    /// token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for each gets its
+    /// quantum.
     fn skip_to_adapters(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, u32)> {
         self.choose_none();
         loop {
             let Self { ranking, clients, counters, by_adapter, .. } = self;
-            let client = match ranking {
-                Ranking::Turns(turns) => {
-                    turns.first(counters, |client| clients[client as usize].is_ready())?
-                }
-                _ => {
-                    let by_adapter = by_adapter.as_mut()?;
-                    let first = |list| by_adapter.first(list, counters);
-                    among.clone().filter_map(first).min()?.id.id
-                }
+            let client = if let Ranking::Turns(turns) = ranking {
+                turns.first(counters, |client| clients[client as usize].is_ready())?
+            } else {
+                let by_adapter = by_adapter.as_mut()?;
+                let first = |list| by_adapter.first(list, counters);
+                among.clone().filter_map(first).min()?.id.id
             };
             let own = &mut clients[client as usize];
             if own.waiting.by_adapter()?.choose(among.clone()) {
@@ -382,16 +383,13 @@ impl ClientQueue {
     /// Where requests are kept by adapter, those before the next one in the order in which they would come.
     fn skipped_in_order(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
         let Self { ranking, clients, counters, chosen, passed, seen, .. } = self;
-        let mut before: Vec<u32> = match ranking {
-            Ranking::Turns(_) => passed.clone(),
-            _ => {
-                let ready = seen.iter().copied().filter(|&client| clients[client as usize].is_ready());
-                let mut ready: Vec<(f64, u32)> =
-                    ready.map(|client| (counters.value(client), client)).collect();
-                ready.sort_by(|a, b| a.0.total_cmp(&b.0));
-                ready.into_iter().map(|own| own.1).take_while(|&client| Some(client) != *chosen).collect()
-            }
-        };
+        let mut before = passed.clone();
+        if !matches!(ranking, Ranking::Turns(_)) {
+            let ready = seen.iter().copied().filter(|&client| clients[client as usize].is_ready());
+            let mut ready: Vec<(f64, u32)> = ready.map(|client| (counters.value(client), client)).collect();
+            ready.sort_by(|a, b| a.0.total_cmp(&b.0));
+            before.extend(ready.into_iter().map(|own| own.1).take_while(|&client| Some(client) != *chosen));
+        }
         before.extend(*chosen);
         let mut skipped = Vec::new();
         for client in before {
