@@ -20,6 +20,7 @@ mod record;
 mod replica;
 pub mod report;
 mod request;
+mod rounding;
 mod router;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.
