@@ -23,6 +23,7 @@ mod pipeline;
 mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
+pub(crate) mod stepping;
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};

@@ -21,7 +21,7 @@ mod traces;
 mod what_if;
 
 pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
-pub use output::{files, monitor, views, why};
+pub use output::{debugger, files, monitor, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
