@@ -7,7 +7,7 @@ mod causes;
 mod checks;
 mod decisions;
 mod pipelines;
-mod steps;
+pub(crate) mod steps;
 mod toy;
 pub(crate) mod why;
 

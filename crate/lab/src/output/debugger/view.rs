@@ -432,7 +432,30 @@ fn gateway_queue(context: &Context<'_>, gateway: &GatewaySnapshot, candidate: Op
     }
 }
 
-/// The sorted list of the memory test, with the requests admitted earlier in the look and the candidate.
+/// The list of S-LoRA's memory test (slora/server/router/req_queue.py, `_can_add_new_req`): by tokens left, descending; when the
+/// k-th request is done, the first k hold k times its tokens left and what they hold now. Returns the list and the place of the
+/// largest number; none of an empty list.
+pub fn sorted_list(mut rows: Vec<PeakRowView>) -> Option<(Vec<PeakRowView>, usize)> {
+    rows.sort_by_key(|row| std::cmp::Reverse(row.left));
+    let mut held = 0;
+    for (row, place) in rows.iter_mut().zip(1..) {
+        held += row.used;
+        row.tokens = row.left * place + held;
+    }
+    let need = rows.iter().map(|row| row.tokens).max()?;
+    let worst = rows.iter().position(|row| row.tokens == need)?;
+    Some((rows, worst))
+}
+
+/// A request that would join with a prompt of `input_tokens` and at most `max_tokens` of output, of which the last `uncounted`
+/// are not counted.
+pub fn joining_row(request: u32, [input_tokens, max_tokens]: [u32; 2], uncounted: u32) -> PeakRowView {
+    let (used, left) = (i64::from(input_tokens) + 1, i64::from(max_tokens.saturating_sub(uncounted)));
+    PeakRowView { request: Some(request), used, left, tokens: 0, joins: true }
+}
+
+/// The sorted list of the memory test, with the requests of earlier decisions of the look and the candidate. One that was
+/// blocked is counted, too: S-LoRA's queue that prefers running adapters leaves it in the list and tries others.
 fn peak(
     context: &Context<'_>,
     replica: &ReplicaSnapshot,
@@ -445,35 +468,24 @@ fn peak(
     }
     let trace = &context.report.trace;
     // LightLLM does not count the last token, which is never written to the cache.
-    let last = if context.report.scheduler == SchedulerKind::Slora { 1 } else { 2 };
+    let uncounted = if context.report.scheduler == SchedulerKind::Slora { 1 } else { 2 };
     let joins = |id: u32| {
-        let (input, max) = (trace.input_tokens[id as usize], trace.max_tokens[id as usize]);
-        let (used, left) = (i64::from(input) + 1, i64::from(max.saturating_sub(last)));
-        PeakRowView { request: Some(id), used, left, tokens: 0, joins: true }
+        let i = id as usize;
+        joining_row(id, [trace.input_tokens[i], trace.max_tokens[i]], uncounted)
     };
-    let admitted = earlier.iter().filter(|decision| decision.verdict == Verdict::Admitted);
-    let running = rows.iter().map(|row| {
-        let (used, left) = (i64::from(row.used), i64::from(row.left));
-        PeakRowView { request: row.id, used, left, tokens: 0, joins: false }
+    let counted = |decision: &&Decision| matches!(decision.verdict, Verdict::Admitted | Verdict::Waits);
+    let running = rows.iter().map(|row| PeakRowView {
+        request: row.id,
+        used: i64::from(row.used),
+        left: i64::from(row.left),
+        tokens: 0,
+        joins: false,
     });
-    let mut all: Vec<PeakRowView> =
-        running.chain(admitted.filter_map(Decision::request).map(joins)).chain([joins(candidate)]).collect();
-    all.sort_by_key(|row| std::cmp::Reverse(row.left));
-    let mut held = 0;
-    for (row, place) in all.iter_mut().zip(1..) {
-        held += row.used;
-        row.tokens = row.left * place + held;
-    }
-    let need = all.iter().map(|row| row.tokens).max()?;
-    let worst = all.iter().position(|row| row.tokens == need)?;
+    let joining = earlier.iter().filter(counted).filter_map(Decision::request).chain([candidate]).map(joins);
+    let (rows, worst) = sorted_list(running.chain(joining).collect())?;
     let pool_tokens = u64::from(replica.kv.total) * u64::from(replica.kv.block_tokens);
-    Some(PeakView {
-        rows: all,
-        need,
-        worst,
-        limit: of.compared.numbers().map(|numbers| numbers.1),
-        pool_tokens,
-    })
+    let limit = of.compared.numbers().map(|numbers| numbers.1);
+    Some(PeakView { need: rows[worst].tokens, rows, worst, limit, pool_tokens })
 }
 
 fn limits(context: &Context<'_>, replica: &ReplicaSnapshot, earlier: &[Decision]) -> LimitsView {
