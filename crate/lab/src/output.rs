@@ -3,5 +3,6 @@
 pub mod debugger;
 pub mod files;
 pub mod monitor;
+pub mod replies;
 pub mod views;
 pub mod why;
