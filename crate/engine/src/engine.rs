@@ -24,6 +24,7 @@ mod pipeline;
 mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
+pub(crate) mod stepping;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

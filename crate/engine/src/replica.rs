@@ -20,6 +20,7 @@ pub mod queue;
 pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod scheduler;
+pub mod snapshot;
 
 use servescope_workload::Trace;
 

@@ -23,7 +23,7 @@ mod what_if;
 
 pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
 pub use ordered::Ordered;
-pub use output::{files, monitor, replies, views, why};
+pub use output::{debugger, files, monitor, replies, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,

@@ -140,6 +140,7 @@ impl Fleet {
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
+        self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];

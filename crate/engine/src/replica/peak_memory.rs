@@ -40,6 +40,11 @@ impl PeakKvEstimator {
         self.entries.len()
     }
 
+    /// The requests, by `finish` descending.
+    pub fn entries(&self) -> &[KvFootprint] {
+        &self.entries
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

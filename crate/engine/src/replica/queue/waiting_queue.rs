@@ -6,6 +6,8 @@
 //! again; an output token when it is there. Which moments are charged besides is the scheduler's
 //! ([`super::service_counters::OutputAccounting`]).
 
+pub(crate) mod listing;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -19,6 +19,7 @@ mod fcfs;
 mod peft;
 mod pets;
 mod queue;
+mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
