@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use servescope_lab::Failure;
 use servescope_lab::monitor::{Heading, Sorting, Whole, client_name, client_named, sorted};
 use servescope_lab::views::ViewOptions;
-use servescope_lab::views::monitor::{ROLES, monitor};
+use servescope_lab::views::monitor::{charted, monitor};
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
@@ -82,7 +82,6 @@ impl Simulator {
             let values = headings.iter().map(|heading| heading.of(client, &whole)).collect();
             RowReply { id: client.id, values }
         };
-        let own = monitor.cells.rows() - usize::from(monitor.cells.has_others());
         let sum = |of: fn(&servescope_lab::engine::metrics::monitor::ClientTotals) -> u64| {
             monitor.clients.iter().map(of).sum::<u64>() as f64
         };
@@ -90,11 +89,7 @@ impl Simulator {
             client: client_name(client),
             clients: monitor.clients.len(),
             rows: rows.map(row).collect(),
-            charted: ROLES
-                .into_iter()
-                .zip(&monitor.clients[..own])
-                .map(|(role, c)| Charted { role: role.name(), id: c.id })
-                .collect(),
+            charted: charted(&monitor).map(|(id, role)| Charted { role: role.name(), id }).collect(),
             jain: monitor.jain,
             largest_gap_per_s: monitor.largest_gap_per_s,
             wasted_tokens: sum(|client| client.wasted_tokens),
