@@ -5,17 +5,18 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { resolve } from '../simulation/module.js';
-import { start } from '../simulation/start.js';
-import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
-import type { Failure, GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } from '../simulation/types.js';
+import { BesideRun } from '../simulation/beside-run.js';
+import type { GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
-import type { Told } from './gateway-story-worker.js';
 import { nameOf, SIDES, StoryCharts, type Side } from './story-charts.js';
 import './gateway.css';
+
+/** The other column has numbers alone, where the story has no charts. */
+const NO_CHARTS: RunOptions = { columns: 2, window: null, split_by: 'adapter', in_sight: [] };
 
 /** `good`: which of two numbers is the better one. */
 interface Row { name: string; kind: NumberKind; id: string; good: 'more' | 'less'; of: (summary: Summary) => number | null }
@@ -24,29 +25,18 @@ interface Row { name: string; kind: NumberKind; id: string; good: 'more' | 'less
 interface Sides { preset: Preset; story: Story; own: Record<Side, Values> }
 
 export class GatewayStory extends LightElement {
-  static override properties = { ...LightElement.properties, other: { state: true } };
-  /** The run that the page does not show. */
-  declare other: { asked: Values; told: Told | null; failures: readonly Failure[] } | null;
   #sides: Sides | null = null;
-  readonly #link = new WorkerLink(
-    () => new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] },
-  );
-  #asked: { scenario: Values; options: RunOptions } | null = null;
   #charts: StoryCharts | undefined;
-
-  constructor() {
-    super();
-    this.other = null;
-  }
+  /** The run that the page does not show. */
+  readonly #other = new BesideRun();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.session, this.app.traceFile.info, partsOf(this.app.view, ({ window }) => window, ({ splitBy }) => splitBy)];
+    return [this.app.store.values, this.app.session, this.app.traceFile.info, this.#other.shown, partsOf(this.app.view, ({ window }) => window, ({ splitBy }) => splitBy)];
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#asked = null;
-    this.#link.end(new Cancelled());
+    this.#other.end();
   }
 
   /** The scenario of a side, as the controls are now. */
@@ -73,24 +63,10 @@ export class GatewayStory extends LightElement {
   protected override updated(): void {
     if (this.#sides === null) return;
     const shown = this.#shown(this.#sides);
-    if (shown !== null) void this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
-  }
-
-  async #ask(scenario: Values): Promise<void> {
-    const options: RunOptions = { ...this.app.options, in_sight: [...(this.#sides?.story.view?.charts ?? [])] };
-    if (this.#asked !== null && sameValues(this.#asked.scenario, scenario) && (options.in_sight?.length === 0 || sameOptions(this.#asked.options, options))) return;
-    const asked = { scenario, options };
-    this.#asked = asked;
-    const take = (told: Told | null, failures: readonly Failure[]): void => {
-      if (this.#asked === asked) this.other = { asked: scenario, told, failures };
-    };
-    try {
-      take(await (this.#link.ask({ kind: 'column', scenario, options }) as Promise<Told>), []);
-    } catch (thrown) {
-      if (thrown instanceof Cancelled) return;
-      if (!(thrown instanceof Refusal)) throw thrown;
-      take(null, thrown.failures);
-    }
+    if (shown === null) return;
+    const charts = this.#sides.story.view?.charts;
+    const options = charts === undefined ? NO_CHARTS : { ...this.app.options, in_sight: [...charts] };
+    void this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -103,16 +79,15 @@ export class GatewayStory extends LightElement {
     const shown = this.#shown(sides);
     const { answer, state } = app.session.value;
     const current = answer === null || state !== 'ready' || app.belonging.stale.value !== null ? null : answer.summary;
-    const other = shown === null || this.other === null ? null : this.other;
-    const fits = other !== null && sameValues(other.asked, this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
-    const told = fits ? other.told : null;
+    const other = shown === null ? null : this.#other.of(this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const beside = other?.answer?.summary ?? null;
     const summaries: Record<Side, Summary | null> = {
-      without: shown === 'without' ? current : (told?.summary ?? null),
-      with: shown === 'with' ? current : (told?.summary ?? null),
+      without: shown === 'without' ? current : beside,
+      with: shown === 'with' ? current : beside,
     };
     const rows = this.#rows(story).map((row) => ({ row, values: SIDES.map((side) => ofSide(summaries[side], row)) }));
     const charts = story.view?.charts ?? [];
-    (this.#charts ??= new StoryCharts(app)).show(shown, current === null ? null : (answer?.charts ?? null), told?.charts ?? null);
+    (this.#charts ??= new StoryCharts(app)).show(shown, current === null ? null : (answer?.charts ?? null), other?.answer?.charts ?? null);
     return html`
       <section class="story" aria-labelledby="story-title" data-story=${sides.preset.id}>
         <h2 id="story-title">${words.title}</h2>
@@ -126,7 +101,7 @@ export class GatewayStory extends LightElement {
         </table>
         ${charts.length === 0 ? nothing : html`<div class="story-charts">${charts.map((name) => SIDES.map((side) => html`
           <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(words)}></chart-view>`))}</div>`}
-        ${fits && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
+        ${other !== null && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
       </section>`;
   }
 
@@ -182,10 +157,6 @@ function isBetter({ good }: Row, values: readonly (number | null)[], place: numb
   const [own, other] = [values[place] ?? null, values[1 - place] ?? null];
   if (own === null || other === null || Math.abs(own - other) <= 0.01 * Math.max(Math.abs(own), Math.abs(other))) return false;
   return good === 'more' ? own > other : own < other;
-}
-
-function sameOptions(one: RunOptions, other: RunOptions): boolean {
-  return one.split_by === other.split_by && String(one.window) === String(other.window);
 }
 
 /** By dotted path; values that are defaults stay, since the other side differs by them. */
