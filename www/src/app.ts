@@ -17,7 +17,7 @@ import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import { presetOf, type Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
-import { samePlace, type LessonPlace } from './state/lessons.js';
+import { samePlace, type LessonPlace } from './state/lesson-place.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
