@@ -35,7 +35,6 @@ mod step_args;
 mod summary_text;
 mod sweep;
 mod sweep_charts;
-mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;

@@ -20,6 +20,7 @@ mod record;
 mod replica;
 pub mod report;
 mod request;
+mod rounding;
 mod router;
 pub mod steps;
 

@@ -29,7 +29,7 @@ pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
     vidur, vllm_serve,
 };
-pub use traces::{bodies, fit, inspect, recipe};
+pub use traces::{bodies, fit, inspect, recipe, scenario_file};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 
 pub use failure::Failure;

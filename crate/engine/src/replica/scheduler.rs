@@ -447,8 +447,12 @@ fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
     let loads_ahead = config.loads_ahead();
     let looks = config.policy().looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
-        // The head is not the next request.
-        return 1;
+        // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
+        // round robin gives quanta when it is looked at, and that the head is skipped is a decision.
+        let is_none = replica.adapters.admits_none()
+            && !replica.waiting.takes_turns()
+            && !context.record.decisions.is_on();
+        return if is_none { u32::MAX } else { 1 };
     }
     // That the head is skipped before the cap is found is a decision, too.
     let tells_skipped = context.record.decisions.is_on() && config.adapters.memory == AdapterMemory::Slots;
