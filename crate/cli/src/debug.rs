@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
     #[arg(long = "step-number", value_name = "STEP")]
     step_number: Option<usize>,
     /// Shows this many steps, one after another, and ends.
-    #[arg(long, value_name = "N")]
-    steps: Option<usize>,
+    #[arg(long = "steps", value_name = "N")]
+    count: Option<usize>,
     /// Prints each step as one line of JSON.
     #[arg(long)]
     json: bool,
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if let Some(to) = begins {
         debugger.go(to)?;
     }
-    let Some(count) = arguments.steps.or(begins.map(|_| 1)) else {
+    let Some(count) = arguments.count.or(begins.map(|_| 1)) else {
         return read_commands(&mut debugger, arguments.json);
     };
     for place in 0..count {

@@ -54,11 +54,11 @@ fn steps_forward_are_the_steps_back() {
 
 #[test]
 fn commands_go_to_a_time_a_request_and_a_kind() {
-    let told = piped(&BUSY, "t 5\nr 7\nnext load\nprevious load\ns 3\n");
-    // The first load has none before it.
+    let told = piped(&BUSY, "t 5\nr 7\nnext load\ns 0\nprevious load\ns 3\n");
+    // Before the first step there is none.
     assert_eq!(told.status.code(), Some(2));
     let steps = lines(&stdout(&told));
-    assert_eq!(steps.len(), 4, "{}", stderr(&told));
+    assert_eq!(steps.len(), 5, "{}", stderr(&told));
     assert!(steps[1]["time_s"].as_f64().unwrap() <= 5.0);
     assert_eq!(steps[2]["candidate"]["request"], 7);
     assert_eq!(steps[3]["verdict"], "loaded");

@@ -4,9 +4,11 @@
 use servescope_workload::Trace;
 
 use super::Fleet;
+use crate::gateway::proxy::Proxy;
 use crate::record::EventLog;
 use crate::record::decisions::Decision;
-use crate::record::decisions::passes::{AdapterLoad, Passes};
+use crate::record::decisions::passes::{AdapterLoad, Camera, Passes};
+use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::steps::ReplicaTotals;
@@ -65,9 +67,15 @@ impl Fleet {
 
     /// From now on snapshots are taken of what is decided on, or none are.
     pub(crate) fn take_snapshots(&mut self, takes: bool) {
-        self.record.decisions.take_snapshots(takes);
+        let camera = Camera {
+            replica: Replica::snapshot,
+            resident: Replica::resident_adapters,
+            gateway: Proxy::snapshot,
+        };
+        let camera = takes.then_some(camera);
+        self.record.decisions.take_snapshots(camera);
         if let Some(log) = self.frontend.decision_log() {
-            log.take_snapshots(takes);
+            log.take_snapshots(camera);
         }
     }
 
@@ -89,7 +97,7 @@ impl Fleet {
 
     /// How many requests wait and run on each replica, and its blocks.
     pub(crate) fn totals(&self) -> Vec<ReplicaTotals> {
-        let of = |replica: &crate::replica::Replica| ReplicaTotals {
+        let of = |replica: &Replica| ReplicaTotals {
             waiting: replica.num_waiting,
             running: replica.holders,
             used_blocks: replica.kv.used(),
@@ -111,7 +119,7 @@ impl Fleet {
     /// A replica of several stages is about to form a batch: notes what decodes in those under way, where snapshots are taken.
     #[inline]
     pub(super) fn note_under_way(&mut self, place: usize) {
-        if self.has_stages && self.record.decisions.takes_snapshots() {
+        if self.has_stages && self.record.decisions.camera().is_some() {
             let of = |batch: &ScheduledBatch| -> Vec<(u32, u32)> {
                 batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()
             };

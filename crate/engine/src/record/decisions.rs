@@ -8,7 +8,7 @@
 pub(crate) mod passes;
 
 use crate::request::Rejection;
-use passes::{AdapterLoad, Passes};
+use passes::{AdapterLoad, Taking};
 
 /// In place of a request or a replica: none.
 const NONE_U32: u32 = u32::MAX;
@@ -221,7 +221,7 @@ struct KeptDecisions {
     holds: [Vec<Option<(Verdict, Test)>>; 2],
     loads: Vec<AdapterLoad>,
     /// What a debugger wants to see of the passes in which decisions are taken.
-    passes: Option<Passes>,
+    taking: Option<Taking>,
 }
 
 impl DecisionLog {

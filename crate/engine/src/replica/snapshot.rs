@@ -125,8 +125,8 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>) -> u6
     if !context.record.decisions.is_on() {
         return 0;
     }
-    if context.record.decisions.takes_snapshots() {
-        let before = replica.snapshot(context);
+    if let Some(camera) = context.record.decisions.camera() {
+        let before = (camera.replica)(replica, context);
         context.record.decisions.begins_pass(before);
     }
     replica.loads_and_evictions().0
@@ -138,12 +138,18 @@ pub(super) fn ends(replica: &Replica, context: &mut ScheduleContext<'_>, loads_b
     if context.record.decisions.is_on() {
         let count = (replica.loads_and_evictions().0 - loads_before) as u32;
         let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
-        let resident = || replica.resident().iter().map(|resident| resident.adapter).collect();
+        let camera = context.record.decisions.camera().filter(|_| count > 0);
+        let resident = camera.map(|camera| (camera.resident)(replica));
         context.record.decisions.ends_pass(load, resident);
     }
 }
 
 impl Replica {
+    /// The adapters in GPU memory.
+    pub(crate) fn resident_adapters(&self) -> Vec<u32> {
+        self.resident().iter().map(|resident| resident.adapter).collect()
+    }
+
     fn resident(&self) -> Vec<ResidentAdapter> {
         self.state.adapter_pool().map_or_else(|| self.adapters.resident(), |pool| pool.resident())
     }

@@ -43,13 +43,14 @@ impl Proxy {
     /// The gateway is about to decide: takes a snapshot where one is wanted.
     #[inline]
     pub(super) fn is_seen(&mut self, trace: &Trace, at_us: f64) {
-        if self.decisions.takes_snapshots() {
-            let before = self.snapshot(trace, at_us);
+        if let Some(camera) = self.decisions.camera() {
+            let before = (camera.gateway)(self, trace, at_us);
             self.decisions.gateway_looks(before);
         }
     }
 
-    fn snapshot(&self, trace: &Trace, at_us: f64) -> GatewaySnapshot {
+    /// What the gateway looks like.
+    pub(crate) fn snapshot(&self, trace: &Trace, at_us: f64) -> GatewaySnapshot {
         let mut waiting = self.listed(trace, MOST_LISTED, false);
         let most = MOST_LISTED.saturating_sub(waiting.len());
         let held_back = self.listed(trace, most, true);
