@@ -2,8 +2,12 @@
 
 use wasm_bindgen::prelude::*;
 
+/// Written by `cargo xtask generate` from the structs.
 #[wasm_bindgen(typescript_custom_section)]
 const BOUNDARY: &str = include_str!("boundary.d.ts");
+
+#[wasm_bindgen(typescript_custom_section)]
+const BY_HAND: &str = include_str!("by_hand.d.ts");
 
 #[wasm_bindgen]
 extern "C" {

@@ -8,6 +8,7 @@ use servescope_workload::transform::StepError;
 
 /// A parameter of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MessageParameter"))]
 #[serde(untagged)]
 pub enum Param {
     /// A number.
@@ -18,6 +19,7 @@ pub enum Param {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[error("{message}")]
 pub struct Failure {
     /// One of [`CODES`].

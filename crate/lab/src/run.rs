@@ -134,6 +134,7 @@ pub struct Run {
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PrefixSummary {
     /// Tokens in a block.
     pub block_tokens: u32,
@@ -143,6 +144,7 @@ pub struct PrefixSummary {
 
 /// The summary with what should be known beside it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "Summary"))]
 pub struct RunSummary {
     /// The numbers.
     #[serde(flatten)]

@@ -28,7 +28,7 @@ it('knows of each column that is not the terminal’s', () => {
 });
 
 it('tells what the simulated replicas showed as the terminal does', () => {
-  const check = { replicas: 2, rate_rps: 3, requests: 10, quantile_s: [null, null, null, null] };
+  const check = { replicas: 2, rate_rps: 3, requests: 10, quantile_s: [null, null, null, null] as [null, null, null, null] };
   const told = (miss: NonNullable<Row['check']>['miss']): string | number => cellsOf({ ...EMPTY, check: { ...check, miss } }, [], ['check'], '')[0] ?? '';
   expect(told(null)).toBe('holds');
   expect(told({ kind: 'growing', growth: 0.125 })).toBe('fails: the queue grows by 12.5 % of arrivals');

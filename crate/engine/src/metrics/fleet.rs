@@ -15,6 +15,7 @@ use crate::report::Report;
 
 /// One replica over the makespan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ReplicaRow {
     /// Index.
     pub id: u32,
@@ -46,6 +47,7 @@ pub struct ReplicaRow {
 
 /// What a summary says of a fleet. Times of requests are over completed ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FleetSummary {
     /// GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out.
     pub operators_s: BTreeMap<&'static str, f64>,

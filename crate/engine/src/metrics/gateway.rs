@@ -15,6 +15,7 @@ use crate::request::Rejection;
 
 /// Requests that needed no second attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FirstAttempt {
     /// Served to the end.
     pub completed: u64,
@@ -28,6 +29,7 @@ pub struct FirstAttempt {
 
 /// Predicted against true outputs of the requests that were let through.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PredictionError {
     /// Predicted over true.
     pub ratio: Distribution,
@@ -39,6 +41,7 @@ pub struct PredictionError {
 
 /// What became of what the proxy held, over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct GatewaySummary {
     /// Attempts of all requests.
     pub attempts: u64,

@@ -11,6 +11,7 @@ use crate::request::Outcome;
 
 /// One user's or adapter's part of a run. Times are means or quantiles over completed requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct GroupRow {
     /// Index; -1 is the base model.
     pub id: i64,

@@ -159,10 +159,13 @@ fn property(row: &Parameter) -> Json {
 
 /// What a scenario means, as far as it differs from the table: a slider asks for it at every move.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Resolution {
     /// Values that are set, by path.
+    #[cfg_attr(feature = "types", ts(type = "ScenarioPatch"))]
     pub changed: Map<String, Json>,
     /// Defaults that other settings have moved away from the table's, by path.
+    #[cfg_attr(feature = "types", ts(type = "ScenarioPatch"))]
     pub moved: Map<String, Json>,
     /// Places in the table of what has no effect.
     pub inactive: Vec<u16>,

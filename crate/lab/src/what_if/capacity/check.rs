@@ -18,6 +18,7 @@ const MOST_REQUESTS: f64 = 200_000.0;
 
 /// What a check showed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityChecked"))]
 pub struct Checked {
     /// Replicas that were simulated.
     pub replicas: u32,

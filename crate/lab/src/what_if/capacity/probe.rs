@@ -12,6 +12,7 @@ use crate::run::Run;
 
 /// What a run showed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityMeasures"))]
 pub struct Measures {
     /// Requests offered.
     pub requests: u64,
@@ -30,6 +31,7 @@ pub struct Measures {
 
 /// Why a rate does not meet the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityMiss"))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Miss {
     /// The quantile of a time is above its bound.
@@ -64,6 +66,7 @@ pub enum Miss {
 
 /// A run of the search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityProbe"))]
 pub struct Probe {
     /// The rate that the run had: requests that arrived over the time in which they did.
     pub rate_rps: f64,

@@ -23,6 +23,7 @@ pub struct Found {
 
 /// What the order of a configuration depends on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityEntry"))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The rate found.
@@ -45,6 +46,7 @@ pub struct Entry {
 
 /// What serves the load: as many replicas as a replica's share of the capacity goes into it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityNeed"))]
 pub struct Need {
     /// The load, requests a second.
     pub load_rps: f64,
@@ -60,6 +62,7 @@ pub struct Need {
 
 /// Why a configuration has no rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Unranked {
     /// No rate was found.
@@ -70,6 +73,7 @@ pub enum Unranked {
 
 /// How a configuration stands among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityStanding"))]
 pub struct Standing {
     /// Its place in the list.
     pub place: usize,

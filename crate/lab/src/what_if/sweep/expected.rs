@@ -8,6 +8,7 @@ use crate::laws::{Obstacle, law};
 
 /// A law at a point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedValue {
     /// The law's name.
     pub law: String,
