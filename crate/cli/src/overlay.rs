@@ -53,7 +53,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    let scenario = ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
+    let scenario =
+        ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
     let (document, table) = arguments.options.overlay(&scenario, &measured(&arguments.result)?)?;
     if arguments.options.json { print(&format!("{document:#}\n")) } else { print(&table) }
 }

@@ -12,7 +12,9 @@ use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::trace::{Chain, NO_REQUEST};
 use servescope_lab::{LoadedTrace, Scenario};
-use servescope_replay::{Companion, Facts, Limits, Outcome, Plan, PlanError, Target, companion, facts, lines};
+use servescope_replay::{
+    Companion, Facts, Limits, Outcome, Plan, PlanError, Target, companion, facts, lines,
+};
 
 use crate::bodies::{BodyArguments, form, with_lines};
 use crate::output::{Failed, name, note, print, write};
@@ -115,7 +117,8 @@ impl Bounds {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let limits = arguments.bounds.limits()?;
-    let target = Target::new(&arguments.url, &arguments.allow_host).map_err(|error| Failed::input(error.to_string()))?;
+    let target = Target::new(&arguments.url, &arguments.allow_host)
+        .map_err(|error| Failed::input(error.to_string()))?;
     let api_key = arguments.api_key()?;
     let (scenario, trace) = arguments.workload()?;
     let facts = if arguments.dry_run {
@@ -162,7 +165,9 @@ impl Arguments {
         let given: Vec<Id> = scenario.given().collect();
         if !given.contains(&Id::PinOutput) && self.form == "vllm" {
             scenario.set(Id::PinOutput, Value::Flag(true))?;
-            note("outputs are held to their lengths (workload.sampling.pin_output=false lets the model end them)");
+            note(
+                "outputs are held to their lengths (workload.sampling.pin_output=false lets the model end them)",
+            );
         }
         if self.closed && self.trace.is_some() {
             scenario.set_text(Id::TraceTurns.row().id, "held")?;
@@ -173,7 +178,10 @@ impl Arguments {
             None => None,
         };
         loaded.iter().flat_map(|loaded| &loaded.warnings).for_each(|warning| note(&warning.message));
-        let context = notes::context(Purpose::Bodies, loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated));
+        let context = notes::context(
+            Purpose::Bodies,
+            loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated),
+        );
         notes::tell(&notes_of(&scenario, &context));
         let mut trace = trace_of(&scenario, loaded.as_ref())?;
         if self.closed && trace.chain.is_none() {
@@ -196,7 +204,10 @@ impl Arguments {
         limits: &Limits,
     ) -> Result<Plan, Failed> {
         if !["vllm", "openai"].contains(&&*self.form) {
-            return Err(Failed::input(format!("--form {}: a server of OpenAI's API takes vllm or openai", self.form)));
+            return Err(Failed::input(format!(
+                "--form {}: a server of OpenAI's API takes vllm or openai",
+                self.form
+            )));
         }
         with_lines(form(&self.form)?, body, scenario, trace, |mut lines| {
             let plan = Plan::of(trace, limits, || {
@@ -206,7 +217,10 @@ impl Arguments {
                 Ok(more.then_some(line))
             });
             if lines.left_out() > 0 {
-                note(&format!("{} requests were left out: the collection's sessions were used up", lines.left_out()));
+                note(&format!(
+                    "{} requests were left out: the collection's sessions were used up",
+                    lines.left_out()
+                ));
             }
             plan.map_err(|error| Failed::input(error.to_string()))
         })

@@ -28,7 +28,12 @@ pub(crate) fn dry(plan: &Plan, target: &Target, limits: &Limits) -> String {
     );
     if let Some(first) = plan.requests.first() {
         let body: String = String::from_utf8_lossy(&first.body).chars().take(SHOWN).collect();
-        let _ = writeln!(text, "POST {}\n{body}{}", target.at(&first.path), if body.len() < first.body.len() { "…" } else { "" });
+        let _ = writeln!(
+            text,
+            "POST {}\n{body}{}",
+            target.at(&first.path),
+            if body.len() < first.body.len() { "…" } else { "" }
+        );
     }
     text
 }
@@ -44,9 +49,8 @@ fn failures(outcome: &Outcome) -> BTreeMap<FailureKind, (usize, &str)> {
 
 /// Answers whose tokens the server did not count.
 fn without_usage(outcome: &Outcome) -> usize {
-    let counted = |sent: &&servescope_replay::Sent| {
-        sent.failure.is_none() && sent.answer.completion_tokens.is_none()
-    };
+    let counted =
+        |sent: &&servescope_replay::Sent| sent.failure.is_none() && sent.answer.completion_tokens.is_none();
     outcome.sent.iter().filter(counted).count()
 }
 

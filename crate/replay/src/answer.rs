@@ -44,8 +44,8 @@ impl Answer {
             self.is_done = true;
             return Ok(Piece::Done);
         }
-        let json: Json =
-            serde_json::from_slice(data).map_err(|error| format!("an event is no JSON: {error}: {}", start(data)))?;
+        let json: Json = serde_json::from_slice(data)
+            .map_err(|error| format!("an event is no JSON: {error}: {}", start(data)))?;
         if !json.is_object() {
             return Err(format!("an event is no object: {}", start(data)));
         }
@@ -106,7 +106,13 @@ mod tests {
         }
         use Piece::{Done, Other, Text};
         assert_eq!(pieces, [Other, Text, Text, Other, Other, Done]);
-        let whole = Answer { prompt_tokens: Some(7), completion_tokens: Some(2), chunks: 2, is_finished: true, is_done: true };
+        let whole = Answer {
+            prompt_tokens: Some(7),
+            completion_tokens: Some(2),
+            chunks: 2,
+            is_finished: true,
+            is_done: true,
+        };
         assert_eq!(chat, whole);
         let mut text = Answer::default();
         assert_eq!(text.take(br#"{"choices":[{"text":" b","finish_reason":"stop"}]}"#), Ok(Text));
@@ -116,11 +122,17 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_told() {
         let told = |data: &str| Answer::default().take(data.as_bytes()).unwrap_err();
-        assert_eq!(told(r#"{"error":{"message":"out of memory","code":500}}"#), "the server says: out of memory");
+        assert_eq!(
+            told(r#"{"error":{"message":"out of memory","code":500}}"#),
+            "the server says: out of memory"
+        );
         assert_eq!(told(r#"{"error":"overloaded"}"#), "the server says: \"overloaded\"");
         assert!(told("<html>").starts_with("an event is no JSON: "));
         assert!(told("[1]").starts_with("an event is no object: "));
         assert!(told(&format!("\"{}\"", "x".repeat(9_999))).len() < 300);
-        assert_eq!(Answer::default().take(br#"{"usage":{"prompt_tokens":-1,"completion_tokens":1e99}}"#), Ok(Piece::Other));
+        assert_eq!(
+            Answer::default().take(br#"{"usage":{"prompt_tokens":-1,"completion_tokens":1e99}}"#),
+            Ok(Piece::Other)
+        );
     }
 }

@@ -77,7 +77,10 @@ mod tests {
     #[test]
     fn events_are_those_of_the_standards_examples() {
         assert_eq!(all(&[b"data: YHOO\ndata: +2\ndata: 10\n\n"]), ["YHOO\n+2\n10"]);
-        assert_eq!(all(&[b": test\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  third\n\n"]).join("|"), "first|second| third");
+        assert_eq!(
+            all(&[b": test\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  third\n\n"]).join("|"),
+            "first|second| third"
+        );
         assert_eq!(all(&[b"data\n\ndata\ndata\n\ndata:"]), ["", "\n"]);
         assert_eq!(all(&[b"data: a\r\n\r\ndata: b\r\rdata: c\n\r\n"]), ["a", "b", "c"]);
         assert_eq!(all(&[b"dat", b"a: a\r", b"\n\r", b"\nevent: x\n\n"]), ["a"]);

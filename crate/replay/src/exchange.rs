@@ -129,7 +129,10 @@ impl Client<'_> {
         }
         exchange.failure = failure.map(|failure| {
             if self.is_cut.load(Ordering::Relaxed) {
-                return Failure::new(FailureKind::Cut, format!("not ended {} s after the start", self.limits.run_s));
+                return Failure::new(
+                    FailureKind::Cut,
+                    format!("not ended {} s after the start", self.limits.run_s),
+                );
             }
             failure
         });
@@ -212,9 +215,10 @@ impl Client<'_> {
                 Failure::new(FailureKind::Closed, format!("the connection ended after {came} chunks: {io}"))
             }
             // The parser's word for a connection that ends before a length or the last chunk.
-            other if so_far.headers_us.is_some() => {
-                Failure::new(FailureKind::Closed, format!("the answer broke off after {came} chunks: {other}"))
-            }
+            other if so_far.headers_us.is_some() => Failure::new(
+                FailureKind::Closed,
+                format!("the answer broke off after {came} chunks: {other}"),
+            ),
             other => Failure::new(FailureKind::Garbage, format!("no HTTP answer: {other}")),
         }
     }

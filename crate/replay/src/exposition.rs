@@ -123,8 +123,14 @@ mod tests {
         let names: Vec<&str> = found.samples.iter().map(|sample| &*sample.name).collect();
         assert_eq!(names, ["a", "b", "vllm:c", "a"]);
         let third = &found.samples[2];
-        assert_eq!((third.label("x"), third.label("y"), third.label("z")), (Some("1\"\n\\"), Some("}"), None));
-        assert_eq!((third.value, found.sum("a"), found.largest("a"), found.sum("z")), (1e-3, Some(7.5), Some(4.5), None));
+        assert_eq!(
+            (third.label("x"), third.label("y"), third.label("z")),
+            (Some("1\"\n\\"), Some("}"), None)
+        );
+        assert_eq!(
+            (third.value, found.sum("a"), found.largest("a"), found.sum("z")),
+            (1e-3, Some(7.5), Some(4.5), None)
+        );
     }
 
     proptest! {

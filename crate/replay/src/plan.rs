@@ -142,7 +142,8 @@ fn request(line: &str, trace: &Trace) -> Result<Planned, String> {
     body.insert("stream".to_owned(), json!(true));
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     let headers = json.get("headers").and_then(Json::as_object).into_iter().flatten();
-    let headers = headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+    let headers =
+        headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
     Ok(Planned {
         id,
         due_us: trace.arrival_us[id],

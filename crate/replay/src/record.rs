@@ -55,7 +55,8 @@ fn line(outcome: &Outcome, plan: &Plan, number: usize, sent: &Sent) -> Json {
     }
     let mut line = json!({"metadata": metadata, "metrics": metrics(request.input_tokens, sent)});
     if let Some(failure) = &sent.failure {
-        line["error"] = json!({"code": failure.status, "type": failure.kind.name(), "message": failure.message});
+        line["error"] =
+            json!({"code": failure.status, "type": failure.kind.name(), "message": failure.message});
     }
     line
 }
@@ -65,7 +66,8 @@ fn metrics(input_tokens: u32, sent: &Sent) -> Json {
     let mut put = |name: &str, value: Json| metrics.insert(name.to_owned(), value);
     let input_tokens = sent.answer.prompt_tokens.unwrap_or(input_tokens);
     put("input_sequence_length", metric(input_tokens, "tokens"));
-    let (Some(&first), Some(&last), None) = (sent.chunks_us.first(), sent.chunks_us.last(), &sent.failure) else {
+    let (Some(&first), Some(&last), None) = (sent.chunks_us.first(), sent.chunks_us.last(), &sent.failure)
+    else {
         return Json::Object(metrics);
     };
     let output_tokens = sent.output_tokens();
@@ -93,7 +95,9 @@ fn metrics(input_tokens: u32, sent: &Sent) -> Json {
 /// The settings, as AIPerf has them beside its lines; what AIPerf does not have stands under `servescope`.
 pub fn companion(outcome: &Outcome, of: &Companion) -> Json {
     let phase = match of.concurrency {
-        Some(most) => json!({"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": most}),
+        Some(most) => {
+            json!({"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": most})
+        }
         None => json!({"name": "profiling", "kind": "profiling", "type": "fixed_schedule"}),
     };
     let told: Map<String, Json> =

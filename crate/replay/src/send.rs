@@ -54,6 +54,8 @@ pub struct Outcome {
     pub sent: Vec<Sent>,
     /// Requests that were not sent: their time lies behind the end of the workload, or the run was over.
     pub not_sent: usize,
+    /// The start by the clock of all times.
+    pub epoch: Instant,
     /// The start by the wall clock, nanoseconds since 1970.
     pub epoch_ns: u64,
     /// How long the run took, seconds.
@@ -97,7 +99,8 @@ pub fn replay(
 ) -> Outcome {
     let is_cut = AtomicBool::new(false);
     let epoch_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let client = Client { agent: agent(limits), target, api_key, limits, epoch: Instant::now(), is_cut: &is_cut };
+    let client =
+        Client { agent: agent(limits), target, api_key, limits, epoch: Instant::now(), is_cut: &is_cut };
     let seen = Mutex::new(None);
     let (stop, stopped) = channel();
     let place = &seen;
@@ -111,7 +114,14 @@ pub fn replay(
     });
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
     let usage = seen.into_inner().unwrap_or_default();
-    Outcome { not_sent: plan.requests.len() - sent.len(), sent, epoch_ns, took_s: client.now_us() / 1e6, usage }
+    Outcome {
+        not_sent: plan.requests.len() - sent.len(),
+        sent,
+        epoch: client.epoch,
+        epoch_ns,
+        took_s: client.now_us() / 1e6,
+        usage,
+    }
 }
 
 type Ended = (usize, f64, Exchange);
@@ -188,7 +198,9 @@ fn take(
 /// Looks at the server's metrics until the run has ended, and once more.
 fn watch(target: &Target, api_key: Option<&str>, stopped: &Receiver<()>, seen: &Mutex<Option<Usage>>) {
     let agent = asking();
-    let look = || text(&agent, target, "/metrics", api_key).ok().flatten().map(|text| usage(&Exposition::read(&text)));
+    let look = || {
+        text(&agent, target, "/metrics", api_key).ok().flatten().map(|text| usage(&Exposition::read(&text)))
+    };
     let Some(first) = look() else { return };
     let mut over = first;
     loop {

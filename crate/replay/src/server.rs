@@ -56,7 +56,12 @@ pub(crate) fn agent() -> Agent {
 }
 
 /// The text at a path; `None` where the server has none. What is wrong where nobody answers.
-pub(crate) fn text(agent: &Agent, target: &Target, path: &str, api_key: Option<&str>) -> Result<Option<String>, String> {
+pub(crate) fn text(
+    agent: &Agent,
+    target: &Target,
+    path: &str,
+    api_key: Option<&str>,
+) -> Result<Option<String>, String> {
     let mut builder = agent.get(target.at(path));
     if let Some(key) = api_key {
         builder = builder.header("authorization", format!("Bearer {key}"));
@@ -198,7 +203,10 @@ mod tests {
         let first = usage(&exposition);
         let later = Usage { peak_kv: Some(0.1), preemptions: Some(5.0), ..first };
         let over = first.then(later).since(&first);
-        assert_eq!((over.samples, over.peak_kv, over.preemptions, over.prefix_hits), (2, Some(0.25), Some(2.0), None));
+        assert_eq!(
+            (over.samples, over.peak_kv, over.preemptions, over.prefix_hits),
+            (2, Some(0.25), Some(2.0), None)
+        );
     }
 
     #[test]
