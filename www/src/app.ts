@@ -17,6 +17,7 @@ import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
 import type { Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
+import { samePlace, type LessonPlace } from './state/lessons.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
@@ -236,7 +237,7 @@ export class App {
 
   /** Goes to a tab; the Back button leads back. */
   show(tab: Tab): void {
-    this.#address.visit(() => { this.view.update({ tab }); });
+    this.#address.visit(() => { this.view.update({ tab, lesson: null }); });
     // What was out of sight is drawn when it comes into sight.
     this.scheduler.invalidateAll();
   }
@@ -245,7 +246,17 @@ export class App {
   take({ values }: Pick<Preset, 'values'>): void {
     this.#address.visit(() => {
       this.editor.replace(values, 'preset');
-      this.view.update({ tab: 'explore' });
+      this.view.update({ tab: 'explore', lesson: null });
+    });
+    this.scheduler.invalidateAll();
+  }
+
+  /** Goes to a screen of a lesson; its run comes with it where the lesson is known. */
+  learn(lesson: LessonPlace, values: Values | null = null): void {
+    if (this.view.value.tab === 'learn' && samePlace(this.view.value.lesson, lesson)) return;
+    this.#address.visit(() => {
+      if (values !== null) this.editor.replace(values, 'lesson');
+      this.view.update({ tab: 'learn', lesson });
     });
     this.scheduler.invalidateAll();
   }

@@ -24,13 +24,15 @@ export const REQUEST_CHART = 'ttft_by_arrival';
 
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
-    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, beside: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
   declare name: string;
   /** The service's charts where none is given. */
   declare feed: ChartFeed | undefined;
   /** Whether another chart with the same clock stands right below, which has the axis for both. */
   declare stacked: boolean | undefined;
+  /** Tells its ids from those of the same chart in another place. */
+  declare beside: string | undefined;
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
@@ -42,6 +44,10 @@ export class ChartView extends LightElement implements Drawable {
 
   protected override watched(): Watchable[] {
     return [this.app.view, partsOf(this.app.belonging.stale, (stale) => stale === null), this.source.topic(this.name)];
+  }
+
+  get idOf(): string {
+    return this.beside === undefined ? `chart-${this.name}` : `chart-${this.beside}-${this.name}`;
   }
 
   get source(): ChartFeed {
@@ -144,16 +150,16 @@ export class ChartView extends LightElement implements Drawable {
       <figure>
         <figcaption>
           <div class="caption-line">
-            <h3 id="chart-${name}">${title}</h3>
+            <h3 id=${this.idOf}>${title}</h3>
             <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.yName?.(name) ?? yName(text, chart))}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
           ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')), this.band === undefined ? null : text.t('role.band'))}
-          <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
+          <p class="about" id="${this.idOf}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
-        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
+        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby=${this.idOf} aria-describedby="${this.idOf}-keys">
           <canvas aria-hidden="true"></canvas>
           <div class="cursor-line" hidden></div>
           <div class="brush" hidden></div>
@@ -163,7 +169,7 @@ export class ChartView extends LightElement implements Drawable {
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
           ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}
         </div>
-        <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
+        <p class="visually-hidden" id="${this.idOf}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>
         ${this.tableOpen === true && chart !== undefined ? tableView(text, chart, (role) => source.role(name, role)) : nothing}
       </figure>`;

@@ -4,15 +4,17 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { resolve } from '../simulation/module.js';
-import { start } from '../simulation/start.js';
-import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
-import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../simulation/types.js';
+import { BesideRun } from '../simulation/beside-run.js';
+import type { GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
 import type { Watchable } from '../state/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
+
+/** The other column has numbers alone. */
+const NO_CHARTS: RunOptions = { columns: 2, window: null, split_by: 'adapter', in_sight: [] };
 
 type Side = 'without' | 'with';
 const SIDES: readonly Side[] = ['without', 'with'];
@@ -23,28 +25,17 @@ interface Row { name: string; kind: NumberKind; id: string; of: (summary: Summar
 interface Sides { preset: Preset; story: Story; own: Record<Side, Values> }
 
 export class GatewayStory extends LightElement {
-  static override properties = { ...LightElement.properties, other: { state: true } };
-  /** The run that the page does not show. */
-  declare other: { asked: Values; summary: Summary | null; failures: readonly Failure[] } | null;
   #sides: Sides | null = null;
-  readonly #link = new WorkerLink(
-    () => new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] },
-  );
-  #asked: Values | null = null;
-
-  constructor() {
-    super();
-    this.other = null;
-  }
+  /** The run that the page does not show. */
+  readonly #other = new BesideRun();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.session, this.app.traceFile.info];
+    return [this.app.store.values, this.app.session, this.app.traceFile.info, this.#other.shown];
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#asked = null;
-    this.#link.end(new Cancelled());
+    this.#other.end();
   }
 
   /** The scenario of a side, as the controls are now. */
@@ -71,22 +62,7 @@ export class GatewayStory extends LightElement {
   protected override updated(): void {
     if (this.#sides === null) return;
     const shown = this.#shown(this.#sides);
-    if (shown !== null) void this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
-  }
-
-  async #ask(scenario: Values): Promise<void> {
-    if (this.#asked !== null && sameValues(this.#asked, scenario)) return;
-    this.#asked = scenario;
-    const take = (summary: Summary | null, failures: readonly Failure[]): void => {
-      if (this.#asked === scenario) this.other = { asked: scenario, summary, failures };
-    };
-    try {
-      take(await (this.#link.ask({ kind: 'column', scenario }) as Promise<Summary>), []);
-    } catch (thrown) {
-      if (thrown instanceof Cancelled) return;
-      if (!(thrown instanceof Refusal)) throw thrown;
-      take(null, thrown.failures);
-    }
+    if (shown !== null) void this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), NO_CHARTS);
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -99,11 +75,11 @@ export class GatewayStory extends LightElement {
     const shown = this.#shown(sides);
     const { answer, state } = app.session.value;
     const current = answer === null || state !== 'ready' || app.belonging.stale.value !== null ? null : answer.summary;
-    const other = shown === null || this.other === null ? null : this.other;
-    const fits = other !== null && sameValues(other.asked, this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const other = shown === null ? null : this.#other.of(this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const beside = other?.answer?.summary ?? null;
     const summaries: Record<Side, Summary | null> = {
-      without: shown === 'without' ? current : fits ? other.summary : null,
-      with: shown === 'with' ? current : fits ? other.summary : null,
+      without: shown === 'without' ? current : beside,
+      with: shown === 'with' ? current : beside,
     };
     return html`
       <section class="story" aria-labelledby="story-title" data-story=${sides.preset.id}>
@@ -116,7 +92,7 @@ export class GatewayStory extends LightElement {
               @click=${() => { app.editor.replace(this.#scenario(sides, side), `story ${side}`); }}>${say(shown === side ? 'story.shown' : 'story.show')}</button></th>`)}</tr></thead>
           <tbody>${this.#rows(story).map((row) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side) => html`<td data-side=${side}>${this.#cell(summaries[side], row)}</td>`)}</tr>`)}</tbody>
         </table>
-        ${fits && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
+        ${other !== null && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
       </section>`;
   }
 

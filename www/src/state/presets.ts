@@ -35,7 +35,8 @@ export function presetsOf(files: readonly PresetFile[], fromJson: (text: string)
   return files.map(({ id, group, scenario, story }) => ({ id, group, values: fromJson(JSON.stringify(scenario)), story }));
 }
 
-async function fetchJson(path: string): Promise<unknown> {
+/** A file that is served beside the page. */
+export async function fetchJson(path: string): Promise<unknown> {
   const response = await fetch(new URL(path, document.baseURI));
   if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
   return response.json();

@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { capacity } from '../../src/i18n/en/capacity.js';
 import { compare } from '../../src/i18n/en/compare.js';
 import { gateway } from '../../src/i18n/en/gateway.js';
+import { lessons } from '../../src/i18n/en/lessons.js';
 import { validation } from '../../src/i18n/en/validation.js';
 import { why } from '../../src/i18n/en/why.js';
 import { digest, drawn, exported, expect, link, metric, ONLY_WHOLE, open, settled, test } from './page.js';
@@ -25,8 +26,8 @@ test('a student sees that bursts queue although the mean rate fits', ONLY_WHOLE,
   const person = new Person(page);
   await person.press('button', t('welcome.burst'));
   await settled(page);
-  await person.press('button', t('welcome.chart'));
-  await expect(page.getByRole('heading', { name: t('chart.running_waiting'), exact: true })).toBeInViewport();
+  await person.press('button', words.say(lessons)('playground'));
+  await settled(page);
   const burst = await metric(page, 'ttft_s.p99');
   await expect(page.locator('.warnings')).not.toContainText('Overloaded');
   await person.set('workload.arrivals.cv', 1);
@@ -38,6 +39,8 @@ test('a student sees a long prompt delay a short one', ONLY_WHOLE, async ({ page
   await open(page);
   const person = new Person(page);
   await person.press('button', t('welcome.long'));
+  await settled(page);
+  await person.press('button', words.say(lessons)('playground'));
   await settled(page);
   await person.press('heading', t('section.why'));
   const say = words.say(why);
