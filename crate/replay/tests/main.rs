@@ -49,8 +49,8 @@ fn some(count: usize) -> (Scenario, Plan) {
         ("workload.output_tokens.kind", "fixed"),
         ("workload.output_tokens.value", "4"),
         ("workload.arrivals.kind", "even"),
-        ("workload.rate_rps", &format!("{}", 100 * count)),
-        ("workload.duration_s", "0.01"),
+        ("workload.rate_rps", &format!("{}", 10 * count)),
+        ("workload.duration_s", "0.1"),
     ]);
     let trace = trace_of(&scenario, None).unwrap();
     assert_eq!(trace.len(), count);

@@ -11,6 +11,7 @@ mod notes;
 mod overlay;
 mod profile;
 mod ranges;
+mod replay;
 mod silicon;
 mod sweep;
 mod traces;
