@@ -42,6 +42,24 @@ export type BatchMeans = {
   mean_time_s: number | null,
 };
 
+/** The distribution that fits best. */
+export type BestDistribution = {
+  /** Its name. */
+  law: string,
+  /** Kolmogorov's distance. */
+  distance: number | null,
+};
+
+/** The distribution of users that fits best. */
+export type BestUsers = {
+  /** Its name. */
+  law: string,
+  /** Its parameter. */
+  parameter: number | null,
+  /** Divergence of the shares from it, nats. */
+  divergence_nats: number | null,
+};
+
 /** What a search found. */
 export type Capacity = {
   /** The highest rate that was seen to meet the goal, as the run had it; none when the lowest fails already. */
@@ -107,6 +125,18 @@ export type CapacityEntry = {
   tbt_s: number | null,
 };
 
+/** The configurations of a grid. */
+export type CapacityGrid = {
+  /** Paths of the axes. */
+  axes: Array<string>,
+  /** Columns of the ranking's CSV. */
+  columns: Array<string>,
+  /** Names the axes that have no effect. */
+  notes: Array<Failure>,
+  /** Every combination of the axes. */
+  configurations: Array<GridConfiguration>,
+};
+
 /** The load of a setting beside its capacity. */
 export type CapacityLoad = {
   /** The scenario's own load, requests a second. */
@@ -122,8 +152,8 @@ export type CapacityMeasures = {
   /** Requests offered. */
   requests: number,
   /**
-   * The goal's quantile of each of [`METRICS`], seconds, over everything that was offered: who was refused, timed out or
-   * was never served counts as infinitely late. Missing where it is infinite or there is no sample.
+   * The goal's quantile of each of [`METRICS`], seconds, over all requests offered: one that was rejected, timed out or
+   * never served counts as infinitely late. Missing where it is infinite or there is no sample.
    */
   quantile_s: [number | null, number | null, number | null, number | null],
   /** Completed requests over the makespan. */
@@ -184,6 +214,14 @@ export type CapacityProbe = {
   miss: CapacityMiss | null,
 };
 
+/** What a capacity search found. */
+export type CapacityReply = {
+  /** The capacity. */
+  capacity: Capacity,
+  /** The runs of the search. */
+  charts: Array<ChartData>,
+};
+
 /** How a configuration stands among the others. */
 export type CapacityStanding = {
   /** Its place in the list. */
@@ -228,6 +266,125 @@ export type ChartData = {
   categories: Array<string>,
 };
 
+/** A charted client and its colour. */
+export type ChartedClient = {
+  /** The role of its series. */
+  role: string,
+  /** Index of the user or adapter; -1 is the base model. */
+  id: number,
+};
+
+/** A metric of A and B over the seeds: means, and the difference B - A with its 95 % interval. */
+export type ComparedMetric = {
+  /** Mean of A. */
+  a: number | null,
+  /** Mean of B. */
+  b: number | null,
+  /** B less A. */
+  difference: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
+  /** The difference relative to A. */
+  relative: number | null,
+  /** Lower end of its interval. */
+  relative_low: number | null,
+  /** Upper end. */
+  relative_high: number | null,
+  /** Seeds that have the metric in both runs. */
+  seeds: number,
+  /** Batches of one run in place of seeds. */
+  batches: number | null,
+  /** By how much common random numbers shrink the interval. */
+  common_random_numbers_factor: number | null,
+  /** In English, as the terminal prints it. */
+  sentence: string,
+  /** What a reader should know, in English. */
+  note: string | null,
+};
+
+/** Two runs with the same seed. */
+export type ComparedPair = {
+  /** The usual metrics of A. */
+  a: MeasuredRun,
+  /** Those of B. */
+  b: MeasuredRun,
+  /** Their requests. */
+  requests: ComparedRequests,
+  /** Null where every decision is the same. */
+  first_different_decision: DifferingDecisions | null,
+  /** Of a file: batches of its one run, by metric. */
+  one_run: Comparison | null,
+  /** Charts of A. */
+  charts_a: Array<ChartData>,
+  /** The same of B. */
+  charts_b: Array<ChartData>,
+  /** Charts of both. */
+  charts: Array<ChartData>,
+};
+
+/** A request that has a first token in both runs. */
+export type ComparedRequest = {
+  /** Its place in the order of arrival. */
+  id: number,
+  /** Arrival in A, seconds. */
+  arrival_s: number,
+  /** Time to first token in A, seconds. */
+  a_ttft_s: number,
+  /** The same in B. */
+  b_ttft_s: number,
+  /** B less A, seconds. */
+  difference_s: number,
+};
+
+/** The same requests in two runs. */
+export type ComparedRequests = {
+  /** Ids that both runs have. */
+  paired: number,
+  /** How many of them come at the same time with the same prompt, output, user and adapter. */
+  equal: number,
+  /** Ids that one run has. */
+  unpaired: UnpairedRequests,
+  /** Counts by first token. */
+  first_token: FirstTokens,
+  /** Requests whose TTFT B lowers most, the first most. */
+  gained_most: Array<ComparedRequest>,
+  /** Requests whose TTFT B raises most. */
+  lost_most: Array<ComparedRequest>,
+};
+
+/** By metric, a key path of the summary. */
+export type Comparison = { [key in string]: ComparedMetric };
+
+/** A condition on another parameter, or one or all of several. */
+export type Condition = {
+  /** Its path. */
+  parameter: string,
+  /** The values. */
+  in: Array<string>, } | {
+  /** Its path. */
+  parameter: string,
+  /** The values. */
+  not: Array<string>, } | {
+  /** Its path. */
+  parameter: string,
+  /** The bound. */
+  above: number, } | {
+  /** Its path. */
+  parameter: string,
+  /** Always true. */
+  varied: boolean, } | {
+  /** Its path. */
+  parameter: string,
+  /** The name of the check. */
+  check: string, } | {
+  /** The conditions. */
+  any: Array<Condition>, } | {
+  /** The conditions. */
+  all: Array<Condition>,
+};
+
 /** Where the times come from. */
 export type CostOrigin = {
   /** The GPU on which the operators were measured; "" for the data sheet's peaks. */
@@ -238,6 +395,31 @@ export type CostOrigin = {
   best: number,
   /** See `best`. */
   worst: number,
+};
+
+/** What differs most. */
+export type Culprit = "none" | "overhead" | "prefill_rate" | "kv_blocks" | "decode_time" | "unknown";
+
+/** A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what. */
+export type DecisionTold = {
+  /** When, seconds. */
+  time_s: number,
+  /** The replica; none of the gateway. */
+  replica: number | null,
+  /** The request; none where no waiting request was admitted. */
+  request: number | null,
+  /** What was decided. */
+  verdict: string,
+  /** The test that decided it. */
+  test: string,
+  /** What the test needed, in its unit. */
+  need: number | null,
+  /** What there was. */
+  have: number | null,
+  /** The request that it was decided for, where that is another one. */
+  for_request: number | null,
+  /** In English, as the terminal prints it. */
+  sentence: string,
 };
 
 /** A request and all its delays. */
@@ -280,6 +462,16 @@ export type DeploymentView = {
   timed: TimedSource | null,
 };
 
+/** Where two runs first decided differently; null where a run decides nothing more. */
+export type DifferingDecisions = {
+  /** The earlier of both, seconds. */
+  time_s: number,
+  /** In A. */
+  a: DecisionTold | null,
+  /** In B. */
+  b: DecisionTold | null,
+};
+
 /**
  * Mean and quantiles of one quantity. Quantiles interpolate linearly; one that fewer than one sample would lie beyond is
  * missing.
@@ -311,6 +503,24 @@ export type ExpectedError = {
   of: 'model_and_gpu' | 'gpu' | 'all',
 };
 
+/** A law at a point. */
+export type ExpectedValue = {
+  /** The law's name. */
+  law: string,
+  /** What it says, in the metric's unit. */
+  value: number,
+};
+
+/** A finding: `code` and `params` fill a message of the page. */
+export type Fact = {
+  /** Key of the page's message. */
+  code: string,
+  /** The English text. */
+  message: string,
+  /** The numbers of the message. */
+  params: { [key in string]: number },
+};
+
 /** One thing that is wrong. */
 export type Failure = {
   /** One of [`CODES`]. */
@@ -323,16 +533,146 @@ export type Failure = {
   params: { [key in string]: MessageParameter },
 };
 
+/** Thrown by every call that can fail. */
+export type Failures = {
+  /** What is wrong. */
+  failures: Array<Failure>,
+};
+
+/** Published points beside simulated curves. */
+export type FiguresReply = {
+  /** The points and how far the curves are from them. */
+  figures: Array<PublishedFigure>,
+  /** A chart each. */
+  charts: Array<ChartData>,
+};
+
 /** Requests that needed no second attempt. */
 export type FirstAttempt = {
   /** Served to the end. */
   completed: number,
   /** Those within every bound of the SLO, requests a second of the makespan. */
   goodput_rps: number | null,
-  /** Share of all requests that come once and have a first token within the bound on TTFT. */
+  /** Share of all requests that have one attempt and have a first token within the bound on TTFT. */
   attainment: number | null,
-  /** Share of all requests that come once and meet every bound. */
+  /** Share of all requests that have one attempt and meet every bound. */
   attainment_all: number | null,
+};
+
+/** Requests by their first token in both runs. */
+export type FirstTokens = {
+  /** Sooner in B. */
+  sooner_in_b: number,
+  /** Later in B. */
+  later_in_b: number,
+  /** After the same time in both. */
+  same: number,
+  /** A first token in A alone. */
+  only_in_a: number,
+  /** A first token in B alone. */
+  only_in_b: number,
+};
+
+/** A fit and its twins. */
+export type FitReply = {
+  /** How far each twin is from its source. */
+  models: Array<FitRow>,
+  /** What is to be said of the fit. */
+  noticed: Array<Fact>,
+  /** The distributions. */
+  laws: FittedDistributions,
+};
+
+/** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's. */
+export type FitRow = {
+  /** The model of arrivals. */
+  model: string,
+  /** What it is, in English. */
+  about: string,
+  /** Distance of the gaps between arrivals. */
+  gaps: number | null,
+  /** Of the prompt lengths. */
+  input: number | null,
+  /** Of the output lengths. */
+  output: number | null,
+  /** Of the requests by user. */
+  users: number | null,
+  /** Indices of dispersion over the source's at 1, 10 and 60 s. */
+  dispersion: [number | null, number | null, number | null],
+};
+
+/** A constant before and after a fit. */
+export type FittedConstant = {
+  /** As it was set. */
+  before: number,
+  /** As fitted. */
+  after: number,
+};
+
+/** The distributions that were fitted. */
+export type FittedDistributions = {
+  /** Requests a second. */
+  rate_rps: number,
+  /** Coefficient of variation of the gaps. */
+  cv: number | null,
+  /** The same within minutes. */
+  cv_within_minutes: number | null,
+  /** Shape of the gamma distribution of the gaps. */
+  gamma_shape: number | null,
+  /** Shape of the Weibull distribution. */
+  weibull_shape: number | null,
+  /** Index of dispersion at 1, 10 and 60 s. */
+  dispersion: [number | null, number | null, number | null],
+  /** Of the prompt lengths. */
+  input: BestDistribution | null,
+  /** Of the output lengths. */
+  output: BestDistribution | null,
+  /** Rank correlation of prompt and output length. */
+  length_correlation: number | null,
+  /** Of the users. */
+  users: BestUsers | null,
+};
+
+/** Relative errors of a part of a fitted profile. */
+export type FittedError = {
+  /** GPUs a layer; 0: all degrees. */
+  degree: number,
+  /** The operator, or attention. */
+  name: string,
+  /** Where its times come from. */
+  origin: TimedOrigin,
+  /** Points that were compared; without any there was nothing to compare with. */
+  points: number,
+  /** Median. */
+  median: number,
+  /** 95th percentile. */
+  p95: number,
+};
+
+/** Metrics of one half of the requests before and after a fit. */
+export type FittedHalf = {
+  /** With the constants as they were set. */
+  before: { [key in string]: OverlaidMetric },
+  /** With the fitted ones. */
+  after: { [key in string]: OverlaidMetric },
+};
+
+/** A profile that was loaded. */
+export type FittedProfile = {
+  /** The name of its file. */
+  name: string,
+  /** GPU. */
+  gpu: string,
+  /** Model. */
+  model: string,
+  /** The profile as text, for a simulator. */
+  text: string,
+  /** Numbers of GPUs a layer that it knows. */
+  degrees: Array<number>,
+  /** How far the fit is from what was measured. */
+  errors: Array<FittedError>,
+  /** What a reader should know. */
+  notes: Array<Failure>,
 };
 
 /** What a summary says of a fleet. Times of requests are over completed ones. */
@@ -341,9 +681,9 @@ export type FleetSummary = {
   operators_s: { [key in string]: number },
   /** Every replica. */
   per_replica: Array<ReplicaRow>,
-  /** How long the iterations of a request were worked on. */
+  /** Execution time of the iterations of a request. */
   execution_s: Distribution,
-  /** How long it stood still, waited between stages, or waited again, from its first iteration on. */
+  /** How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on. */
   preempted_s: Distribution,
   /** From its first iteration to its first token, over the tokens of its prompt. */
   prefill_per_token_s: Distribution,
@@ -351,15 +691,15 @@ export type FleetSummary = {
   decode_per_token_s: Distribution,
 };
 
-/** What became of what the proxy held, over time. */
+/** What the proxy did. */
 export type GatewaySummary = {
   /** Attempts of all requests. */
   attempts: number,
-  /** Attempts that were refused, by reason; every reason that a proxy knows is listed. */
+  /** Attempts that were rejected, by reason; every reason that a proxy knows is listed. */
   refusals: { [key in string]: number },
-  /** Attempts that waited too long. */
+  /** Attempts that timed out. */
   timeouts: number,
-  /** Requests that came more than once. */
+  /** Requests with more than one attempt. */
   retried: number,
   /** Attempts that no file lists, because there were too many. */
   unlisted_attempts: number,
@@ -367,7 +707,7 @@ export type GatewaySummary = {
   first_attempt: FirstAttempt,
   /** Requests that had to wait at the gateway, by what held them last. */
   held: { [key in string]: number },
-  /** Wait of the last attempt at the gateway, of the requests let through, seconds. */
+  /** Wait of the last attempt at the gateway, of the requests forwarded, seconds. */
   wait_s: Distribution,
   /** Estimated less true time to first token of the last attempt, seconds. */
   estimate_error_s: Distribution,
@@ -397,6 +737,14 @@ export type GpuUse = {
   bandwidth: number | null,
 };
 
+/** A configuration of a grid. */
+export type GridConfiguration = {
+  /** The value of each axis. */
+  values: Array<string>,
+  /** All that it changes of the defaults. */
+  scenario: ScenarioPatch,
+};
+
 /** One user's or adapter's part of a run. Times are means or quantiles over completed requests. */
 export type GroupRow = {
   /** Index; -1 is the base model. */
@@ -407,7 +755,7 @@ export type GroupRow = {
   offered: number,
   /** Requests served to the end. */
   completed: number,
-  /** Requests refused. */
+  /** Requests rejected. */
   rejected: number,
   /** Prompt tokens of completed requests. */
   input_tokens: number,
@@ -415,7 +763,7 @@ export type GroupRow = {
   output_tokens: number,
   /** Requests sent in a second of the time up to the last arrival of all; `None` where that time is 0. */
   rate_rps: number | null,
-  /** Share of requests that the workload's law gives it, if there is a law. */
+  /** Share of requests that the workload's distribution gives it, if there is one. */
   expected_share: number | null,
   /** Its share of the requests sent. */
   share: number,
@@ -432,6 +780,9 @@ export type GroupRow = {
   /** Share of its requests that meet every bound of the SLO. */
   attainment_all: number | null,
 };
+
+/** The headline numbers of a run by key path; null where the run has too few requests for one. */
+export type Headline = { [key in string]: number | null };
 
 /** What a deployment's times are off by where nothing was timed. */
 export type HeldOutError = {
@@ -472,8 +823,70 @@ export type KvUsage = {
   pool_blocks: number | null,
 };
 
+/** An obstacle as a page shows it. */
+export type LawObstacle = {
+  /** Path of the parameter. */
+  path: string,
+  /** Its value. */
+  value: ParameterValue,
+  /** What the law needs: one of `wanted`, or a number at least, above or below it. */
+  kind: 'is' | 'at_least' | 'above' | 'below',
+  /** The values. */
+  wanted: Array<ParameterValue>,
+};
+
+/** Requests of similar prompt length. */
+export type LengthBucket = {
+  /** Shortest prompt, tokens. */
+  from_tokens: number,
+  /** Longest prompt, tokens. */
+  to_tokens: number,
+  /** How many requests. */
+  requests: number,
+  /** Bias of the TTFT. */
+  ttft_bias: number | null,
+  /** Bias of the time between tokens. */
+  tpot_bias: number | null,
+  /** Bias of the end-to-end time. */
+  e2e_bias: number | null,
+};
+
+/** A row that could not be read. */
+export type ListedRow = {
+  /** Line of the file, the header included. */
+  row: number,
+  /** The column, or "" where the row as a whole is bad. */
+  column: string,
+  /** What is wrong with it. */
+  failure: Failure,
+};
+
 /** How a series is drawn. */
 export type Mark = "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
+
+/** Means over all requests, of a file that tells nothing about single ones. */
+export type MeasuredMeans = {
+  /** Time to first token, seconds. */
+  ttft_s: number | null,
+  /** Time between tokens, seconds: of each request its mean. */
+  tpot_s: number | null,
+  /** Gap between tokens, seconds: of all requests together. */
+  itl_s: number | null,
+  /** End-to-end time, seconds. */
+  e2e_s: number | null,
+  /** Output tokens a second. */
+  output_tokens_per_s: number | null,
+  /** Requests a second. */
+  throughput_rps: number | null,
+};
+
+/** What is measured of one run. */
+export type MeasuredRun = {
+  /** The value of each metric; none where the summary has none. */
+  values: Array<number | null>,
+  /** The run's digest, hexadecimal. */
+  digest: string,
+};
 
 /** One part of the memory. */
 export type MemoryPart = {
@@ -532,6 +945,156 @@ export type Moment = {
   pool_tokens: number,
 };
 
+/** A column of the table. */
+export type MonitorColumn = {
+  /** Its name; `refused_…` are those of reasons that occurred. */
+  name: string,
+  /** What kind of number stands under it. */
+  kind: 'count' | 'number' | 'seconds' | 'share',
+};
+
+/** How to look at the monitor. */
+export type MonitorOptions = {
+  /** Whether a client is a user or an adapter. */
+  client: 'user' | 'adapter',
+  /** The name of a column, or "id". */
+  sort: string,
+  /** Whether the largest comes first. */
+  descending: boolean,
+  /** Rows of the table. */
+  rows: number,
+  /** The part of the run that the charts show, seconds. */
+  window: [number, number] | null,
+};
+
+/** A client's row. */
+export type MonitorRow = {
+  /** Index of the user or adapter; -1 is the base model. */
+  id: number,
+  /** In the order of the columns. */
+  values: Array<number | null>,
+};
+
+/** What each client used. */
+export type MonitorView = {
+  /** Whether a client is a user or an adapter. */
+  client: 'user' | 'adapter',
+  /** How many clients there are. */
+  clients: number,
+  /** Columns of the table. */
+  columns: Array<MonitorColumn>,
+  /** The first of the clients as they are sorted. */
+  rows: Array<MonitorRow>,
+  /** Which client has which colour in the charts; all others are the last series. */
+  charted: Array<ChartedClient>,
+  /** Jain's index of the service. */
+  jain: number | null,
+  /** Largest difference between the services of two clients that wait, tokens a second. */
+  largest_gap_per_s: number | null,
+  /** Tokens that were computed for requests that never completed, or computed again. */
+  wasted_tokens: number,
+  /** Prompt and output tokens of all clients. */
+  computed_tokens: number,
+  /** Requests whose KV memory over time is interpolated. */
+  kv_interpolated: number,
+  /** Service and memory over time. */
+  charts: Array<ChartData>,
+};
+
+/** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
+export type OverlaidMetric = {
+  /** Mean, or rate, measured. */
+  measured: number | null,
+  /** The same simulated. */
+  simulated: number | null,
+  /** Mean of the absolute errors of single requests over what was measured of each. */
+  mape: number | null,
+  /** Simulated mean over measured mean, less 1. */
+  bias: number | null,
+  /** Pearson's correlation. */
+  correlation: number | null,
+};
+
+/** The likeliest culprit, with the numbers that name it. */
+export type OverlayCause = {
+  /** What differs most. */
+  culprit: Culprit,
+  /** In a sentence. */
+  sentence: string,
+  /** Constant part of the TTFT's difference (simulated less measured), seconds. */
+  floor_s: number | null,
+  /** Its part for each prompt token, seconds. */
+  slope_s_per_token: number | null,
+  /** Its growth from the first request to the last, seconds. */
+  drift_s: number | null,
+};
+
+/** Constants that were fitted on one half of the requests, and the errors on both halves. */
+export type OverlayFit = {
+  /** By path. */
+  constants: { [key in string]: FittedConstant },
+  /** How many runs it took. */
+  runs: number,
+  /** Which requests were fitted, in English. */
+  rule: string,
+  /** The half that was fitted. */
+  fitted_half: FittedHalf,
+  /** The other half. */
+  left_out_half: FittedHalf,
+};
+
+/** A measured run over its simulation, with the number of requests in their place. */
+export type OverlayTold = {
+  /** What wrote the file. */
+  tool: string,
+  /** Requests in flight, of a closed loop. */
+  in_flight: number | null,
+  /** Requests in both runs. */
+  requests: number,
+  /** Requests of the measured run that did not end in the simulated one. */
+  unfinished: number,
+  /** What a reader should know, in English. */
+  notes: Array<string>,
+  /** Settings that were taken from the file. */
+  taken_over: Array<TakenSetting>,
+  /** The settings of the simulation, with the constants as fitted. */
+  scenario: ScenarioPatch,
+  /** TTFT, TPOT, ITL, E2E, and both throughputs. */
+  metrics: { [key in string]: OverlaidMetric },
+  /** By prompt length, shortest first. */
+  by_input_length: Array<LengthBucket>,
+  /** The terminal's sentence. */
+  likely_cause: string,
+  /** Where the difference comes from. */
+  cause: OverlayCause,
+  /** The fit, where one was asked for. */
+  fit?: OverlayFit,
+  /** Both runs. */
+  charts: Array<ChartData>,
+};
+
+/** A calibration of the linear model. */
+export type PageCalibration = {
+  /** Its id. */
+  id: string,
+  /** The GPU that it was measured on. */
+  gpu: string,
+  /** The model. */
+  model: string,
+  /** Where it is from. */
+  source: string,
+};
+
+/** A section of the controls. */
+export type PageSection = {
+  /** Its name. */
+  name: string,
+  /** Its groups. */
+  groups: Array<string>,
+  /** The parameters that it begins with. */
+  first: Array<string>,
+};
+
 /** A number of two settings over common seeds. */
 export type PairedDifference = {
   /** Mean of the first setting. */
@@ -548,7 +1111,108 @@ export type PairedDifference = {
   seeds: number,
 };
 
-/** Predicted against true outputs of the requests that were let through. */
+/** One row of the parameter table. */
+export type Parameter = {
+  /** Its path. */
+  id: string,
+  /** Short key of the address. */
+  key: string,
+  /** Its group. */
+  group: string,
+  /** What its values are. */
+  type: 'number' | 'integer' | 'choice' | 'boolean' | 'list' | 'text',
+  /** "" | "req/s" | "s" | "ms" | "tokens" | … */
+  unit: string,
+  /** Meaningful places on the slider. */
+  marks: Array<SliderStop>,
+  /** Of a choice. */
+  options: Array<string>,
+  /** What the options are called in every language; empty where each language has its own names. */
+  names: Array<string>,
+  /** In the default scenario; `Resolution.moved` has the default beside other settings. */
+  default: ParameterValue,
+  /** All must hold for the parameter to have an effect. */
+  applies: Array<Condition>,
+  /** "score": the run stays as it is, only its judgement changes (the SLO). */
+  changes: 'run' | 'score',
+  /** Smallest value, of a number and of each entry of a list. */
+  min?: number,
+  /** Largest value. */
+  max?: number,
+  /** 0 is no value but none: a limit or a bound that is not set. */
+  off_at_zero?: boolean,
+  /** Where a slider sets it. */
+  slider?: SliderRange,
+};
+
+/** A parameter's value. */
+export type ParameterValue = number | string | boolean | Array<number> | string;
+
+/** A parsed address. */
+export type ParsedLink = {
+  /** What is good of it. */
+  scenario: ScenarioPatch,
+  /** What is not. */
+  problems: Array<Failure>,
+};
+
+/** The columns of a table of no known format, and what each could be. */
+export type Peeked = {
+  /** The columns. */
+  columns: Array<PeekedColumn>,
+  /** Every role with a guess. */
+  roles: Array<PeekedRole>,
+};
+
+/** A column of a table of no known format. */
+export type PeekedColumn = {
+  /** Its name. */
+  name: string,
+  /** Its first values. */
+  values: Array<string>,
+};
+
+/** What a column can be. */
+export type PeekedRole = {
+  /** Its name. */
+  name: string,
+  /** What it means. */
+  help: string,
+  /** Whether a table must have it. */
+  required: boolean,
+  /** Its units. */
+  units: Array<string>,
+  /** The column that it seems to be, or "". */
+  column: string,
+  /** The unit of that column, or "". */
+  unit: string,
+};
+
+/**
+ * Where a chart's data lies on its canvas, in CSS px and data units: hover is arithmetic on this. `x_min` lies at
+ * `left`, `y_min` at `bottom`; between them values are spaced by the axis' scale. The ranges are those that were drawn,
+ * which differ from the asked ones where these were empty or not drawable.
+ */
+export type PlotFrame = {
+  /** Left edge of the plot. */
+  left: number,
+  /** Upper edge of the plot. */
+  top: number,
+  /** Right edge of the plot. */
+  right: number,
+  /** Lower edge of the plot. */
+  bottom: number,
+  /** Value at the left edge. */
+  x_min: number,
+  /** Value at the right edge. */
+  x_max: number,
+  /** Value at the lower edge. */
+  y_min: number,
+  /** Value at the upper edge. */
+  y_max: number,
+};
+
+/** Predicted against true outputs of the requests that were forwarded. */
 export type PredictionError = {
   /** Predicted over true. */
   ratio: Distribution,
@@ -606,6 +1270,26 @@ export type PriceQuote = {
   what: string,
 };
 
+/** A file's name and text. */
+export type ProfileFile = {
+  /** Its name. */
+  name: string,
+  /** Its text. */
+  text: string,
+};
+
+/** Files of measurements, or one fitted profile, and what they do not say. */
+export type ProfileFiles = {
+  /** The files. */
+  files: Array<ProfileFile>,
+  /** The GPU that they were measured on, or "". */
+  gpu: string,
+  /** The model, or "". */
+  model: string,
+  /** Its layers, or 0. */
+  layers: number,
+};
+
 /** Errors of one calibration at the authors' points, without what settled it. */
 export type PublishedErrors = {
   /** The largest, without its sign. */
@@ -657,6 +1341,22 @@ export type PublishedPoint = {
   link: string,
 };
 
+/** A measured run. */
+export type ReadResult = {
+  /** What wrote the file. */
+  tool: string,
+  /** The requests that were answered, in the order in which they were sent. */
+  requests: Array<object>,
+  /** How they were sent. */
+  sending: Sending,
+  /** Means that the file tells in place of requests. */
+  means: MeasuredMeans,
+  /** What the file tells of the server, by the names that vLLM and the tools have for it. */
+  told: Array<[string, string]>,
+  /** What a reader should know. */
+  notes: Array<string>,
+};
+
 /** Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %. */
 export type RelativeErrors = {
   /** Predictions. */
@@ -691,7 +1391,7 @@ export type ReplicaRow = {
   peak_kv: number | null,
   /** Prompt tokens that its prefix cache had, over those looked up; missing without one. */
   prefix_hit_rate: number | null,
-  /** Requests thrown out of a batch, each time counted. */
+  /** Preemptions of its requests. */
   preemptions: number,
   /** FLOPs over those of the peak; missing where the cost model knows either not. */
   mfu: number | null,
@@ -705,15 +1405,15 @@ export type RequestCounts = {
   offered: number,
   /** Served to the end. */
   completed: number,
-  /** Refused, by reason (every reason is listed). */
+  /** Rejected, by reason (every reason is listed). */
   rejected: { [key in string]: number },
-  /** Refused for any reason. */
+  /** Rejected for any reason. */
   rejected_total: number,
   /** Left the waiting queue because they had waited too long. */
   timed_out: number,
   /** Still waiting when nothing more could happen. */
   unfinished: number,
-  /** Clients that went away. */
+  /** Cancelled by the client. */
   cancelled: number,
 };
 
@@ -731,6 +1431,50 @@ export type RequestDelay = {
   need: number | null,
   /** What there was. */
   have: number | null,
+};
+
+/** One request: its lengths, its times, and what it found when it arrived. */
+export type RequestFacts = {
+  /** Its place in the order of arrival. */
+  id: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1 is the base model. */
+  adapter: number,
+  /** Rank of the adapter; 0 of the base model. */
+  rank: number,
+  /** Prompt tokens. */
+  input_tokens: number,
+  /** Output tokens. */
+  output_tokens: number,
+  /** Most output tokens that were asked for. */
+  max_tokens: number,
+  /** What became of it. */
+  outcome: string,
+  /** Arrival, seconds. */
+  arrival_s: number,
+  /** Begin of its first iteration, seconds. */
+  scheduled_s: number | null,
+  /** First token, seconds. */
+  first_token_s: number | null,
+  /** End, seconds. */
+  finish_s: number | null,
+  /** Time in the waiting queue, seconds. */
+  queue_s: number,
+  /** Loading adapters, seconds. */
+  adapter_load_s: number,
+  /** Its own prefill, seconds. */
+  prefill_s: number,
+  /** Stalled while other requests were prefilled, seconds. */
+  stalled_s: number,
+  /** Decode iterations, seconds. */
+  decode_s: number,
+  /** Waiting requests in front of it when it arrived. */
+  ahead: number,
+  /** Running requests then. */
+  running_at_arrival: number,
+  /** KV tokens in use then. */
+  kv_tokens_at_arrival: number,
 };
 
 /** One request's time. */
@@ -761,8 +1505,60 @@ export type Resolution = {
   problems: Array<Failure>,
 };
 
+/** Rows that could not be read and were left out. */
+export type RowsLeftOut = {
+  /** All of them. */
+  total: number,
+  /** The first ones. */
+  listed: Array<ListedRow>,
+};
+
+/** How to look at a run. */
+export type RunOptions = {
+  /** Columns of the time charts, about one a pixel. */
+  columns: number,
+  /** Zoom of the time charts in seconds, or null for the whole run. */
+  window: [number, number] | null,
+  /** Split of `time_split`: "adapter", "user" or "length". */
+  split_by: string,
+  /** Names of the charts in sight: they come with the summary, the others when asked for. Null: all. */
+  in_sight: Array<string> | null,
+};
+
+/** A finished run. */
+export type RunReply = {
+  /** Its summary. */
+  summary: Summary,
+  /** Its charts in sight. */
+  charts: Array<ChartData>,
+  /** When the last request arrives, seconds. */
+  traffic_end_s: number,
+};
+
+/** How a slider maps its length to values. */
+export type Scale = "linear" | "log";
+
 /** How values become lengths. */
 export type ScaleKind = "linear" | "log";
+
+/** Values by dotted path ("workload.rate_rps"), in the order of the table; a path that is absent has its default. */
+export type ScenarioPatch = { [key in string]: ParameterValue };
+
+/** The parameter table, with what the page knows a priori. */
+export type Schema = {
+  /** Of this form. */
+  version: number,
+  /** Groups of parameters. */
+  groups: Array<string>,
+  /** The sections of the controls. */
+  sections: Array<PageSection>,
+  /** Names of reasons why a parameter has no effect that are no conditions. */
+  reasons: Array<string>,
+  /** Every parameter. */
+  parameters: Array<Parameter>,
+  /** Every calibration of the linear model. */
+  calibrations: Array<PageCalibration>,
+};
 
 /** A curve at [`POINTS`] places along its axis. */
 export type SeedCurve = {
@@ -788,6 +1584,14 @@ export type SeedRange = {
   seeds: number,
 };
 
+/** A run of a further seed. */
+export type SeedRun = {
+  /** Its headline numbers. */
+  headline: Headline,
+  /** Its curves on the axes of the run that is shown. */
+  curves: Array<SeedCurve>,
+};
+
 /** The axes that the bands are drawn on, those of the run that is shown. */
 export type SeedSpans = {
   /** The ends of the clock, seconds. */
@@ -795,6 +1599,9 @@ export type SeedSpans = {
   /** The ends of the axis of latencies, seconds, above 0. */
   latency_s: [number, number],
 };
+
+/** How requests were sent. */
+export type Sending = "Times" | { "InFlight": number };
 
 /** One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`. */
 export type Series = {
@@ -812,6 +1619,34 @@ export type Series = {
   x2: Float64Array,
   /** Request ids of points, or none. */
   id: Float64Array,
+};
+
+/** What the steps made of the sources. */
+export type Shaped = {
+  /** The traffic. */
+  info: SourceInfo,
+  /** A note for each step. */
+  notes: Array<StepNote>,
+};
+
+/** The usual range of a parameter: what its slider covers. Typed values may go on to the bounds. */
+export type SliderRange = {
+  /** Left end. */
+  min: number,
+  /** Right end. */
+  max: number,
+  /** Mapping. */
+  scale: Scale,
+  /** Values are multiples of it. */
+  step: number,
+};
+
+/** A meaningful place on a slider. */
+export type SliderStop = {
+  /** Where. */
+  value: number,
+  /** Message key. */
+  message: string,
 };
 
 /** Judgement by the SLO. Requests that were rejected, timed out or never served count as missed. */
@@ -832,18 +1667,110 @@ export type SloScore = {
   goodput_rps: number | null,
 };
 
+/** What was read of a file. */
+export type SourceInfo = {
+  /** Its name. */
+  name: string,
+  /** Its format, or "". */
+  format: string,
+  /** Number of requests. */
+  requests: number,
+  /** From the first arrival to the last, seconds. */
+  span_s: number,
+  /** Requests a second over the span. */
+  rate_rps: number | null,
+  /** Mean prompt, tokens. */
+  input_tokens_mean: number,
+  /** Mean output, tokens. */
+  output_tokens_mean: number,
+  /** Prompt tokens for each output token (P:D). */
+  pd_ratio: number | null,
+  /** What a reader should know. */
+  warnings: Array<Failure>,
+  /** The file's own number for each parameter of the workload that it decides, where it has one. */
+  settings: { [key in string]: number },
+  /** What the requests carry. */
+  traffic: Traffic,
+  /** Rows that could not be read and were left out. */
+  bad_rows: RowsLeftOut,
+  /** Requests whose output length the file does not have. */
+  assumed_outputs: number,
+  /** The length in tokens that each of them was given; 0 = none. */
+  assumed_output_tokens: number,
+};
+
 /** Mean of each part of E2E, seconds. */
 export type SplitMeans = {
-  /** waiting queue. */
+  /** Time in the waiting queue. */
   queue: number | null,
   /** Loading adapters. */
   adapter_load: number | null,
   /** Own prefill. */
   prefill: number | null,
-  /** Standing still for others. */
+  /** Stalled while other requests were prefilled. */
   stalled: number | null,
   /** Decode iterations. */
   decode: number | null,
+};
+
+/** The order of configurations. */
+export type StandingsReply = {
+  /** In the order of the configurations. */
+  standings: Array<CapacityStanding>,
+  /** Their costs. */
+  charts: Array<ChartData>,
+};
+
+/** A field of a step. */
+export type StepField = {
+  /** Its name. */
+  name: string,
+  /** What it is. */
+  help: string,
+  /** Its unit, or "". */
+  unit: string,
+  /** What may stand in it. */
+  kind: 'number' | 'whole' | 'choice' | 'text',
+  /** Smallest number. */
+  min: number,
+  /** Largest number. */
+  max: number,
+  /** What it is where nothing is said. */
+  default: string,
+  /** Whether it may be empty. */
+  optional: boolean,
+  /** The options of a choice. */
+  options: Array<string>,
+};
+
+/** A step that traffic can take. */
+export type StepKind = {
+  /** Its name. */
+  name: string,
+  /** What it does. */
+  help: string,
+  /** Its fields. */
+  fields: Array<StepField>,
+};
+
+/** The table of steps, and of joins of several sources. */
+export type StepKinds = {
+  /** Steps of one trace. */
+  steps: Array<StepKind>,
+  /** Joins of several. */
+  joins: Array<StepKind>,
+};
+
+/** What a step did. */
+export type StepNote = {
+  /** The step. */
+  step: string,
+  /** The trace before; of several the first. */
+  before: TraceShape,
+  /** The trace after. */
+  after: TraceShape,
+  /** What else there is to report. */
+  facts: Array<Fact>,
 };
 
 /** The summary with what should be known beside it. */
@@ -898,7 +1825,7 @@ export type Summary = {
   prefix_cache: PrefixCacheUse | null,
   /** The GPU. */
   gpu: GpuUse,
-  /** Requests thrown out of the batch; S-LoRA has none. */
+  /** Preemptions of running requests; S-LoRA has none. */
   preemptions: number,
   /** Adapter swapping. */
   adapters: AdapterUse,
@@ -909,6 +1836,137 @@ export type Summary = {
   /** The busiest adapters. */
   per_adapter: Array<GroupRow>,
 };
+
+/** A parameter and the values that it has, in the order in which they come. */
+export type SweepAxis = {
+  /** The path. */
+  path: string,
+  /** Its values. */
+  values: Array<ParameterValue>,
+};
+
+/** A metric of a point over its seeds: the mean with its 95 % interval. */
+export type SweepCell = {
+  /** The mean. */
+  mean: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
+  /** Seeds that have the metric. */
+  seeds: number,
+};
+
+/** A curve of a sweep. */
+export type SweepCurve = {
+  /** Its role. */
+  role: string,
+  /** Its values of the other parameters. */
+  point: Record<string, ParameterValue>,
+};
+
+/** What laws say of one metric. */
+export type SweepExpected = {
+  /** A value each point, in the order of the sweep; none where no law holds. */
+  points: Array<ExpectedValue | null>,
+  /** What breaks the law at the first point where none holds. */
+  obstacles: Array<LawObstacle>,
+};
+
+/** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
+export type SweepPlan = {
+  /** Digest of everything that its results depend on, but for the simulator itself. */
+  sweep: string,
+  /** How many there are. */
+  runs: number,
+  /** Seeds of each point. */
+  seeds: number,
+  /** The axes. */
+  over: Array<SweepAxis>,
+  /** Key paths of the summary. */
+  metrics: Array<string>,
+  /** The bound that the SLO sets to each metric. */
+  bounds: Array<number | null>,
+  /** What laws of queueing theory say of each metric: null where none speaks of it. */
+  expected: Array<SweepExpected | null>,
+  /** The terminal's command for the same. */
+  command: string,
+};
+
+/** A point of a sweep, as the terminal's `sweep --json` has it. */
+export type SweepPoint = {
+  /** The value of each axis by path. */
+  point: Record<string, ParameterValue>,
+  /** The metrics. */
+  metrics: { [key in string]: SweepCell },
+  /** By metric, where a law speaks of it. */
+  expected?: { [key in string]: ExpectedValue },
+  /** Why a run could not be made, of the first that could not. */
+  error?: string,
+};
+
+/** What the runs so far say. */
+export type SweepResults = {
+  /** The points. */
+  points: Array<SweepPoint>,
+  /** What the charts show. */
+  views: Array<SweepView>,
+  /** A chart each. */
+  charts: Array<ChartData>,
+};
+
+/** A shade of a heat map. */
+export type SweepShade = {
+  /** Its role. */
+  role: string,
+  /** The lowest value that has it. */
+  low: number,
+  /** The highest. */
+  high: number,
+};
+
+/** A sweep as the terminal's `sweep` takes it. */
+export type SweepSpec = {
+  /** The settings that all runs have. */
+  scenario: ScenarioPatch,
+  /** A text for each parameter: PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
+  over: readonly string[],
+  /** Key paths of the summary. */
+  metrics: readonly string[],
+  /** Seeds of each point. */
+  seeds: number,
+};
+
+/** What a chart of a sweep shows, and what its roles stand for. */
+export type SweepView = {
+  /** The metric. */
+  metric: string,
+  /** The parameter of the horizontal axis. */
+  x: string,
+  /** Of a heat map: the parameter of the vertical axis. */
+  y: string | null,
+  /** The names of the laws that are drawn. */
+  laws: Array<string>,
+  /** Of a heat map: its values of the other parameters. */
+  fixed: Record<string, ParameterValue>,
+  /** Of a heat map: what its shades mean. */
+  shades: Array<SweepShade>,
+  /** The curves. */
+  curves: Array<SweepCurve>,
+};
+
+/** A setting that was taken over. */
+export type TakenSetting = {
+  /** The parameter's path. */
+  path: string,
+  /** Its value. */
+  value: string,
+  /** What the file says, or why this is the default here. */
+  from: string,
+};
+
+/** Where times come from. */
+export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";
 
 /** Where a part of iteration times comes from, and how far it is from what was measured. */
 export type TimedPart = {
@@ -938,6 +1996,18 @@ export type TimedSource = {
   stand_ins: Array<string>,
 };
 
+/** A trace in four numbers. */
+export type TraceShape = {
+  /** Number of requests. */
+  requests: number,
+  /** From the first arrival to the last, seconds. */
+  span_s: number,
+  /** Requests a second over the span. */
+  rate_rps: number | null,
+  /** Standard deviation over mean of the gaps between arrivals. */
+  gap_cv: number | null,
+};
+
 /** What the conditions of the parameter table ask of a trace. */
 export type Traffic = {
   /** Different adapters that are asked for, up to 2. */
@@ -954,6 +2024,22 @@ export type Traffic = {
   has_prefixes: boolean,
   /** Whether some request sends another `max_tokens` than the length of its output. */
   has_caps: boolean,
+};
+
+/** The charts of traffic. */
+export type TrafficCharts = {
+  /** Of what is looked at, with its twins. */
+  charts: Array<ChartData>,
+  /** Of the first source, where steps changed it. */
+  before: Array<ChartData>,
+};
+
+/** Requests that only one run has. */
+export type UnpairedRequests = {
+  /** Only A. */
+  a: number,
+  /** Only B. */
+  b: number,
 };
 
 /** Why a configuration has no rank. */

@@ -117,9 +117,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             "b": task.sides[1].to_json(),
             "differ": differences(&task.sides),
             "seeds": task.seeds,
-            "metrics": comparison.to_json(),
-            "requests": requests.to_json(),
-            "first_different_decision": difference.to_json(),
+            "metrics": comparison.metrics(),
+            "requests": requests.compared(),
+            "first_different_decision": difference.differing(),
         });
         if let Some(turned) = &turned {
             json["turn"] = turned.to_json();

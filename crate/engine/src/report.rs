@@ -123,12 +123,12 @@ impl Report {
         self.served.replica.get(id).copied().unwrap_or(0)
     }
 
-    /// How often request `id` was thrown out of a batch.
+    /// How often request `id` was preempted.
     pub fn preemptions(&self, id: usize) -> u16 {
         self.served.preemptions.get(id).copied().unwrap_or(0)
     }
 
-    /// How long the iterations of a finished request were worked on, microseconds; Vidur's execution time.
+    /// Execution time of the iterations of a finished request, microseconds; Vidur's execution time.
     pub fn execution_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
         let worked = self.served.execution_us.get(id).copied();

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod failure;
+mod ordered;
 
 mod evidence;
 mod output;
@@ -21,7 +22,8 @@ mod traces;
 mod what_if;
 
 pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
-pub use output::{files, monitor, views, why};
+pub use ordered::Ordered;
+pub use output::{files, monitor, replies, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,

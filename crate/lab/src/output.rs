@@ -2,5 +2,6 @@
 
 pub mod files;
 pub mod monitor;
+pub mod replies;
 pub mod views;
 pub mod why;

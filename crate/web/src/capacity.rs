@@ -1,16 +1,15 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
 use servescope_lab::Failure;
-use servescope_lab::capacity::{
-    Capacity, Check, Configuration, Entry, Goal, Grid, Load, Search, columns, quick_search, standings,
-};
+use servescope_lab::capacity::{Capacity, Check, Entry, Goal, Load, Search, quick_search, standings};
+use servescope_lab::replies::{CapacityGrid, CapacityReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
-use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
-    JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
+    JsCapacity, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -109,11 +108,9 @@ impl CapacitySearch {
                 "nothing has been searched yet".to_owned(),
             )]));
         };
-        let reply = js_sys::Object::new();
-        let _ = js_sys::Reflect::set(&reply, &"capacity".into(), &object(found));
-        let chart = charts(&[probes(&found.probes, goal.limits_s)]);
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &chart);
-        Ok(JsValue::from(reply).unchecked_into())
+        let reply =
+            CapacityReply { capacity: found.clone(), charts: vec![probes(&found.probes, goal.limits_s)] };
+        Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
 }
 
@@ -123,23 +120,8 @@ impl CapacitySearch {
 /// What is wrong with the scenario or its grid.
 #[wasm_bindgen]
 pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
-    let scenario = scenario_of(scenario)?;
-    let grid = Grid::of(&scenario).map_err(|failure| to_js_error(vec![failure]))?;
-    let configurations = grid.configurations(&scenario);
-    let notes = grid.notes(&configurations);
-    let configurations: Vec<serde_json::Value> = configurations
-        .into_iter()
-        .map(|Configuration { values, scenario }| {
-            let patch: serde_json::Map<String, serde_json::Value> =
-                scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-            serde_json::json!({ "values": values, "scenario": patch })
-        })
-        .collect();
-    let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-    let reply = serde_json::json!({
-        "axes": axes, "columns": columns(&grid), "notes": notes, "configurations": configurations,
-    });
-    Ok(object(&reply).unchecked_into())
+    let grid = CapacityGrid::of(&scenario_of(scenario)?).map_err(|failure| to_js_error(vec![failure]))?;
+    Ok(object(&grid).unchecked_into())
 }
 
 /// The order of configurations, and the charts of their cost.
@@ -150,9 +132,6 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
 pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
     let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
         .map_err(|error| to_js_error(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
-    let reply = js_sys::Object::new();
-    let _ = js_sys::Reflect::set(&reply, &"standings".into(), &object(&standings(&entries)));
-    let views: JsCharts = JsValue::from(charts(&fronts(&entries))).unchecked_into();
-    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &views);
-    Ok(JsValue::from(reply).unchecked_into())
+    let reply = StandingsReply { standings: standings(&entries), charts: fronts(&entries).into() };
+    Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
 }

@@ -24,26 +24,49 @@ fn declarations() -> String {
         known: Vec::new(),
         texts: BTreeMap::new(),
     };
-    all.visit::<lab::failure::Failure>();
-    all.visit::<lab::notes::Traffic>();
-    all.visit::<lab::schema::Resolution>();
-    all.visit::<lab::RunSummary>();
-    all.visit::<lab::views::Chart>();
-    all.visit::<lab::views::moment::Moment>();
-    all.visit::<lab::views::deployment::DeploymentView>();
-    all.visit::<lab::why::Why>();
-    all.visit::<lab::why::RequestWhy>();
-    all.visit::<lab::why::Delayed>();
-    all.visit::<lab::capacity::Capacity>();
-    all.visit::<lab::capacity::Load>();
     all.visit::<lab::capacity::Checked>();
     all.visit::<lab::capacity::Entry>();
-    all.visit::<lab::capacity::Standing>();
-    all.visit::<lab::published::figures::Figure>();
+    all.visit::<lab::capacity::Load>();
+    all.visit::<lab::metric::Measured>();
+    all.visit::<lab::notes::Traffic>();
+    all.visit::<lab::overlay::MeasuredRun>();
+    all.visit::<lab::parameters::Value>();
+    all.visit::<lab::replications::Change>();
+    all.visit::<lab::replies::CapacityGrid>();
+    all.visit::<lab::replies::CapacityReply>();
+    all.visit::<lab::replies::ComparedPair>();
+    all.visit::<lab::replies::Failures>();
+    all.visit::<lab::replies::FiguresReply>();
+    all.visit::<lab::replies::FitReply>();
+    all.visit::<lab::replies::FittedProfile>();
+    all.visit::<lab::replies::MonitorRequest>();
+    all.visit::<lab::replies::MonitorView>();
+    all.visit::<lab::replies::OverlayReply>();
+    all.visit::<lab::replies::ParsedLink>();
+    all.visit::<lab::replies::Peeked>();
+    all.visit::<lab::replies::ProfileFiles>();
+    all.visit::<lab::replies::RequestFacts>();
+    all.visit::<lab::replies::RunOptions>();
+    all.visit::<lab::replies::RunReply>();
+    all.visit::<lab::replies::SeedRun>();
+    all.visit::<lab::replies::Shaped>();
+    all.visit::<lab::replies::SourceInfo>();
+    all.visit::<lab::replies::StandingsReply>();
+    all.visit::<lab::replies::StepKinds>();
+    all.visit::<lab::replies::SweepPlan>();
+    all.visit::<lab::replies::SweepResults>();
+    all.visit::<lab::replies::SweepSpec>();
+    all.visit::<lab::replies::TrafficCharts>();
+    all.visit::<lab::schema::PageSchema>();
+    all.visit::<lab::schema::Resolution>();
     all.visit::<lab::silicon::Errors>();
     all.visit::<lab::views::bands::Spans>();
-    all.visit::<lab::views::bands::Curve>();
-    all.visit::<lab::replications::Change>();
+    all.visit::<lab::views::deployment::DeploymentView>();
+    all.visit::<lab::views::moment::Moment>();
+    all.visit::<lab::why::Delayed>();
+    all.visit::<lab::why::RequestWhy>();
+    all.visit::<lab::why::Why>();
+    all.visit::<servescope_charts::PlotFrame>();
     HEAD.to_owned() + &laid_out(&all.texts.into_values().collect::<String>())
 }
 

@@ -21,7 +21,7 @@ pub struct GroupRow {
     pub offered: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused.
+    /// Requests rejected.
     pub rejected: u32,
     /// Prompt tokens of completed requests.
     pub input_tokens: u64,
@@ -29,7 +29,7 @@ pub struct GroupRow {
     pub output_tokens: u64,
     /// Requests sent in a second of the time up to the last arrival of all; `None` where that time is 0.
     pub rate_rps: Option<f64>,
-    /// Share of requests that the workload's law gives it, if there is a law.
+    /// Share of requests that the workload's distribution gives it, if there is one.
     pub expected_share: Option<f64>,
     /// Its share of the requests sent.
     pub share: f64,

@@ -24,15 +24,15 @@ pub struct RequestCounts {
     pub offered: u64,
     /// Served to the end.
     pub completed: u64,
-    /// Refused, by reason (every reason is listed).
+    /// Rejected, by reason (every reason is listed).
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Refused for any reason.
+    /// Rejected for any reason.
     pub rejected_total: u64,
     /// Left the waiting queue because they had waited too long.
     pub timed_out: u64,
     /// Still waiting when nothing more could happen.
     pub unfinished: u64,
-    /// Clients that went away.
+    /// Cancelled by the client.
     pub cancelled: u64,
 }
 
@@ -40,13 +40,13 @@ pub struct RequestCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct SplitMeans {
-    /// waiting queue.
+    /// Time in the waiting queue.
     pub queue: Option<f64>,
     /// Loading adapters.
     pub adapter_load: Option<f64>,
     /// Own prefill.
     pub prefill: Option<f64>,
-    /// Standing still for others.
+    /// Stalled while other requests were prefilled.
     pub stalled: Option<f64>,
     /// Decode iterations.
     pub decode: Option<f64>,
@@ -163,7 +163,7 @@ pub struct Summary {
     pub prefix_cache: Option<PrefixCacheUse>,
     /// The GPU.
     pub gpu: GpuUse,
-    /// Requests thrown out of the batch; S-LoRA has none.
+    /// Preemptions of running requests; S-LoRA has none.
     pub preemptions: u64,
     /// Adapter swapping.
     pub adapters: AdapterUse,

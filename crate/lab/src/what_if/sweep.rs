@@ -14,7 +14,7 @@ pub use axis::{Axis, MAX_VALUES, Range};
 pub use expected::{Expected, ExpectedValue};
 pub use lines::{Line, LinesError, Resumed, Shape, join, resume};
 pub use plan::PlanError;
-pub use results::{AxisValues, Results, Row};
+pub use results::{AxisValues, Results, Row, SweepCell, SweepPoint};
 
 use std::fmt::Write as _;
 

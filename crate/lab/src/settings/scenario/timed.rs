@@ -24,7 +24,7 @@ pub struct SourcePart {
     /// `operators` or `attention`.
     pub name: &'static str,
     /// `measured`, `reconstructed`, `synthetic` or `modelled`.
-    #[cfg_attr(feature = "types", ts(type = "TimedOrigin"))]
+    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::Origin"))]
     pub origin: &'static str,
     /// Median of the relative errors.
     pub median_error: f64,

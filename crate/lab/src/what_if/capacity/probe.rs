@@ -16,8 +16,8 @@ use crate::run::Run;
 pub struct Measures {
     /// Requests offered.
     pub requests: u64,
-    /// The goal's quantile of each of [`METRICS`], seconds, over everything that was offered: who was refused, timed out or
-    /// was never served counts as infinitely late. Missing where it is infinite or there is no sample.
+    /// The goal's quantile of each of [`METRICS`], seconds, over all requests offered: one that was rejected, timed out or
+    /// never served counts as infinitely late. Missing where it is infinite or there is no sample.
     pub quantile_s: [Option<f64>; METRICS.len()],
     /// Completed requests over the makespan.
     pub throughput_rps: f64,
@@ -43,7 +43,7 @@ pub enum Miss {
         /// The bound, seconds.
         limit_s: f64,
     },
-    /// More than the quantile leaves over was refused, timed out or never served.
+    /// More than the quantile leaves over was rejected, timed out or never served.
     Unserved {
         /// How many.
         requests: u64,

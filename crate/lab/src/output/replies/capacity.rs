@@ -1,0 +1,77 @@
+//! The capacity search's grid and ranking.
+
+use serde::Serialize;
+
+use crate::capacity::{Capacity, Configuration, Grid, Standing, columns};
+use crate::failure::Failure;
+use crate::scenario::{Scenario, ScenarioPatch};
+use crate::views::Chart;
+
+/// What a capacity search found.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CapacityReply {
+    /// The capacity.
+    pub capacity: Capacity,
+    /// The runs of the search.
+    #[serde(skip_serializing)]
+    pub charts: Vec<Chart>,
+}
+
+/// The order of configurations.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct StandingsReply {
+    /// In the order of the configurations.
+    pub standings: Vec<Standing>,
+    /// Their costs.
+    #[serde(skip_serializing)]
+    pub charts: Vec<Chart>,
+}
+
+/// A configuration of a grid.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct GridConfiguration {
+    /// The value of each axis.
+    pub values: Vec<String>,
+    /// All that it changes of the defaults.
+    pub scenario: ScenarioPatch,
+}
+
+/// The configurations of a grid.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CapacityGrid {
+    /// Paths of the axes.
+    pub axes: Vec<&'static str>,
+    /// Columns of the ranking's CSV.
+    pub columns: Vec<&'static str>,
+    /// Names the axes that have no effect.
+    pub notes: Vec<Failure>,
+    /// Every combination of the axes.
+    pub configurations: Vec<GridConfiguration>,
+}
+
+impl CapacityGrid {
+    /// Of the grid of a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the grid.
+    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
+        let grid = Grid::of(scenario)?;
+        let configurations = grid.configurations(scenario);
+        Ok(Self {
+            axes: grid.axes.iter().map(|axis| axis.id.row().id).collect(),
+            columns: columns(&grid),
+            notes: grid.notes(&configurations),
+            configurations: configurations
+                .into_iter()
+                .map(|Configuration { values, scenario }| GridConfiguration {
+                    values,
+                    scenario: scenario.patch(),
+                })
+                .collect(),
+        })
+    }
+}
