@@ -1,12 +1,12 @@
 //! `servescope replay`: requests sent to a server, and what was measured over its simulation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
 use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::overlay::{MeasuredRun, NamedText, read};
+use servescope_lab::overlay::{MeasuredRun, NamedText, Tool, read};
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
@@ -237,7 +237,8 @@ impl Arguments {
         let (own, settings) = (lines(outcome, plan), format!("{:#}\n", companion(outcome, beside)));
         if let Some(path) = &self.output {
             write(path, &own)?;
-            write(&beside_of(path), &settings)?;
+            let beside = Tool::AiPerf.companions(&name(path)).into_iter().next();
+            beside.map_or(Ok(()), |name| write(&path.with_file_name(name), &settings))?;
         }
         eprint!("{}", report(outcome));
         let named = self.output.as_deref().map_or_else(|| UNNAMED.to_owned(), name);
@@ -257,12 +258,6 @@ impl Arguments {
         }
         Ok(())
     }
-}
-
-/// The file of settings beside a result, as AIPerf names it.
-fn beside_of(result: &Path) -> PathBuf {
-    let name = name(result);
-    result.with_file_name(format!("{}_aiperf.json", name.strip_suffix(".jsonl").unwrap_or(&name)))
 }
 
 /// The requests of a trace with so many in flight.

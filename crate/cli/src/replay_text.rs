@@ -73,6 +73,13 @@ pub(crate) fn report(outcome: &Outcome) -> String {
     for (kind, (count, message)) in &kinds {
         let _ = writeln!(text, "servescope: {count} {}, for example: {message}", kind.name());
     }
+    if outcome.dropped > 0 {
+        let _ = writeln!(
+            text,
+            "servescope: note: {} requests of the closed loop would be sent after the end of the workload, and were not",
+            outcome.dropped
+        );
+    }
     let unknown = without_usage(outcome);
     if unknown > 0 {
         let _ = writeln!(
@@ -107,6 +114,7 @@ pub(crate) fn counts(outcome: &Outcome) -> Value {
         "answered": outcome.sent.len() - failed,
         "failed": by_kind,
         "not_sent": outcome.not_sent,
+        "dropped": outcome.dropped,
         "without_usage": without_usage(outcome),
         "took_s": outcome.took_s,
         "lateness_s": {"p50": late.p50_s, "p99": late.p99_s, "max": late.max_s},

@@ -112,6 +112,7 @@ pub fn companion(outcome: &Outcome, of: &Companion) -> Json {
             "lateness_s": {"p50": late.p50_s, "p99": late.p99_s, "max": late.max_s},
             "took_s": outcome.took_s,
             "not_sent": outcome.not_sent,
+            "dropped": outcome.dropped,
         },
     })
 }

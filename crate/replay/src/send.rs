@@ -52,8 +52,10 @@ impl Sent {
 pub struct Outcome {
     /// Every request that was sent, in the order of sending.
     pub sent: Vec<Sent>,
-    /// Requests that were not sent: their time lies behind the end of the workload, or the run was over.
+    /// Requests that were not sent because the time of the run was over.
     pub not_sent: usize,
+    /// Requests of a closed loop whose time lies behind the end of the workload.
+    pub dropped: usize,
     /// The start by the clock of all times.
     pub epoch: Instant,
     /// The start by the wall clock, nanoseconds since 1970.
@@ -104,7 +106,7 @@ pub fn replay(
     let seen = Mutex::new(None);
     let (stop, stopped) = channel();
     let place = &seen;
-    let mut sent = scope(|threads| {
+    let (mut sent, dropped) = scope(|threads| {
         if looks_at_metrics {
             threads.spawn(move || watch(target, api_key, &stopped, place));
         }
@@ -115,7 +117,8 @@ pub fn replay(
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
     let usage = seen.into_inner().unwrap_or_default();
     Outcome {
-        not_sent: plan.requests.len() - sent.len(),
+        not_sent: plan.requests.len() - sent.len() - dropped,
+        dropped,
         sent,
         epoch: client.epoch,
         epoch_ns,
@@ -131,7 +134,7 @@ fn run<'s, 'c: 's>(
     client: &'c Client<'c>,
     plan: &'c Plan,
     ended: &mut impl FnMut(&Sent, usize),
-) -> Vec<Sent> {
+) -> (Vec<Sent>, usize) {
     let (done, exchanges): (Sender<Ended>, Receiver<Ended>) = channel();
     let mut schedule = Schedule::new(plan, client.limits);
     let mut all = Vec::new();
@@ -161,7 +164,7 @@ fn run<'s, 'c: 's>(
             take(exchange, &mut schedule, &mut all, ended);
         }
     }
-    all
+    (all, schedule.dropped())
 }
 
 fn start<'s, 'c: 's>(

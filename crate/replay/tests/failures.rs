@@ -14,9 +14,14 @@ use servescope_testkit::server::{Asked, STREAM, Server, end, event, whole};
 
 use crate::{limits, some};
 
-/// Bounds that a server which does nothing reaches soon.
-fn short() -> Limits {
-    Limits { request_s: 0.6, silence_s: 0.2, run_s: 20.0, ..limits() }
+/// A bound on silence alone, so that nothing else can end a request first.
+fn silence() -> Limits {
+    Limits { silence_s: 1.0, ..limits() }
+}
+
+/// A bound on the time of a request alone.
+fn slow() -> Limits {
+    Limits { request_s: 1.5, ..limits() }
 }
 
 fn send(
@@ -33,10 +38,11 @@ fn send(
 
 /// Why each of two requests failed, which is the same.
 fn failure(
+    limits: &Limits,
     answer: impl Fn(&Asked, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
 ) -> (Kind, String) {
     let (_, plan) = some(2);
-    let outcome = send(&plan, &short(), answer);
+    let outcome = send(&plan, limits, answer);
     let failures: Vec<(Kind, String)> = outcome
         .sent
         .iter()
@@ -70,10 +76,11 @@ fn nap(ms: u64) {
 
 #[test]
 fn http_errors_and_redirects_are_told_with_what_the_server_says() {
-    let (kind, message) =
-        failure(|_, stream| whole(stream, "503 Service Unavailable", "text/plain", "over\nloaded"));
+    let (kind, message) = failure(&limits(), |_, stream| {
+        whole(stream, "503 Service Unavailable", "text/plain", "over\nloaded")
+    });
     assert_eq!((kind, &*message), (Kind::Status, "HTTP 503: over loaded"));
-    let (kind, message) = failure(|_, stream| {
+    let (kind, message) = failure(&limits(), |_, stream| {
         stream
             .write_all(b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")?;
         Ok(true)
@@ -91,17 +98,17 @@ fn a_server_that_answers_garbage_is_told() {
         (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 14\r\n\r\ndata: [DONE]\n\n", Kind::Garbage, "no text"),
         (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", Kind::Closed, "broke off"),
     ] {
-        let (found, message) = failure(move |_, stream| stream.write_all(answer).map(|()| false));
+        let (found, message) = failure(&limits(), move |_, stream| stream.write_all(answer).map(|()| false));
         assert!(found == kind && message.contains(words), "{}: {found:?} {message}", String::from_utf8_lossy(answer));
     }
-    let (kind, message) = failure(|_, stream| {
+    let (kind, message) = failure(&limits(), |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
         event(stream, r#"{"error":{"message":"CUDA out of memory","type":"x","code":500}}"#)?;
         end(stream)
     });
     assert_eq!((kind, &*message), (Kind::Garbage, "the server says: CUDA out of memory"));
-    let (kind, _) = failure(|_, stream| {
+    let (kind, _) = failure(&limits(), |_, stream| {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")?;
         let piece = vec![b'x'; 1 << 16];
         (0..=MAX_EVENT_BYTES >> 16).try_for_each(|_| stream.write_all(&piece))?;
@@ -112,20 +119,20 @@ fn a_server_that_answers_garbage_is_told() {
 
 #[test]
 fn a_server_that_is_silent_stalls_or_drips_does_not_hold_the_run() {
-    let (kind, message) = failure(|_, _| {
-        nap(900);
+    let (kind, message) = failure(&silence(), |_, _| {
+        nap(1_500);
         Ok(false)
     });
-    assert_eq!((kind, &*message), (Kind::NoAnswer, "no answer began within 0.2 s"));
-    let (kind, message) = failure(|_, stream| {
+    assert_eq!((kind, &*message), (Kind::NoAnswer, "no answer began within 1 s"));
+    let (kind, message) = failure(&silence(), |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
         token(stream)?;
-        nap(900);
+        nap(1_500);
         Ok(false)
     });
-    assert_eq!((kind, &*message), (Kind::Stalled, "nothing came for 0.2 s after 2 chunks"));
-    let (kind, _) = failure(|_, stream| {
+    assert_eq!((kind, &*message), (Kind::Stalled, "nothing came for 1 s after 2 chunks"));
+    let (kind, _) = failure(&slow(), |_, stream| {
         for byte in STREAM.bytes() {
             stream.write_all(&[byte])?;
             nap(20);
@@ -133,35 +140,35 @@ fn a_server_that_is_silent_stalls_or_drips_does_not_hold_the_run() {
         Ok(false)
     });
     assert_eq!(kind, Kind::TooSlow);
-    let (kind, message) = failure(|_, stream| {
+    let (kind, message) = failure(&slow(), |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         loop {
             token(stream)?;
             nap(20);
         }
     });
-    assert!(kind == Kind::TooSlow && message.starts_with("not ended 0.6 s after it was sent"), "{message}");
+    assert!(kind == Kind::TooSlow && message.starts_with("not ended 1.5 s after it was sent"), "{message}");
 }
 
 #[test]
 fn a_connection_that_ends_in_the_middle_is_told() {
-    let (kind, message) = failure(|_, stream| {
+    let (kind, message) = failure(&limits(), |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
         Ok(false)
     });
     assert!(kind == Kind::Closed && message.contains("after 1 chunks"), "{kind:?} {message}");
-    let (kind, message) = failure(|_, stream| {
+    let (kind, message) = failure(&limits(), |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
         end(stream)
     });
     assert!(kind == Kind::Closed && message.contains("after 1 chunks"), "{kind:?} {message}");
-    let (kind, _) = failure(|_, _| Ok(false));
+    let (kind, _) = failure(&limits(), |_, _| Ok(false));
     assert!(matches!(kind, Kind::Closed | Kind::Garbage), "{kind:?}");
     let target = Target::new("http://127.0.0.1:1", &[]).unwrap();
     let (_, plan) = some(1);
-    let outcome = replay(&target, &plan, &short(), None, true, |_, _| {});
+    let outcome = replay(&target, &plan, &limits(), None, true, |_, _| {});
     assert_eq!(outcome.sent[0].failure.as_ref().map(|failure| failure.kind), Some(Kind::Connect));
     assert!(facts(&target, None).is_err());
 }
@@ -170,7 +177,7 @@ fn a_connection_that_ends_in_the_middle_is_told() {
 fn failed_requests_are_left_out_of_the_result_and_counted() {
     let (_, plan) = some(6);
     let count = AtomicUsize::new(0);
-    let outcome = send(&plan, &short(), move |_, stream| match count.fetch_add(1, Ordering::Relaxed) % 3 {
+    let outcome = send(&plan, &limits(), move |_, stream| match count.fetch_add(1, Ordering::Relaxed) % 3 {
         0 => whole(stream, "500 Internal Server Error", "text/plain", "no"),
         1 => good(stream, true),
         _ => good(stream, false),
@@ -197,11 +204,11 @@ fn the_end_of_the_run_cuts_off_what_is_in_flight_and_sends_no_more() {
     let (scenario, mut plan) = some(4);
     plan.requests[3].due_us = 5e6;
     plan.requests[2].after = Some(1);
-    let limits = Limits { run_s: 0.3, request_s: 10.0, silence_s: 10.0, ..limits() };
+    let limits = Limits { run_s: 1.5, request_s: 10.0, silence_s: 10.0, ..limits() };
     let outcome = send(&plan, &limits, |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
-        nap(3_000);
+        nap(5_000);
         Ok(false)
     });
     let kinds: Vec<Kind> = outcome.sent.iter().map(|sent| sent.failure.as_ref().unwrap().kind).collect();
