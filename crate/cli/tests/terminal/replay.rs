@@ -78,7 +78,7 @@ fn a_workload_is_sent_measured_and_laid_over_its_simulation() {
     assert_eq!((&counts["peak_kv_usage"], &counts["preemptions"]), (&0.5.into(), &0.0.into()));
     assert_eq!(found["requests"].as_array().unwrap().len(), 12);
     assert_eq!(found["scenario"]["scheduler"]["max_total_tokens"], (2588.0 - 1.0) * 16.0);
-    assert_eq!(found["scenario"]["fleet"]["model"], "llama3_1_8b");
+    assert_eq!(found["scenario"]["fleet"]["model"], "llama-3.1-8b");
     let bodies = bodies.lock().unwrap();
     assert_eq!(bodies.len(), 12);
     for body in &*bodies {
