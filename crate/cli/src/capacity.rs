@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rayon::prelude::*;
-use serde_json::json;
+use servescope_lab::LoadedTrace;
 use servescope_lab::capacity::{
-    Capacity, Check, Checked, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv,
-    rank,
+    Capacity, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, rank, search,
+    to_json,
 };
-use servescope_lab::notes::Purpose;
-use servescope_lab::{Failure, LoadedTrace, Scenario};
+use servescope_lab::notes::{Purpose, common};
 
 use crate::input_args::InputArguments;
 use crate::notes;
@@ -54,16 +53,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Search::new(&only.scenario, loaded.clone())?;
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
-    notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
+    notes::tell(&common(configurations.iter().map(|configuration| &configuration.scenario), &context));
     let pool = arguments.threads.pool(configurations.len())?;
     let mut ranking = pool.install(|| rank(search_all(&configurations, loaded.as_ref())));
-    pool.install(|| check_best(&mut ranking, &configurations, loaded.as_ref()));
+    pool.install(|| {
+        ranking.par_iter_mut().for_each(|ranked| ranked.simulate_load(&configurations, loaded.as_ref()));
+    });
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
     if arguments.json {
-        let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-        return print(&format!("{:#}\n", json!({ "axes": axes, "ranking": ranking })));
+        return print(&format!("{:#}\n", to_json(&grid, &ranking)));
     }
     let quantiles = Goal::quantiles(&scenario);
     match (grid.axes.as_slice(), ranking.as_slice()) {
@@ -75,37 +75,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 /// Searches every configuration, each on the thread that is free; what is found stands in their order.
 fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>) -> Vec<Found> {
     let bar = progress::bar(all.len());
-    let search = |(place, configuration): (usize, &Configuration)| {
-        let Configuration { values, scenario } = configuration;
-        let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
-            while search.advance(usize::MAX) < 1.0 {}
-            search.finish()
-        });
+    let one = |(place, configuration): (usize, &Configuration)| {
+        let found = search(place, configuration, loaded);
         bar.inc(1);
-        Found { place, values: values.clone(), result }
+        found
     };
-    all.par_iter().enumerate().with_max_len(1).map(search).collect()
-}
-
-/// Simulates what the ranking answers for the load.
-fn check_best(ranking: &mut [Ranked], all: &[Configuration], loaded: Option<&LoadedTrace>) {
-    let best = ranking.par_iter_mut().filter(|ranked| ranked.standing.is_checked);
-    best.for_each(|ranked| match check(ranked, &all[ranked.standing.place].scenario, loaded).transpose() {
-        Ok(checked) => ranked.check = checked,
-        Err(failures) => ranked.failures = failures,
-    });
-}
-
-fn check(
-    ranked: &Ranked,
-    scenario: &Scenario,
-    loaded: Option<&LoadedTrace>,
-) -> Option<Result<Checked, Vec<Failure>>> {
-    let (need, measures) = (ranked.standing.need?, ranked.capacity.as_ref()?.measures?);
-    Some(Check::new(scenario, loaded, need.replicas, measures.requests).map(|mut check| {
-        while check.advance(usize::MAX) < 1.0 {}
-        check.finish()
-    }))
+    all.par_iter().enumerate().with_max_len(1).map(one).collect()
 }
 
 fn percent(quantile: f64) -> String {

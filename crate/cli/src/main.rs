@@ -11,6 +11,8 @@ mod collections;
 mod compare;
 mod concat;
 mod convert;
+mod debug;
+mod debug_text;
 mod fit;
 mod generate;
 mod input_args;
@@ -35,7 +37,6 @@ mod step_args;
 mod summary_text;
 mod sweep;
 mod sweep_charts;
-mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;
@@ -70,6 +71,8 @@ enum Verb {
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
+    /// Steps through the decisions of gateway and schedulers, forward and back, with what each was taken on.
+    Debug(Box<debug::Arguments>),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
     /// Reads trace files of any known format and writes them in another, one after another where there are several.
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         Verb::Generate(arguments) => generate::run(&arguments),
         Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
+        Verb::Debug(arguments) => debug::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bodies(arguments) => bodies::run(&arguments),

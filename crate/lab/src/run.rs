@@ -76,6 +76,12 @@ impl Running {
         })
     }
 
+    /// The fleet that stands ready, and the requests of its trace.
+    pub(crate) fn into_fleet(self) -> (Fleet, usize) {
+        let requests = self.fleet.trace().len();
+        (*self.fleet, requests)
+    }
+
     /// Keeps every decision of gateway and schedulers, in [`Report::decisions`].
     pub fn with_decisions(self) -> Self {
         Self { fleet: Box::new(self.fleet.with_decisions()), ..self }

@@ -4,6 +4,7 @@
 mod budget;
 mod cases;
 mod features;
+mod python;
 mod report;
 
 use std::fs::{self, File};
@@ -60,6 +61,7 @@ pub(crate) const STEPS: &[Step] = &[
     whole("reference", Lane::Rust, reference),
     whole("validate", Lane::Rust, validate),
     whole("fuzz", Lane::Rust, fuzz::check),
+    whole("python", Lane::Rust, python::check),
     quick("package", Lane::Page, Project::package),
     quick("types", Lane::Page, types),
     quick("lint", Lane::Page, lint),

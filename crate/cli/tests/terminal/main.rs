@@ -6,6 +6,7 @@ mod capacity;
 mod charts;
 mod clients;
 mod compare;
+mod debug;
 mod formats;
 mod notes;
 mod overlay;

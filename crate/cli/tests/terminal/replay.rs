@@ -10,7 +10,9 @@ use servescope_testkit::server::{Asked, STREAM, Server, end, event, whole};
 use crate::{folder, good, json, refused, servescope, stderr, stdout, text};
 
 /// Twelve requests of 40 prompt and 4 output tokens within 0.3 s.
-const WORKLOAD: [&str; 14] = [
+const WORKLOAD: [&str; 16] = [
+    "--set",
+    "workload.adapters.count=0",
     "--set",
     "workload.rate_rps=40",
     "--set",

@@ -16,6 +16,7 @@
 //! ```
 
 mod check;
+mod complete;
 mod goal;
 mod grid;
 mod lateness;
@@ -27,6 +28,7 @@ mod search;
 pub mod steadiness;
 
 pub use check::{CHECKED, Check, Checked};
+pub use complete::{search, to_json};
 pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
 pub use load::{Load, quick_search};

@@ -15,6 +15,7 @@ pub mod decisions;
 pub mod interval;
 pub mod requests;
 pub mod sentence;
+mod task;
 
 use std::fmt::Write as _;
 
@@ -26,6 +27,8 @@ use crate::run::Run;
 use batch_means::{BATCHES, batched};
 use interval::Paired;
 use sentence::sentence;
+
+pub use task::{Outcome, Task, of_side};
 
 /// What is said of one metric.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,8 @@
 
 mod axis;
 mod expected;
+mod idle;
+pub mod journal;
 mod lines;
 mod plan;
 mod results;
