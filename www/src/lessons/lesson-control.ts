@@ -53,13 +53,12 @@ export class LessonControl extends LightElement {
     const { text } = app;
     const value = this.#value;
     const range = parameter.slider;
-    const unit = text.unit(parameter.unit);
     return html`<input class="scrub" type="text" inputmode="decimal" autocomplete="off" role="spinbutton" size=${Math.max(2, String(value).length)}
       aria-label=${text.say(lessons)('control.drag', { name: text.label(parameter) })} aria-valuenow=${Number(value)} aria-valuemin=${range?.min ?? nothing} aria-valuemax=${range?.max ?? nothing}
       aria-valuetext=${text.value(parameter, value)} title=${text.say(lessons)('control.drag', { name: text.label(parameter) })} .value=${live(String(value))}
       @change=${(event: Event) => { this.#typed(event.target as HTMLInputElement); }} @keydown=${(event: KeyboardEvent) => { this.#key(event); }}
       @pointerdown=${(event: PointerEvent) => { this.#press(event); }} @pointermove=${(event: PointerEvent) => { this.#move(event); }}
-      @pointerup=${() => { this.#drag = null; }} @pointercancel=${() => { this.#drag = null; }}>${unit === '' ? nothing : html`<span class="unit">\u202f${unit}</span>`}`;
+      @pointerup=${() => { this.#drag = null; }} @pointercancel=${() => { this.#drag = null; }}>`;
   }
 
   #set(value: ParameterValue): void {

@@ -3,7 +3,7 @@
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import '../draw/chart-view.js';
-import type { ChartFeed } from '../draw/chart-feed.js';
+import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import { runHero, type RunHero } from '../hero/run-hero.js';
 import { lessons } from '../i18n/en/lessons.js';
@@ -29,6 +29,8 @@ export class LessonView extends LightElement {
   declare progress: Progress;
   readonly #other = new BesideRun();
   #feeds: Readonly<Record<Run, ChartFeed>> | null = null;
+  /** The run before is one of another screen. */
+  #alone: ChartFeed | null = null;
   #hero: RunHero | null = null;
   /** The screen whose settings have been taken up. */
   #entered = 0;
@@ -204,7 +206,8 @@ export class LessonView extends LightElement {
   #figure(screen: Screen, hidden: boolean): unknown {
     const names = screen.figure ?? [];
     if (names.includes(HERO)) return this.#picture();
-    if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .beside=${'lesson'}></chart-view>`);
+    const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null });
+    if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${alone} .beside=${'lesson'}></chart-view>`);
     const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main'), beside: sideFeed(this.app, this.#other, 'beside') });
     const shown = RUNS.filter((run) => run === 'beside' || !hidden).reverse();
     return html`<div class="sides ${shown.length === 1 ? 'one' : ''}">${shown.map((run) => html`<section data-run=${run} aria-label=${screen.names?.[run][this.app.text.language] ?? run}>

@@ -2,7 +2,7 @@
 // progress is doing.
 import type { Answer } from '../simulation/protocol.js';
 import type { ChartData, RequestFacts, Summary } from '../simulation/types.js';
-import { lessonName, lessonPlace, type LessonPlace } from './lessons.js';
+import { lessonName, lessonPlace, type LessonPlace } from './lesson-place.js';
 import { Topic } from './topic.js';
 
 /** `trafficEnd`: when the last request arrives, seconds. */

@@ -33,7 +33,7 @@ export const lessons = area('lessons', {
   'predict.both': 'You predicted {yours}. The simulation gives {truth}.',
   'breaks': 'When this is false',
   'quiz': 'Three questions',
-  'quiz.about': 'All three must be right. Nothing is stored but that you passed.',
+  'quiz.about': 'All three must be right. Your answers are not stored.',
   'quiz.check': 'Check the answers',
   'quiz.missing': 'Answer all three questions first.',
   'quiz.failed': 'Not all three are right. The answers are on these screens:',

@@ -33,7 +33,7 @@ export const lessons: Translation<typeof english> = {
   'predict.both': '你的预测是 {yours}，模拟结果是 {truth}。',
   'breaks': '什么时候不成立',
   'quiz': '三个问题',
-  'quiz.about': '三题必须全部答对。除“已通过”外不保存任何内容。',
+  'quiz.about': '三题必须全部答对。不保存你的答案。',
   'quiz.check': '检查答案',
   'quiz.missing': '请先回答全部三个问题。',
   'quiz.failed': '三题没有全部答对。答案在以下各屏：',
