@@ -81,9 +81,9 @@ fn a_workload_is_sent_measured_and_laid_over_its_simulation() {
     assert_eq!(found["requests"].as_array().unwrap().len(), 12);
     assert_eq!(found["scenario"]["scheduler"]["max_total_tokens"], (2588.0 - 1.0) * 16.0);
     assert_eq!(found["scenario"]["fleet"]["model"], "llama-3.1-8b");
-    let bodies = bodies.lock().unwrap();
+    let bodies = std::mem::take(&mut *bodies.lock().unwrap());
     assert_eq!(bodies.len(), 12);
-    for body in &*bodies {
+    for body in &bodies {
         assert_eq!(
             (&body["model"], &body["max_tokens"], &body["min_tokens"]),
             (&"llama".into(), &4.into(), &4.into())
