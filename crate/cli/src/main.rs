@@ -28,6 +28,8 @@ mod plots;
 mod profile;
 mod progress;
 mod read_args;
+mod replay;
+mod replay_text;
 mod scenario_args;
 mod servegen;
 mod simulate;
@@ -103,6 +105,11 @@ enum Verb {
     /// The requests of a load generator's result file, and the server's settings where the file tells them, are simulated; both runs
     /// are compared request by request, and the likeliest culprit for the difference is named.
     Overlay(Box<overlay::Arguments>),
+    /// Sends a trace or a generated workload to a server of OpenAI's API, and lays what was measured over its simulation.
+    ///
+    /// Requests are sent by their time stamps, or in a closed loop; answers are streamed, and each chunk of text has its time. Only
+    /// this machine is asked unless another host is allowed, and rate, number, time and requests in flight are bounded.
+    Replay(Box<replay::Arguments>),
     /// Prints a setting as a command of vLLM, with the flags that stand for it and what no flag stands for.
     VllmServe(vllm_serve::Arguments),
     /// Prints the parameter table as JSON Schema.
@@ -131,6 +138,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Overlay(arguments) => overlay::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::VllmServe(arguments) => vllm_serve::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),

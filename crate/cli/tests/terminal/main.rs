@@ -12,6 +12,7 @@ mod notes;
 mod overlay;
 mod profile;
 mod ranges;
+mod replay;
 mod silicon;
 mod sweep;
 mod traces;
