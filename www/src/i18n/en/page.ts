@@ -231,7 +231,7 @@ export const page = area('page', {
   'section.who': 'Users and adapters',
   'section.compare': 'Compare with a pinned run',
   'section.sweep': 'Sweep a parameter',
-  'section.why': 'Where the time went, and who delayed whom',
+  'section.why': 'Latency by cause, and which requests caused it',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',

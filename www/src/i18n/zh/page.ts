@@ -231,7 +231,7 @@ export const page: Translation<typeof english> = {
   'section.who': '用户与适配器',
   'section.compare': '与固定的运行比较',
   'section.sweep': '扫描参数',
-  'section.why': '时间去了哪里，谁延误了谁',
+  'section.why': '按原因分解延迟，以及由哪些请求造成',
   'section.monitor': '各客户端用量随时间的变化',
 
   'chart.gaps': '到达间隔',
