@@ -11,7 +11,7 @@ export interface BesideShown { asked: Values; answer: BesideAnswer | null; failu
 export class BesideRun {
   readonly shown = new Topic<BesideShown | null>(null);
   readonly #link = new WorkerLink(() => new Worker(new URL('./beside-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] });
-  #asked: Values | null = null;
+  #asked: { scenario: Values; options: RunOptions } | null = null;
 
   /** The answer to these values; null until it is there. */
   of(values: Values): BesideShown | null {
@@ -20,10 +20,11 @@ export class BesideRun {
   }
 
   async ask(scenario: Values, options: RunOptions): Promise<void> {
-    if (this.#asked !== null && sameValues(this.#asked, scenario)) return;
-    this.#asked = scenario;
+    if (this.#asked !== null && sameValues(this.#asked.scenario, scenario) && JSON.stringify(this.#asked.options) === JSON.stringify(options)) return;
+    const asked = { scenario, options };
+    this.#asked = asked;
     const take = (answer: BesideAnswer | null, failures: readonly Failure[]): void => {
-      if (this.#asked === scenario) this.shown.set({ asked: scenario, answer, failures });
+      if (this.#asked === asked) this.shown.set({ asked: scenario, answer, failures });
     };
     try {
       const question: Beside = { kind: 'beside', scenario, options };

@@ -3,6 +3,7 @@
 import type { Text } from '../i18n/text.js';
 import type { ScenarioPatch } from '../simulation/types.js';
 import type { Language } from './settings.js';
+import type { SplitBy } from './session.js';
 import { sameValues, type Values } from './store.js';
 
 export interface Story {
@@ -10,7 +11,13 @@ export interface Story {
   words: Record<Language, Record<'title' | 'about' | 'with' | 'without' | 'text', string>>;
   /** Users whose numbers are compared. */
   clients: readonly ({ user: number } & Record<Language, string>)[];
+  /** Rows of its table, in this order; the usual ones where it names none. */
+  rows?: readonly string[];
+  /** The charts that show it, of both runs, already split and zoomed. */
+  view?: StoryView;
 }
+
+export interface StoryView { by: SplitBy; zoom: [number, number]; charts: readonly string[] }
 
 export const PRESET_GROUPS = ['first_steps', 'slora', 'fleets', 'fairness'] as const;
 export type PresetGroup = (typeof PRESET_GROUPS)[number];

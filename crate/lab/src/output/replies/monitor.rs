@@ -6,7 +6,7 @@ use servescope_engine::metrics::monitor::ClientTotals;
 use crate::failure::Failure;
 use crate::monitor::{Heading, Sorting, Whole, client_name, client_named, sorted};
 use crate::run::Run;
-use crate::views::monitor::{ROLES, monitor};
+use crate::views::monitor::{charted, monitor};
 use crate::views::{Chart, ViewOptions};
 
 /// How to look at the monitor.
@@ -110,15 +110,13 @@ impl MonitorView {
             let values = headings.iter().map(|heading| heading.of(client, &whole)).collect();
             MonitorRow { id: client.id, values }
         };
-        let own = monitor.cells.rows() - usize::from(monitor.cells.has_others());
         let sum = |of: fn(&ClientTotals) -> u64| monitor.clients.iter().map(of).sum::<u64>() as f64;
-        let roles = ROLES.into_iter().zip(&monitor.clients[..own]);
         Ok(Self {
             client: client_name(client),
             clients: monitor.clients.len(),
             columns: headings.iter().map(|h| MonitorColumn { name: h.name(), kind: h.kind() }).collect(),
             rows: rows.map(row).collect(),
-            charted: roles.map(|(role, c)| ChartedClient { role: role.name(), id: c.id }).collect(),
+            charted: charted(&monitor).map(|(id, role)| ChartedClient { role: role.name(), id }).collect(),
             jain: monitor.jain,
             largest_gap_per_s: monitor.largest_gap_per_s,
             wasted_tokens: sum(|client| client.wasted_tokens),
