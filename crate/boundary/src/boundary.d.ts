@@ -313,7 +313,7 @@ export type ComparedPair = {
   /** Their requests. */
   requests: ComparedRequests,
   /** Null where every decision is the same. */
-  first_different_decision: DifferingDecisions | null,
+  first_difference: DifferingDecisions | null,
   /** Of a file: batches of its one run, by metric. */
   one_run: Comparison | null,
   /** Charts of A. */
@@ -466,6 +466,8 @@ export type DeploymentView = {
 export type DifferingDecisions = {
   /** The earlier of both, seconds. */
   time_s: number,
+  /** The request that the decision is about: A's, or B's where A decides on none. */
+  request: number | null,
   /** In A. */
   a: DecisionTold | null,
   /** In B. */
