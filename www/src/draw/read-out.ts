@@ -14,7 +14,14 @@ export function readOutAt(text: Text, chart: ChartData, x: number, roleName: (ro
 /** One request's point. */
 export function readOutOfPoint(text: Text, chart: ChartData, point: { id: number; role: string; x: number; y: number }, roleName: (role: string) => string): ReadOut {
   const at = `${text.t('chart.point', { id: String(point.id) })}, ${positionText(text, chart, point.x)}`;
-  return { at, rows: [{ role: point.role, label: roleName(point.role), value: yValue(text, chart, point.role, point.y) }] };
+  return { at, rows: [{ role: point.role, label: pointLabel(text, point.role, roleName(point.role)), value: yValue(text, chart, point.role, point.y) }] };
+}
+
+/** The legend of a scatter by user names users; a point's own line says what was measured, too. */
+function pointLabel(text: Text, role: string, name: string): string {
+  const quantity = text.t('role.ttft');
+  const isOfClient = role.startsWith('client') || role === 'ttft';
+  return isOfClient && name !== quantity ? text.t('chart.point.of', { quantity, client: name }) : name;
 }
 
 /** What the heights of a chart are, and their unit, beside its title. */

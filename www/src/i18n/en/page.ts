@@ -223,6 +223,7 @@ export const page = area('page', {
   'drain.whole': 'Show the whole run',
   'chart.traffic_end': 'end of traffic',
   'chart.point': 'request {id}',
+  'chart.point.of': '{quantity}, {client}',
   'section.source': 'Traffic source',
   'section.arrives': 'Arrivals',
   'section.happens': 'Serving',

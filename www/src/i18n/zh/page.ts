@@ -223,6 +223,7 @@ export const page: Translation<typeof english> = {
   'drain.whole': '显示全程',
   'chart.traffic_end': '流量结束',
   'chart.point': '请求 {id}',
+  'chart.point.of': '{quantity}，{client}',
   'section.source': '流量来源',
   'section.arrives': '请求到达',
   'section.happens': '服务过程',
