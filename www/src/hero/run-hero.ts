@@ -134,16 +134,19 @@ export class RunHero extends LightElement implements Drawable {
     this.playing = play;
     if (!play) return;
     const { cursor } = this.app;
-    const end = this.data.view.value?.end_s ?? 0;
     let time = cursor.value?.time ?? 0;
-    if (time >= end) time = 0;
     let last: number | null = null;
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
-      time += (last === null ? 0 : (now - last) / 1000) * (end / PLAYED_IN_S);
-      last = now;
-      if (time >= end) this.playing = false;
-      cursor.set(time >= end ? null : { time, chart: OWN });
+      const end = this.data.view.value?.end_s;
+      // The button can be pressed before the picture of the run is there.
+      if (end !== undefined) {
+        if (last === null && time >= end) time = 0;
+        time += (last === null ? 0 : (now - last) / 1000) * (end / PLAYED_IN_S);
+        last = now;
+        if (time >= end) this.playing = false;
+        cursor.set(time >= end ? null : { time, chart: OWN });
+      }
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
