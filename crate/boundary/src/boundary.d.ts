@@ -322,19 +322,31 @@ export interface Price {
 export interface CapacityEntry {
   rate_rps: number | null; load_rps: number; gpus: number; replicas: number; gpu: string; usd_per_gpu_hour: number | null;
   ttft_s: number | null; tbt_s: number | null;
+  /** What was simulated at the load; `holds` is null where so many replicas cannot be simulated. */
+  tried: { replicas: number; holds: boolean | null }[];
 }
 
-/** What serves the load; `load_share` is the load over the capacity of these replicas. */
-export interface CapacityNeed { load_rps: number; replicas: number; gpus: number; usd_per_hour: number | null; load_share: number }
+/** What serves the load; `load_share` is the load over the capacity of these replicas, `headroom` by which share of itself it can rise to that. */
+export interface CapacityNeed { load_rps: number; replicas: number; gpus: number; usd_per_hour: number | null; load_share: number; headroom: number }
 
 /** `rank` is null where a configuration cannot be compared: `unranked` says why. */
 export interface CapacityStanding {
-  place: number; rank: number | null; unranked: "no_rate" | "no_price" | null; need: CapacityNeed | null; is_checked: boolean;
+  place: number; rank: number | null; unranked: "no_rate" | "no_price" | "fails" | null; need: CapacityNeed | null; is_next: boolean;
   requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean;
 }
 
 /** The replicas that serve the load, simulated; `miss` is null where the SLO holds. */
-export interface CapacityChecked { replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null }
+export interface CapacityChecked {
+  replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null;
+  /** The share of all requests that met every bound of the SLO. */
+  in_slo: number; digest: string;
+  /** How long the traffic of the run went on: with it and the replicas the run can be made again. */
+  duration_s: number;
+  /** What delayed requests most at the rate that the search saw fail. */
+  limit: { cause: string; share: number } | null;
+  /** In English, as the terminal prints them. */
+  told: { check: string; limit: string };
+}
 
 /** The usual metrics of a run, in their order; null where the summary has none. */
 export interface MeasuredRun { values: (number | null)[]; digest: string }
@@ -355,6 +367,28 @@ export interface ComparedMetric {
 
 /** By metric, a key path of the summary. */
 export type Comparison = Record<string, ComparedMetric>;
+
+/** Where does the better of A and B change? `over` as the terminal's `compare --turn` takes it: PATH=FROM:TO or PATH=FROM:TO:log. */
+export interface TurnSpec { a: ScenarioPatch; b: ScenarioPatch; over: string; metric: string; seeds: number }
+
+/** The metric at a value of the parameter, by seed. */
+export interface TurnKnown { value: number; a: readonly (number | null)[]; b: readonly (number | null)[] }
+
+/** Values are those of the parameter; `below` and `above` name the better one on that side. */
+export interface TurnFound {
+  parameter: string; metric: string; seeds: number;
+  turns: { value: number; low: number; high: number; below: 'A' | 'B'; above: 'A' | 'B' }[];
+  /** The difference B - A with its interval at every value that was simulated. */
+  values: { value: number; difference: number | null; low: number | null; high: number | null }[];
+  /** In English, as the terminal prints them. */
+  sentences: string[];
+}
+
+/** `needs` is empty where the search is over; then `found` and `command` are there. */
+export interface TurnStep {
+  seeds: number[]; needs: { value: number; a: ScenarioPatch; b: ScenarioPatch }[];
+  found?: TurnFound; command?: string; charts: ChartData[];
+}
 
 /** A sweep as the terminal's `sweep` takes it: `over` has a text for each parameter, PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
 export interface SweepSpec { scenario: ScenarioPatch; over: readonly string[]; metrics: readonly string[]; seeds: number }

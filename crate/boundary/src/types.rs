@@ -37,6 +37,15 @@ extern "C" {
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]
     pub type JsComparison;
+    /// A search for where the better of two settings changes.
+    #[wasm_bindgen(typescript_type = "TurnSpec")]
+    pub type JsTurnSpec;
+    /// What its runs showed so far.
+    #[wasm_bindgen(typescript_type = "TurnKnown[]")]
+    pub type JsTurnKnown;
+    /// What is to be simulated next, or what was found.
+    #[wasm_bindgen(typescript_type = "TurnStep")]
+    pub type JsTurnStep;
     /// What is swept.
     #[wasm_bindgen(typescript_type = "SweepSpec")]
     pub type JsSweepSpec;
@@ -122,7 +131,9 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[]; traffic_end_s: number }")]
     pub type JsRun;
     /// What a capacity search found, and its chart.
-    #[wasm_bindgen(typescript_type = "{ capacity: Capacity; charts: ChartData[] }")]
+    #[wasm_bindgen(
+        typescript_type = "{ capacity: Capacity; told: { priced: string; unpriced: string }; charts: ChartData[] }"
+    )]
     pub type JsCapacity;
     /// The load of a scenario beside its capacity.
     #[wasm_bindgen(typescript_type = "CapacityLoad")]
