@@ -208,7 +208,7 @@ export function checkOf({ checks, standing }: Row): CapacityChecked | null {
 
 /** What serves the load, as it was simulated: opened in Explore, it is the run with the digest of the check. */
 export function chosenOf(row: Row): ScenarioPatch {
-  const { ['capacity.grid']: _grid, ...scenario } = row.scenario;
+  const scenario = Object.fromEntries(Object.entries(row.scenario).filter(([id]) => id !== 'capacity.grid'));
   const replicas = row.standing?.need?.replicas;
   const check = checkOf(row);
   return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
