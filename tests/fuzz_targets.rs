@@ -41,6 +41,7 @@ macro_rules! targets {
 targets! {
     kernels: "fuzz/targets/kernels.rs",
     profile: "fuzz/targets/profile.rs",
+    read_answer: "fuzz/targets/read_answer.rs",
     read_mapped: "fuzz/targets/read_mapped.rs",
     read_overlay: "fuzz/targets/read_overlay.rs",
     read_prompts: "fuzz/targets/read_prompts.rs",

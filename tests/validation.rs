@@ -6,9 +6,11 @@ use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
 use servescope_lab::published::one_run;
 use servescope_lab::published::peft;
 use servescope_lab::published::policies::is_in_order;
+use servescope_lab::published::sglang::SlotComparison;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
-    predictions_table, published, published_table, servers, servers_table, splitwise_table, thresholds_table,
+    predictions_table, published, published_table, servers, servers_table, slots, slots_table,
+    splitwise_table, thresholds_table,
 };
 use servescope_lab::{Run, Scenario, silicon, thresholds};
 
@@ -59,6 +61,13 @@ fn batches_of_one_adapter_are_slower_as_published() {
         assert!(row.is_within(), "{:?}: throughput {:+.3}", row.row, row.throughput_error());
     }
     assert!(peft::is_in_order(&rows), "the servers come in another order");
+}
+
+#[test]
+fn a_measured_run_with_adapter_slots_lies_between_two_rules() {
+    let rows = slots();
+    println!("{}", slots_table(&rows));
+    assert!(rows.iter().all(SlotComparison::is_explained));
 }
 
 /// What is known to hold of the calibration on one run a GPU; the table says which four of the others are off.

@@ -25,5 +25,5 @@ export default defineConfig(
       'no-console': ['error', { allow: ['warn', 'error'] }],
     },
   },
-  { files: ['tests/bench/**'], languageOptions: { globals: globals.browser }, rules: { 'no-console': 'off' } },
+  { files: ['tests/bench/**', 'tests/lighthouse/**'], languageOptions: { globals: globals.browser }, rules: { 'no-console': 'off' } },
 );

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import type { ResolvedConfig } from 'vite';
 import type { Rolldown } from 'vite';
@@ -67,6 +67,10 @@ const NOT_OF_THE_PAGE = [PICTURE];
 /** Where the page will be, as its host sets it: other sites take the picture of a link from a whole address only. */
 const { SERVESCOPE_ADDRESS: ADDRESS = '' } = process.env;
 
+/** The documentation, as `cargo xtask build` has made it, and where it is served. */
+const SITE = resolve(import.meta.dirname, '../target/site');
+const DOCS = 'docs';
+
 const hashOf = (content: string | Uint8Array, as: 'base64' | 'hex'): string => createHash('sha256').update(content).digest(as);
 
 function filesUnder(folder: string): string[] {
@@ -117,7 +121,8 @@ const tellsAddress: Plugin = {
  */
 function manifest(): Plugin {
   let config: ResolvedConfig;
-  const served = (): [string, Uint8Array][] => filesUnder(config.publicDir).map((name) => [name, readFileSync(join(config.publicDir, name))]);
+  const within = (folder: string, prefix: string): [string, Uint8Array][] => filesUnder(folder).map((name) => [prefix + name, readFileSync(join(folder, name))]);
+  const served = (): [string, Uint8Array][] => [...within(config.publicDir, ''), ...within(SITE, `${DOCS}/`)];
   const integrity = (content: string | Uint8Array): string => `sha256-${hashOf(content, 'base64')}`;
   let build = '';
   return {
@@ -135,6 +140,7 @@ function manifest(): Plugin {
     },
     writeBundle: (_options, bundle) => {
       const folder = resolve(config.root, config.build.outDir);
+      cpSync(SITE, join(folder, DOCS), { recursive: true });
       const built = Object.keys(bundle).filter((name) => name !== SERVICE_WORKER && !name.endsWith('.html'));
       const files: Record<string, string> = { '': integrity(readFileSync(join(folder, 'index.html'))) };
       for (const name of built.sort()) files[name] = integrity(readFileSync(join(folder, name)));

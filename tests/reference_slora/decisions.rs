@@ -10,6 +10,7 @@ use servescope_engine::observer::{Event, EventSink, Watch};
 use servescope_engine::peak_memory::{KvFootprint, PeakKvEstimator};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
+use servescope_lab::debugger::view::{PeakRowView, joining_row, sorted_list};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -168,10 +169,31 @@ fn check_decision(case: &Value) {
         })
         .collect();
     assert_eq!(json!(checks), expect["checks"], "{id}: memory tests");
+    check_debugger(&server, running, &server.checks.lock().expect("no other thread watches").0, id);
     if let Some(next) = expect.get("prefetch_next_batch") {
         let ours = if ahead.is_empty() { Value::Null } else { server.name(&ahead) };
         let theirs = if *next == json!([]) { &Value::Null } else { next };
         assert_eq!(ours, *theirs, "{id}: look-ahead");
+    }
+}
+
+/// The sorted list that the decision debugger shows gives the need of each memory test, the requests tested before it among it.
+fn check_debugger(server: &Server, running: &[Value], checks: &[(u32, i64, u32, usize, bool)], id: &Value) {
+    let of_running = |request: &Value| {
+        let produced = number(request, "output_len");
+        let (used, left) =
+            (number(request, "input_len") + produced, number(request, "max_output_len") - produced - 1);
+        PeakRowView { request: None, used: used.into(), left: left.into(), tokens: 0, joins: false }
+    };
+    let lengths = |id: u32| [server.trace.input_tokens[id as usize], server.trace.max_tokens[id as usize]];
+    for (place, &(_, need, adapter_tokens, requests, fits)) in checks.iter().enumerate() {
+        let joining = checks[..=place].iter().map(|check| joining_row(check.0, lengths(check.0), 1));
+        let (rows, worst) =
+            sorted_list(running.iter().map(of_running).chain(joining).collect()).expect("a row");
+        assert_eq!((rows[worst].tokens, rows.len()), (need, requests), "{id}: the debugger's list");
+        let limit = i64::from(server.limits.pool_tokens) - i64::from(adapter_tokens);
+        let may_run = requests <= server.limits.max_running_requests as usize;
+        assert_eq!(rows[worst].tokens < limit && may_run, fits, "{id}: the debugger's verdict");
     }
 }
 

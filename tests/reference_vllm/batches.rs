@@ -48,7 +48,7 @@ fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
 pub(crate) struct Ran {
     pub(crate) batches: usize,
     pub(crate) report: Report,
-    /// Of each request the tokens that were cached when it was first let in, and each time it was.
+    /// Of each request the tokens that were cached when it was first admitted, and each time it was.
     pub(crate) cached: Vec<(Option<u32>, u32)>,
 }
 

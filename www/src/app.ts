@@ -15,8 +15,9 @@ import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Turn } f
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
-import type { Preset } from './state/presets.js';
+import { presetOf, type Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
+import { samePlace, type LessonPlace } from './state/lesson-place.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
 import { sameValues, withoutDefaults, type Store, type Values } from './state/store.js';
 import { TraceFile } from './workload/trace-file.js';
@@ -56,6 +57,8 @@ export class App {
   readonly traceFile: TraceFile;
   readonly view: Topic<View>;
   readonly presets: readonly Preset[];
+  /** The preset that the present setting is or started from. */
+  readonly origin = new Topic<string | null>(null);
   readonly #ghost = new Ghost();
   readonly #client: Client;
   /** What the page shows alone, in a frame of another page. */
@@ -129,7 +132,9 @@ export class App {
     // What is compared with the present result is drawn behind it.
     partsOf(this.belonging.stale, (stale) => stale === null).subscribe(() => { this.scheduler.invalidateAll(); });
     this.editor.drafts.subscribe(() => { this.belonging.look(); });
+    this.#setOrigin(keys.preset);
     this.store.values.subscribe(() => {
+      this.#setOrigin(this.origin.value);
       this.run();
       this.#showing ??= setTimeout(() => { this.#show(); }, SHOW_AFTER_MS);
     });
@@ -238,18 +243,43 @@ export class App {
 
   /** Goes to a tab; the Back button leads back. */
   show(tab: Tab): void {
-    this.#address.visit(() => { this.view.update({ tab }); });
+    this.#address.visit(() => { this.view.update({ tab, lesson: null }); });
     // What was out of sight is drawn when it comes into sight.
     this.scheduler.invalidateAll();
   }
 
   /** Takes a preset, or other values, to where they are shown; the Back button leads back. */
-  take({ values }: Pick<Preset, 'values'>): void {
+  take({ values, story }: Pick<Preset, 'values' | 'story'>): void {
+    const view = story?.view;
     this.#address.visit(() => {
+      this.view.update({ tab: 'explore', lesson: null, window: view?.zoom ?? null, ...(view === undefined ? {} : { splitBy: view.by }) });
+      const before = this.store.values.value;
       this.editor.replace(values, 'preset');
-      this.view.update({ tab: 'explore' });
+      // Without another run, the charts are built anew for what is looked at.
+      if (this.store.values.value === before) void this.look({});
     });
+    this.#compareWithNone();
     this.scheduler.invalidateAll();
+  }
+
+  /** Goes to a screen of a lesson; its run comes with it where the lesson is known. */
+  learn(lesson: LessonPlace, values: Values | null = null): void {
+    if (this.view.value.tab === 'learn' && samePlace(this.view.value.lesson, lesson)) return;
+    this.#address.visit(() => {
+      if (values !== null) this.editor.replace(values, 'lesson');
+      this.view.update({ tab: 'learn', lesson });
+    });
+    this.#compareWithNone();
+    this.scheduler.invalidateAll();
+  }
+
+  /** Another preset or link is no change of the setting before it. */
+  #compareWithNone(): void {
+    this.session.update({ former: null });
+  }
+
+  #setOrigin(from: string | null): void {
+    this.origin.set(presetOf(this.presets, this.store.values.value)?.id ?? this.presets.find(({ id }) => id === from)?.id ?? null);
   }
 
   /** Unfolds the traffic source of Explore, or folds it. */
@@ -376,6 +406,7 @@ export class App {
     return {
       tab: placeName(this.view.value),
       lang: this.settings.value.language === 'zh' ? 'zh' : null,
+      preset: presetOf(this.presets, this.store.values.value) === undefined ? this.origin.value : null,
       zoom: window,
       by: splitBy === 'adapter' ? null : splitBy,
       file: this.traceFile.name,
@@ -396,10 +427,14 @@ export class App {
     this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
+    this.#setOrigin(keys.preset);
+    this.#compareWithNone();
     this.run();
   }
 
   #tellProblems(problems: readonly Failure[]): void {
+    // What was refused does not stay in the address.
+    if (problems.length > 0) this.#address.schedule();
     for (const problem of problems) {
       this.notices.error('link_problem', () => this.text.t('notice.link_problem', { message: this.named(problem) }));
     }

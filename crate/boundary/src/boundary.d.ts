@@ -1,704 +1,2068 @@
-// The types that cross the wasm boundary: what `convert.rs` and the modules beside it take and return. They are appended to
-// wasm-bindgen's declarations, and a test (`tests/browser.rs`) compares the keys of most with what is serialised.
+// Written by `cargo xtask generate` from the structs that cross the boundary; a change here is lost.
+// Times are in the unit of their name, counts are numbers; `null` is a value that does not exist.
 
-/** A parameter's value: numbers for number and integer, text for choice and text, flags for boolean, numbers for list. */
-export type ParameterValue = number | string | boolean | number[];
+/** Adapter swapping. */
+export type AdapterUse = {
+  /** Times an adapter was loaded. */
+  loads: number,
+  /** Time average of the number on the GPUs, all replicas together. */
+  mean_resident: number | null,
+  /** Times that an adapter was evicted. */
+  evictions: number,
+  /** Time for which iterations waited for adapters to be loaded, seconds. */
+  load_s: number,
+  /** Different adapters asked for, the base model not counted. */
+  asked_for: number,
+};
 
-/** Values by dotted path ("workload.rate_rps"); a path that is absent has its default. */
-export type ScenarioPatch = Record<string, ParameterValue>;
+/** One axis of a chart. */
+export type Axis = {
+  /** Unit, or "". */
+  unit: string,
+  /** How values become lengths. */
+  scale: ScaleKind,
+  /** What the values are; decides on the ticks. */
+  kind: AxisKind,
+  /** Value at the left or lower end. */
+  min: number,
+  /** Value at the right or upper end. */
+  max: number,
+};
 
-export interface SliderRange { min: number; max: number; scale: "linear" | "log"; step: number }
+/** What an axis counts. */
+export type AxisKind = "time" | "value" | "index";
 
-/** One row of the parameter table. */
-export interface Parameter {
-  id: string;
-  /** Short key of the address. */
-  key: string;
-  group: string;
-  type: "number" | "integer" | "choice" | "boolean" | "list" | "text";
-  /** "" | "req/s" | "s" | "ms" | "tokens" | … */
-  unit: string;
-  /** Hard bounds, for number and integer, and for each entry of a list. */
-  min?: number;
-  max?: number;
-  slider?: SliderRange;
-  /** Meaningful places on the slider: value and message key ("mark.poisson"). */
-  marks: { value: number; message: string }[];
-  options: string[];
-  /** What the options are called in every language; empty where each language has its own names. */
-  names: string[];
-  /** In the default scenario; `Resolution.moved` has the default beside other settings. */
-  default: ParameterValue;
-  /** All must hold for the parameter to have an effect. */
-  applies: Condition[];
-  /** "score": the run stays as it is, only its judgement changes (the SLO). */
-  changes: "run" | "score";
-  /** 0 is no value but none: a limit or a bound that is not set. */
-  off_at_zero?: true;
-}
+/** Iterations, prefills and decodes alike. */
+export type BatchMeans = {
+  /** How many. */
+  iterations: number,
+  /** Mean number of requests in one. */
+  mean_size: number | null,
+  /** Mean duration, seconds. */
+  mean_time_s: number | null,
+};
 
-/** A condition on another parameter: one of these values, none of them, a number above this one, entries that differ, a check in the chain; or one or all of several conditions. */
-export type Condition =
-  | { parameter: string; in: ParameterValue[] } | { parameter: string; not: ParameterValue[] } | { parameter: string; above: number }
-  | { parameter: string; varied: true } | { parameter: string; check: string } | { any: Condition[] } | { all: Condition[] };
+/** The distribution that fits best. */
+export type BestDistribution = {
+  /** Its name. */
+  law: string,
+  /** Kolmogorov's distance. */
+  distance: number | null,
+};
 
-/** What a trace carries, as far as settings depend on it. */
-export interface Traffic {
-  /** Different adapters and users, up to 2. */
-  adapters: number; users: number;
-  has_ranks: boolean; has_sessions: boolean; is_closed: boolean; has_prefixes: boolean; has_caps: boolean;
-}
+/** The distribution of users that fits best. */
+export type BestUsers = {
+  /** Its name. */
+  law: string,
+  /** Its parameter. */
+  parameter: number | null,
+  /** Divergence of the shares from it, nats. */
+  divergence_nats: number | null,
+};
 
-export interface Schema {
-  version: number;
-  groups: string[];
-  /** The sections of the controls: the parameters that each begins with, and its groups. */
-  sections: { name: string; first: string[]; groups: string[] }[];
-  /** Names of reasons why a parameter has no effect that are no conditions. */
-  reasons: string[];
-  parameters: Parameter[];
-  calibrations: { id: string; gpu: string; model: string; source: string }[];
-}
+/** What a search found. */
+export type Capacity = {
+  /** The highest rate that was seen to meet the goal, as the run had it; none when the lowest fails already. */
+  rate_rps: number | null,
+  /** The rate that was asked for in that run: `workload.rate_rps`. */
+  asked_rps: number | null,
+  /** The lowest rate that was seen to fail, as the run had it; none when the highest that can be asked for passes. */
+  missed_rps: number | null,
+  /** Why that rate fails. */
+  miss: CapacityMiss | null,
+  /** What the run at `rate_rps` showed. */
+  measures: CapacityMeasures | null,
+  /** How long that run was, seconds. */
+  run_s: number | null,
+  /** One standard deviation of the rate, as a share of it; none where the runs do not tell it. */
+  deviation: number | null,
+  /** Where the runs were too short for the tolerance: how long they should be, seconds. */
+  needs_s: number | null,
+  /** What a reader of the rate should know: that the runs were too short, or that their rate is not the one asked for. */
+  notes: Array<Failure>,
+  /** What the GPUs cost. */
+  price: Price,
+  /**
+   * The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
+   * its own speed.
+   */
+  load_rps: number,
+  /** Every run, in the order in which they were made. */
+  probes: Array<CapacityProbe>,
+};
 
-/** What a scenario means, as far as it differs from the schema's parameters. */
-export interface Resolution {
-  /** Values that are set. */
-  changed: Record<string, ParameterValue>;
-  /** Defaults that other settings have moved away from the schema's. */
-  moved: Record<string, ParameterValue>;
-  /** Places among the schema's parameters of those without effect. */
-  inactive: number[];
-  /** Why, one entry each: a set of places among its `applies` as bits, or -1 - the place of a reason among the schema's. */
-  why: number[];
-  problems: Failure[];
-}
+/** What a check showed. */
+export type CapacityChecked = {
+  /** Replicas that were simulated. */
+  replicas: number,
+  /** The load that the run had, requests a second. */
+  rate_rps: number,
+  /** Requests of the run. */
+  requests: number,
+  /** The goal's quantile of each of [`METRICS`], seconds; missing where it is infinite or there is no sample. */
+  quantile_s: [number | null, number | null, number | null, number | null],
+  /** Why the goal is not met; none where it is. */
+  miss: CapacityMiss | null,
+};
 
-/** An error: `code` and `params` fill a message of the page, `message` is the English text. */
-export interface Failure {
-  code: string;
-  path: string;
-  message: string;
-  params: Record<string, string | number>;
-}
+/** What the order of a configuration depends on. */
+export type CapacityEntry = {
+  /** The rate found. */
+  rate_rps: number | null,
+  /** The load to be served. */
+  load_rps: number,
+  /** GPUs. */
+  gpus: number,
+  /** Replicas that they make. */
+  replicas: number,
+  /** Which GPUs; "" where the cost model names none. */
+  gpu: string,
+  /** What one of them costs. */
+  usd_per_gpu_hour: number | null,
+  /** The goal's quantile of TTFT at that rate, seconds. */
+  ttft_s: number | null,
+  /** The same of TBT. */
+  tbt_s: number | null,
+};
 
-/** A replica's hardware and model: what lies in each GPU's memory, and how far its times can be trusted. */
-export interface DeploymentView {
-  gpu: string;
-  model: string;
-  layers: number;
-  gpus: number;
-  nodes: number;
-  node_link_gb_s: number;
-  memory_gb: number;
-  /** From the bottom; they overflow the memory by `missing_gb`. */
-  parts: { name: "weights" | "activations" | "adapters" | "kv" | "margin"; gb: number }[];
-  missing_gb: number;
-  kv_tokens: number;
-  usd_per_hour: number | null;
-  price: PriceQuote | null;
-  /** `measured_on` is "" for the data sheet's peaks; `best` and `worst` are median errors of a layer by model. */
-  cost: { measured_on: string; own: boolean; best: number; worst: number };
-  /** For timed operators and measured kernels. */
-  timed: TimedSource | null;
-}
+/** The configurations of a grid. */
+export type CapacityGrid = {
+  /** Paths of the axes. */
+  axes: Array<string>,
+  /** Columns of the ranking's CSV. */
+  columns: Array<string>,
+  /** Names the axes that have no effect. */
+  notes: Array<Failure>,
+  /** Every combination of the axes. */
+  configurations: Array<GridConfiguration>,
+};
 
-export interface TimedSource {
-  kind: "profile" | "kernels";
-  name: string;
-  file: string | null;
-  /** Of a profile: operators and attention, each with its relative errors. */
-  parts: { name: string; origin: TimedOrigin; median_error: number; p95_error: number }[];
-  /** Where nothing was timed: of `points` median and 95th percentile, of `heads` the medians of the best and the worst predicted. */
-  held_out: { name: "products" | "decode" | "prompts"; unseen: "points" | "heads"; from: number; to: number }[];
-  /** Kernels that were not timed for the deployment, by the names of their tables: related ones stand in. */
-  stand_ins: string[];
-}
+/** The load of a setting beside its capacity. */
+export type CapacityLoad = {
+  /** The scenario's own load, requests a second. */
+  load_rps: number,
+  /** The capacity of these settings by the goal of the capacity search, requests a second. */
+  capacity_rps: number,
+  /** The first over the second; above 1 more arrives than can be served. */
+  share: number,
+};
 
-/** Files of measurements, or one fitted profile, and what they do not say. */
-export interface ProfileFiles { files: { name: string; text: string }[]; gpu: string; model: string; layers: number }
+/** What a run showed. */
+export type CapacityMeasures = {
+  /** Requests offered. */
+  requests: number,
+  /**
+   * The goal's quantile of each of [`METRICS`], seconds, over all requests offered: one that was rejected, timed out or
+   * never served counts as infinitely late. Missing where it is infinite or there is no sample.
+   */
+  quantile_s: [number | null, number | null, number | null, number | null],
+  /** Completed requests over the makespan. */
+  throughput_rps: number,
+  /** Tokens produced over the makespan. */
+  output_tokens_per_s: number,
+  /** By how much the number in the system grew once the first requests had left, as a share of the arrivals since. */
+  growth: number,
+  /** Growth up to this share is none, or may be chance. */
+  growth_noise: number,
+};
 
-/** A profile that was loaded; degree 0: of all degrees. Without points there was nothing to compare with. */
-export interface FittedProfile {
-  name: string;
-  gpu: string;
-  model: string;
-  text: string;
-  degrees: number[];
-  errors: { degree: number; name: string; origin: TimedOrigin; points: number; median: number; p95: number }[];
-  notes: Failure[];
-}
+/** Why a rate does not meet the goal. */
+export type CapacityMiss = { "kind": "bound",
+  /** One of [`METRICS`]. */
+  metric: string,
+  /** The quantile, seconds; missing where it is infinite. */
+  value_s: number | null,
+  /** The bound, seconds. */
+  limit_s: number, } | { "kind": "unserved",
+  /** How many. */
+  requests: number,
+  /** Of how many. */
+  offered: number, } | { "kind": "too_long",
+  /** How many. */
+  requests: number,
+  /** Of how many. */
+  offered: number, } | { "kind": "growing",
+  /** As a share of the arrivals. */
+  growth: number,
+};
 
-export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";
+/** What serves the load: as many replicas as a replica's share of the capacity goes into it. */
+export type CapacityNeed = {
+  /** The load, requests a second. */
+  load_rps: number,
+  /** Replicas: the load over the capacity of one, rounded up. */
+  replicas: number,
+  /** Their GPUs. */
+  gpus: number,
+  /** What these cost an hour. */
+  usd_per_hour: number | null,
+  /** The load as a share of their capacity; what is left to 1 is headroom. */
+  load_share: number,
+};
 
-/** Thrown by every fallible call. */
-export interface Failures { failures: Failure[] }
+/** A run of the search. */
+export type CapacityProbe = {
+  /** The rate that the run had: requests that arrived over the time in which they did. */
+  rate_rps: number,
+  /** The rate that was asked for. */
+  asked_rps: number,
+  /** How long the traffic was asked to go on, seconds. */
+  duration_s: number,
+  /** What it showed. */
+  measures: CapacityMeasures,
+  /** Why it fails; `None` when it passes. */
+  miss: CapacityMiss | null,
+};
 
-/** Mean and quantiles of a time in seconds; null where there are too few samples. */
-export interface Distribution {
-  mean: number | null; p50: number | null; p90: number | null; p95: number | null; p99: number | null; max: number | null;
-}
+/** What a capacity search found. */
+export type CapacityReply = {
+  /** The capacity. */
+  capacity: Capacity,
+  /** The runs of the search. */
+  charts: Array<ChartData>,
+};
 
-export interface GroupRow {
+/** How a configuration stands among the others. */
+export type CapacityStanding = {
+  /** Its place in the list. */
+  place: number,
+  /** 1 for the cheapest for the load; none where it cannot be compared. */
+  rank: number | null,
+  /** Why it cannot. */
+  unranked: Unranked | null,
+  /** What serves the load; none without a rate. */
+  need: CapacityNeed | null,
+  /** Whether that is to be simulated: [`Check`](super::Check). */
+  is_checked: boolean,
+  /** Requests for a dollar, at the rate found. */
+  requests_per_usd: number | null,
+  /** Whether no other has a shorter TTFT at the same or a lower cost of a request. */
+  is_on_ttft_front: boolean,
+  /** Whether no other has shorter TBT at the same or a lower cost of a request. */
+  is_on_tbt_front: boolean,
+};
+
+/** Seconds of one cause. */
+export type CauseTime = {
+  /** Its name ([`Cause::name`]). */
+  cause: string,
+  /** How long. */
+  seconds: number,
+};
+
+/** The data of one chart, already down-sampled to about two points a pixel column. */
+export type ChartData = {
+  /** Its name, a key of the page's texts; "" where it has none. */
+  name: string,
+  /** The horizontal axis. */
+  x: Axis,
+  /** The vertical axis. */
+  y: Axis,
+  /** What is drawn, from back to front. */
+  series: Array<Series>,
+  /** Message key that says why there is nothing to draw, or "". */
+  empty: string,
+  /** Names of equal slots of an index axis, from left to right, or none. */
+  categories: Array<string>,
+};
+
+/** A charted client and its colour. */
+export type ChartedClient = {
+  /** The role of its series. */
+  role: string,
   /** Index of the user or adapter; -1 is the base model. */
-  id: number;
-  rank: number;
-  offered: number; completed: number; rejected: number;
-  input_tokens: number; output_tokens: number;
-  rate_rps: number | null;
-  expected_share: number | null; share: number;
-  ttft_mean_s: number | null; ttft_p99_s: number | null; e2e_mean_s: number | null; queue_mean_s: number | null;
-  attainment: number | null; attainment_all: number | null;
-}
+  id: number,
+};
 
-export interface Summary {
-  digest: string;
-  requests: {
-    offered: number; completed: number; rejected: Record<string, number>; rejected_total: number;
-    timed_out: number; unfinished: number; cancelled: number;
-  };
-  makespan_s: number;
-  throughput_rps: number | null;
-  strip_throughput_rps: number | null;
-  output_tokens_per_s: number | null;
-  total_tokens_per_s: number | null;
-  /** Prompt tokens for each output token of the requests offered (P:D). */
-  pd_ratio: number | null;
-  ttft_s: Distribution; tbt_s: Distribution; tpot_s: Distribution; e2e_s: Distribution; normalized_s: Distribution;
-  queue_s: Distribution;
-  /** Mean of each part of E2E over completed requests; the parts of one request add up to its E2E exactly. */
-  split_s: { queue: number | null; adapter_load: number | null; prefill: number | null; stalled: number | null; decode: number | null };
-  /** Bounds that are not set are missing. `attainment` goes by TTFT alone, `attainment_all` and goodput by every bound. */
-  slo: { ttft_s: number | null; tpot_s: number | null; tbt_s: number | null; attainment: number | null; attainment_all: number | null; satisfaction: number | null; goodput_rps: number | null };
-  batch: { iterations: number; mean_size: number | null; mean_time_s: number | null };
-  /** The pool is that of a replica; S-LoRA and LightLLM count tokens, not blocks. */
-  kv: { mean_usage: number | null; peak_usage: number | null; pool_tokens: number; pool_blocks: number | null };
-  /** Where prefixes are cached: prompt tokens found over those looked up, for each admission. */
-  prefix_cache: { hit_rate: number | null; looked_up_tokens: number; cached_tokens: number } | null;
-  gpu: { busy: number | null; mfu: number | null; bandwidth: number | null };
-  preemptions: number;
-  /** `load_s` is how long iterations waited for adapters. */
-  adapters: {
-    loads: number; mean_resident: number | null; evictions: number; load_s: number; asked_for: number;
-  };
-  /** Different users who sent requests. */
-  users: number;
-  /** The busiest hundred, by number of requests. */
-  per_user: GroupRow[];
-  per_adapter: GroupRow[];
-  /** Where prompts are told in blocks: the share of prompt tokens that a cache without limit would find. */
-  prefix: { block_tokens: number; hit_share: number } | null;
-  /** Of a fleet, in its file alone: a page asks for it by itself. So it does for `gpu.mfu` and `gpu.bandwidth`. */
-  fleet?: FleetSummary | null;
-  /** Of a proxy before the engine; the simulator that the page starts with has none. */
-  gateway?: GatewaySummary | null;
-  /** Median absolute errors of mean TTFT and mean TPOT against measured deployments; null where none can be run so. */
-  expected_error: { ttft: number; tpot: number; rows: number; of: "model_and_gpu" | "gpu" | "all" } | null;
-  warnings: Failure[];
-}
-
-/** The service at one time. The columns of a station have one entry a request, of the first few hundred; counts are of all. */
-export interface Moment {
-  time_s: number;
-  last_arrival_s: number;
-  end_s: number;
-  /** How long it is until the next requests arrive, seconds, the first first. */
-  coming_s: number[];
-  coming_users: number[];
-  at_gateway: number;
-  rejected: number;
-  waiting: number;
-  waiting_users: number[];
-  running: number;
-  running_users: number[];
-  /** 0 prefill, 1 decode, 2 stalled. */
-  running_phases: number[];
-  /** Replicas that compute an iteration, that load adapters before one, and all. */
-  computing: number;
-  loading: number;
-  replicas: number;
-  /** Of the iterations under way. */
-  prompt_tokens: number;
-  decodes: number;
-  iteration_s: number;
-  kv_tokens: number;
-  adapter_tokens: number;
-  pool_tokens: number;
-}
-
-/** What the proxy did. */
-export interface GatewaySummary {
-  attempts: number; refusals: Record<string, number>; timeouts: number; retried: number; unlisted_attempts: number;
-  /** Requests that needed no second attempt. */
-  first_attempt: { completed: number; goodput_rps: number | null; attainment: number | null; attainment_all: number | null };
-  /** Requests that had to wait at the gateway, by what held them last. */
-  held: Record<string, number>;
-  wait_s: Distribution; estimate_error_s: Distribution; estimate_relative_error: number | null;
-  prediction: { ratio: Distribution; over_share: number | null; under_share: number | null };
-  /** (seconds, state) of each change; it begins with underload. */
-  states: [number, string][];
-  state_share: Record<string, number>;
-  mean_reserved: number | null; reserved_tokens: number; leaked_tokens: number;
-}
-
-/** What the summary says of a fleet beside the rest. */
-export interface FleetSummary {
-  /** GPU seconds of all replicas by class of operator. */
-  operators_s: Record<string, number>;
-  per_replica: ReplicaRow[];
-  execution_s: Distribution; preempted_s: Distribution; prefill_per_token_s: Distribution; decode_per_token_s: Distribution;
-}
-
-/** One replica of a fleet over the makespan. */
-export interface ReplicaRow {
-  id: number; requests: number; completed: number; iterations: number; busy: number | null;
-  mean_size: number | null; tokens_per_iteration: number | null;
-  mean_kv: number | null; peak_kv: number | null; prefix_hit_rate: number | null; preemptions: number;
-  mfu: number | null; bandwidth: number | null;
-}
-
-/** How to look at the monitor: `sort` is the name of a column, or "id"; `window` the part of the run that the charts show. */
-export interface MonitorOptions {
-  client: "user" | "adapter"; sort: string; descending: boolean; rows: number; window: [number, number] | null;
-}
-
-/** What each client used. Values stand in the order of the columns; `refused_…` are those of reasons that occurred. */
-export interface MonitorView {
-  client: "user" | "adapter";
-  /** How many clients there are; `rows` has the first of them as they are sorted. */
-  clients: number;
-  columns: { name: string; kind: "count" | "number" | "seconds" | "share" }[];
-  /** -1 is the base model. */
-  rows: { id: number; values: (number | null)[] }[];
-  /** Who has which colour in the charts; all others are the last series. */
-  charted: { role: string; id: number }[];
-  jain: number | null;
-  largest_gap_per_s: number | null;
-  wasted_tokens: number;
-  /** Prompt and output tokens of all clients. */
-  computed_tokens: number;
-  /** Requests whose KV memory over time is interpolated. */
-  kv_interpolated: number;
-  charts: ChartData[];
-}
-
-/** Why a rate does not meet the goal of a capacity search. */
-export type CapacityMiss =
-  | { kind: "bound"; metric: string; value_s: number | null; limit_s: number }
-  | { kind: "unserved"; requests: number; offered: number }
-  | { kind: "too_long"; requests: number; offered: number }
-  | { kind: "growing"; growth: number };
-
-/** The times of `quantile_s` are TTFT, TBT, E2E and the time in the waiting queue. */
-export interface CapacityMeasures {
-  requests: number; quantile_s: (number | null)[]; throughput_rps: number; output_tokens_per_s: number;
-  growth: number; growth_noise: number;
-}
-
-/** `rate_rps` is the rate that the run had, `asked_rps` the one that was asked for. */
-export interface CapacityProbe { rate_rps: number; asked_rps: number; duration_s: number; measures: CapacityMeasures; miss: CapacityMiss | null }
-
-/** `deviation` is one standard deviation of the rate as a share of it; `needs_s` a duration that is long enough where `run_s` is not. */
-export interface Capacity {
-  rate_rps: number | null; asked_rps: number | null; missed_rps: number | null; miss: CapacityMiss | null; measures: CapacityMeasures | null;
-  run_s: number | null; deviation: number | null; needs_s: number | null; notes: Failure[];
-  price: Price; load_rps: number;
-  probes: CapacityProbe[];
-}
-
-/** The load of a setting, its capacity, and the first over the second. */
-export interface CapacityLoad { load_rps: number; capacity_rps: number; share: number }
-
-/** Every configuration with all that it changes of the defaults; `columns` are those of the ranking's CSV; notes name the axes that have no effect. */
-export interface CapacityGrid { axes: string[]; columns: string[]; notes: Failure[]; configurations: { values: string[]; scenario: ScenarioPatch }[] }
-
-/** A listed price; `kind` is a value of capacity.price_kind, `date` YYYY-MM-DD where the source says so. */
-export interface PriceQuote { usd_per_gpu_hour: number; kind: string; source: string; date: string | null; what: string }
-
-/** `kind` is "own" where the price was set. `quote` is of another kind where none of this kind is known. */
-export interface Price {
-  gpus: number; replicas: number; gpu: string; usd_per_gpu_hour: number | null; kind: string; quote: PriceQuote | null;
-}
-
-export interface CapacityEntry {
-  rate_rps: number | null; load_rps: number; gpus: number; replicas: number; gpu: string; usd_per_gpu_hour: number | null;
-  ttft_s: number | null; tbt_s: number | null;
-  /** What was simulated at the load; `holds` is null where so many replicas cannot be simulated. */
-  tried: { replicas: number; holds: boolean | null }[];
-}
-
-/** What serves the load; `load_share` is the load over the capacity of these replicas, `headroom` by which share of itself it can rise to that. */
-export interface CapacityNeed { load_rps: number; replicas: number; gpus: number; usd_per_hour: number | null; load_share: number; headroom: number }
-
-/** `rank` is null where a configuration cannot be compared: `unranked` says why. */
-export interface CapacityStanding {
-  place: number; rank: number | null; unranked: "no_rate" | "no_price" | "fails" | null; need: CapacityNeed | null; is_next: boolean;
-  requests_per_usd: number | null; is_on_ttft_front: boolean; is_on_tbt_front: boolean;
-}
-
-/** The replicas that serve the load, simulated; `miss` is null where the SLO holds. */
-export interface CapacityChecked {
-  replicas: number; rate_rps: number; requests: number; quantile_s: (number | null)[]; miss: CapacityMiss | null;
-  /** The share of all requests that met every bound of the SLO. */
-  in_slo: number; digest: string;
-  /** How long the traffic of the run went on: with it and the replicas the run can be made again. */
-  duration_s: number;
-  /** What delayed requests most at the rate that the search saw fail. */
-  limit: { cause: string; share: number } | null;
-  /** In English, as the terminal prints them. */
-  told: { check: string; limit: string };
-}
-
-/** The usual metrics of a run, in their order; null where the summary has none. */
-export interface MeasuredRun { values: (number | null)[]; digest: string }
-
-/** A metric of A and B over the seeds: means, the difference B - A with its 95 % interval, and the same relative to A. */
-export interface ComparedMetric {
-  a: number | null; b: number | null;
-  difference: number | null; low: number | null; high: number | null;
-  relative: number | null; relative_low: number | null; relative_high: number | null;
+/** A metric of A and B over the seeds: means, and the difference B - A with its 95 % interval. */
+export type ComparedMetric = {
+  /** Mean of A. */
+  a: number | null,
+  /** Mean of B. */
+  b: number | null,
+  /** B less A. */
+  difference: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
+  /** The difference relative to A. */
+  relative: number | null,
+  /** Lower end of its interval. */
+  relative_low: number | null,
+  /** Upper end. */
+  relative_high: number | null,
   /** Seeds that have the metric in both runs. */
-  seeds: number;
+  seeds: number,
   /** Batches of one run in place of seeds. */
-  batches: number | null;
-  common_random_numbers_factor: number | null;
-  /** In English, as the terminal prints them. */
-  sentence: string; note: string | null;
-}
-
-/** By metric, a key path of the summary. */
-export type Comparison = Record<string, ComparedMetric>;
-
-/** Where does the better of A and B change? `over` as the terminal's `compare --turn` takes it: PATH=FROM:TO or PATH=FROM:TO:log. */
-export interface TurnSpec { a: ScenarioPatch; b: ScenarioPatch; over: string; metric: string; seeds: number }
-
-/** The metric at a value of the parameter, by seed. */
-export interface TurnKnown { value: number; a: readonly (number | null)[]; b: readonly (number | null)[] }
-
-/** Values are those of the parameter; `below` and `above` name the better one on that side. */
-export interface TurnFound {
-  parameter: string; metric: string; seeds: number;
-  turns: { value: number; low: number; high: number; below: 'A' | 'B'; above: 'A' | 'B' }[];
-  /** The difference B - A with its interval at every value that was simulated. */
-  values: { value: number; difference: number | null; low: number | null; high: number | null }[];
-  /** In English, as the terminal prints them. */
-  sentences: string[];
-}
-
-/** `needs` is empty where the search is over; then `found` and `command` are there. */
-export interface TurnStep {
-  seeds: number[]; needs: { value: number; a: ScenarioPatch; b: ScenarioPatch }[];
-  found?: TurnFound; command?: string; charts: ChartData[];
-}
-
-/** A sweep as the terminal's `sweep` takes it: `over` has a text for each parameter, PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
-export interface SweepSpec { scenario: ScenarioPatch; over: readonly string[]; metrics: readonly string[]; seeds: number }
-
-/** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
-export interface SweepPlan {
-  /** Digest of everything that its results depend on, but for the simulator itself. */
-  sweep: string;
-  runs: number; seeds: number;
-  over: { path: string; values: ParameterValue[] }[];
-  metrics: string[];
-  /** The bound that the SLO sets to each metric. */
-  bounds: (number | null)[];
-  /** What laws of queueing theory say of each metric: null where none speaks of it. */
-  expected: (SweepExpected | null)[];
-  /** The terminal's command for the same. */
-  command: string;
-}
-
-/** A value each point in the order of the sweep, null where no law holds, and what breaks the law at the first of these. */
-export interface SweepExpected {
-  points: ({ law: string; value: number } | null)[];
-  obstacles: { path: string; value: ParameterValue; kind: 'is' | 'at_least' | 'above' | 'below'; wanted: ParameterValue[] }[];
-}
-
-/** A metric of a point over its seeds: the mean with its 95 % interval. */
-export interface SweepCell { mean: number | null; low: number | null; high: number | null; seeds: number }
-
-/** As the terminal's `sweep --json` has it. */
-export interface SweepPoint {
-  point: Record<string, ParameterValue>; metrics: Record<string, SweepCell>;
-  /** By metric, where a law speaks of it. */
-  expected?: Record<string, { law: string; value: number }>;
-  error?: string;
-}
-
-/** What a chart of a sweep shows, and what its roles stand for: values of the other parameters. */
-export interface SweepView {
-  metric: string; x: string;
-  /** Names of the laws that are drawn. */
-  laws: string[];
-  curves: { role: string; point: Record<string, ParameterValue> }[];
-  /** Of a heat map: the parameter upwards, the values of the others, and what its shades mean. */
-  y: string | null; fixed: Record<string, ParameterValue>; shades: { role: string; low: number; high: number }[];
-}
-
-/** What the runs so far say; `charts` go with `views`. */
-export interface SweepResults { points: SweepPoint[]; views: SweepView[]; charts: ChartData[] }
-
-/** A measured run as one module has read it for the other; times of requests in seconds. */
-export interface ReadResult { tool: string; requests: object[]; notes: string[] }
-
-/** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
-export interface OverlaidMetric { measured: number | null; simulated: number | null; mape: number | null; bias: number | null; correlation: number | null }
-
-/** A constant that was fitted on one half of the requests, and the errors on both halves. */
-export interface OverlayFit {
-  constants: Record<string, { before: number; after: number }>;
-  runs: number;
-  fitted_half: { before: Record<string, OverlaidMetric>; after: Record<string, OverlaidMetric> };
-  left_out_half: { before: Record<string, OverlaidMetric>; after: Record<string, OverlaidMetric> };
-}
-
-/** A measured run over its simulation: the terminal's `overlay --json`, with the number of requests in their place. */
-export interface OverlayTold {
-  tool: string; in_flight: number | null; requests: number; unfinished: number;
-  notes: string[];
-  taken_over: { path: string; value: string; from: string }[];
-  /** The settings of the simulation, with the constants as fitted. */
-  scenario: ScenarioPatch;
-  metrics: Record<string, OverlaidMetric>;
-  by_input_length: { from_tokens: number; to_tokens: number; requests: number; ttft_bias: number | null; tpot_bias: number | null; e2e_bias: number | null }[];
-  /** The terminal's sentence. */
-  likely_cause: string;
-  cause: { culprit: string; floor_s: number | null; slope_s_per_token: number | null; drift_s: number | null };
-  fit?: OverlayFit;
-  charts: ChartData[];
-}
-
-/** Times in seconds. */
-export interface ComparedRequest { id: number; arrival_s: number; a_ttft_s: number; b_ttft_s: number; difference_s: number }
-
-export interface ComparedRequests {
-  paired: number; equal: number;
-  unpaired: { a: number; b: number };
-  first_token: { sooner_in_b: number; later_in_b: number; same: number; only_in_a: number; only_in_b: number };
-  gained_most: ComparedRequest[]; lost_most: ComparedRequest[];
-}
-
-/** A decision of gateway or scheduler: whom it is about, what was decided, and which test compared what. */
-export interface DecisionTold {
-  time_s: number; replica: number | null; request: number | null; verdict: string; test: string;
-  need: number | null; have: number | null; for_request: number | null;
+  batches: number | null,
+  /** By how much common random numbers shrink the interval. */
+  common_random_numbers_factor: number | null,
   /** In English, as the terminal prints it. */
-  sentence: string;
-}
+  sentence: string,
+  /** What a reader should know, in English. */
+  note: string | null,
+};
 
 /** Two runs with the same seed. */
-export interface ComparedPair {
-  a: MeasuredRun; b: MeasuredRun;
-  requests: ComparedRequests;
+export type ComparedPair = {
+  /** The usual metrics of A. */
+  a: MeasuredRun,
+  /** Those of B. */
+  b: MeasuredRun,
+  /** Their requests. */
+  requests: ComparedRequests,
   /** Null where every decision is the same. */
-  first_different_decision: { time_s: number; a: DecisionTold | null; b: DecisionTold | null } | null;
-  /** Of a file: batches of its one run. */
-  one_run: Comparison | null;
-  charts_a: ChartData[]; charts_b: ChartData[]; charts: ChartData[];
-}
+  first_different_decision: DifferingDecisions | null,
+  /** Of a file: batches of its one run, by metric. */
+  one_run: Comparison | null,
+  /** Charts of A. */
+  charts_a: Array<ChartData>,
+  /** The same of B. */
+  charts_b: Array<ChartData>,
+  /** Charts of both. */
+  charts: Array<ChartData>,
+};
 
-/** One of the authors' points: recorded, with the default calibration, and with the one settled on one run a GPU. */
-export interface PublishedPoint {
-  policy: string; x: number; theirs: number; ours: number | null; one_run: number; is_tuned: boolean; is_settling: boolean;
-  /** The scenario, as the part of an address behind "#". */
-  link: string;
-}
+/** A request that has a first token in both runs. */
+export type ComparedRequest = {
+  /** Its place in the order of arrival. */
+  id: number,
+  /** Arrival in A, seconds. */
+  arrival_s: number,
+  /** Time to first token in A, seconds. */
+  a_ttft_s: number,
+  /** The same in B. */
+  b_ttft_s: number,
+  /** B less A, seconds. */
+  difference_s: number,
+};
 
-/** Errors at the points, without those that settled the calibration; `within` of them keep the bound. */
-export interface PublishedErrors { max: number; mean: number; points: number; bound: number | null; within: number }
+/** The same requests in two runs. */
+export type ComparedRequests = {
+  /** Ids that both runs have. */
+  paired: number,
+  /** How many of them come at the same time with the same prompt, output, user and adapter. */
+  equal: number,
+  /** Ids that one run has. */
+  unpaired: UnpairedRequests,
+  /** Counts by first token. */
+  first_token: FirstTokens,
+  /** Requests whose TTFT B lowers most, the first most. */
+  gained_most: Array<ComparedRequest>,
+  /** Requests whose TTFT B raises most. */
+  lost_most: Array<ComparedRequest>,
+};
 
-/** Shares of what was measured: mean and median of their size, and the mean with its sign. */
-export interface RelativeErrors { count: number; mean: number; median: number; bias: number }
+/** By metric, a key path of the summary. */
+export type Comparison = { [key in string]: ComparedMetric };
 
-export interface PublishedFigure {
-  sweep: string; measure: "throughput" | "e2e" | "first_token" | "attainment" | "rejected";
-  points: PublishedPoint[]; ours: PublishedErrors | null; one_run: PublishedErrors | null;
-}
+/** A condition on another parameter, or one or all of several. */
+export type Condition = {
+  /** Its path. */
+  parameter: string,
+  /** The values. */
+  in: Array<string>, } | {
+  /** Its path. */
+  parameter: string,
+  /** The values. */
+  not: Array<string>, } | {
+  /** Its path. */
+  parameter: string,
+  /** The bound. */
+  above: number, } | {
+  /** Its path. */
+  parameter: string,
+  /** Always true. */
+  varied: boolean, } | {
+  /** Its path. */
+  parameter: string,
+  /** The name of the check. */
+  check: string, } | {
+  /** The conditions. */
+  any: Array<Condition>, } | {
+  /** The conditions. */
+  all: Array<Condition>,
+};
 
-/** What was read of a file. */
-export interface SourceInfo {
-  name: string; format: string; requests: number; span_s: number; rate_rps: number | null;
-  input_tokens_mean: number; output_tokens_mean: number;
-  /** Prompt tokens for each output token (P:D). */
-  pd_ratio: number | null;
-  /** The file's own number for each parameter of the workload that it decides, where it has one. */
-  settings: { [id: string]: number };
-  warnings: Failure[];
-  traffic: Traffic;
-  /** Rows that could not be read and were left out: all are counted, the first are listed. */
-  bad_rows: { total: number; listed: { row: number; column: string; failure: Failure }[] };
-  /** Requests whose output length the file does not have, and the length in tokens that each was given; 0 = none. */
-  assumed_outputs: number; assumed_output_tokens: number;
-}
+/** Where the times come from. */
+export type CostOrigin = {
+  /** The GPU on which the operators were measured; "" for the data sheet's peaks. */
+  measured_on: string,
+  /** Whether that is the GPU itself. */
+  own: boolean,
+  /** Median errors of a layer of models that the corrections were not fitted on: that of the best and of the worst model. */
+  best: number,
+  /** See `best`. */
+  worst: number,
+};
 
-/** The columns of a table of no known format, and what each role could be: its column and unit are a guess, or "". */
-export interface Peeked {
-  columns: { name: string; values: string[] }[];
-  roles: { name: string; help: string; required: boolean; units: string[]; column: string; unit: string }[];
-}
+/** What differs most. */
+export type Culprit = "none" | "overhead" | "prefill_rate" | "kv_blocks" | "decode_time" | "unknown";
 
-/** A field of a step. */
-export interface StepField {
-  name: string; help: string; unit: string; kind: "number" | "whole" | "choice" | "text";
-  min: number; max: number; default: string;
-  /** Whether it may be empty. */
-  optional: boolean;
-  options: string[];
-}
+/** A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what. */
+export type DecisionTold = {
+  /** When, seconds. */
+  time_s: number,
+  /** The replica; none of the gateway. */
+  replica: number | null,
+  /** The request; none where no waiting request was admitted. */
+  request: number | null,
+  /** What was decided. */
+  verdict: string,
+  /** The test that decided it. */
+  test: string,
+  /** What the test needed, in its unit. */
+  need: number | null,
+  /** What there was. */
+  have: number | null,
+  /** The request that it was decided for, where that is another one. */
+  for_request: number | null,
+  /** In English, as the terminal prints it. */
+  sentence: string,
+};
 
-export interface StepKind { name: string; help: string; fields: StepField[] }
+/** A request and all its delays. */
+export type Delayed = {
+  /** Which request. */
+  id: number,
+  /** How long it was delayed in all. */
+  delayed_s: number,
+};
 
-/** The table of steps, and of joins of several sources. */
-export interface StepKinds { steps: StepKind[]; joins: StepKind[] }
+/** What a page shows. */
+export type DeploymentView = {
+  /** GPU. */
+  gpu: string,
+  /** Model. */
+  model: string,
+  /** Its layers. */
+  layers: number,
+  /** GPUs of a replica. */
+  gpus: number,
+  /** Nodes that they are on. */
+  nodes: number,
+  /** Bandwidth of each GPU to those of other nodes, GB/s. */
+  node_link_gb_s: number,
+  /** Memory of one, gigabytes. */
+  memory_gb: number,
+  /** What lies in it, from the bottom. */
+  parts: Array<MemoryPart>,
+  /** Gigabytes that are missing on each GPU; 0 where it fits. */
+  missing_gb: number,
+  /** KV tokens of a replica; 0 where it does not fit. */
+  kv_tokens: number,
+  /** US dollars for a replica and an hour at that price; `None` without a known price. */
+  usd_per_hour: number | null,
+  /** The price of a GPU, of the kind of `capacity.price_kind` where there is one. */
+  price: PriceQuote | null,
+  /** Where the times come from, for a roofline. */
+  cost: CostOrigin,
+  /** Where they come from, for timed operators. */
+  timed: TimedSource | null,
+};
 
-/** A trace in four numbers. */
-export interface TraceShape { requests: number; span_s: number; rate_rps: number | null; gap_cv: number | null }
-
-/** Something to tell: `code` and `params` fill a message of the page, `message` is the English text. */
-export interface Fact { code: string; message: string; params: Record<string, number> }
-
-/** What a step did. */
-export interface StepNote { step: string; before: TraceShape; after: TraceShape; facts: Fact[] }
-
-/** What the steps made of the sources. */
-export interface Shaped { info: SourceInfo; notes: StepNote[] }
-
-/** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's at 1, 10 and 60 s. */
-export interface FitRow {
-  model: string; about: string;
-  gaps: number | null; input: number | null; output: number | null; users: number | null;
-  dispersion: (number | null)[];
-}
-
-export interface FitReply {
-  models: FitRow[];
-  noticed: Fact[];
-  laws: {
-    rate_rps: number; cv: number | null; cv_within_minutes: number | null;
-    gamma_shape: number | null; weibull_shape: number | null; dispersion: (number | null)[];
-    input: { law: string; distance: number | null } | null;
-    output: { law: string; distance: number | null } | null;
-    length_correlation: number | null;
-    users: { law: string; parameter: number | null; divergence_nats: number | null } | null;
-  };
-}
-
-/** A trace, one entry a request in order of arrival in every column that does not say otherwise. */
-export interface TraceColumns {
-  arrival_us: Float64Array;
-  user: Uint32Array;
-  /** 4294967295 is the base model. */
-  adapter: Uint32Array;
-  input_tokens: Uint32Array; output_tokens: Uint32Array; max_tokens: Uint32Array;
-  /** The request whose end is waited for, 4294967295 for none, and the time after it; empty where no request waits. */
-  after: Uint32Array; think_us: Float64Array;
-  /** One time, from which on nothing that waited is sent; it may be infinite. */
-  until_us: Float64Array;
-  /** Who belongs to one session (4294967295: none), and what the original system took; each may be empty. */
-  session: Uint32Array; took_s: Float64Array;
-  /** Rank by adapter. */
-  adapter_rank: Uint32Array;
-  /** Pairs of microseconds and request. */
-  cancellations: Float64Array;
-}
-
-export interface Axis {
-  unit: string;
-  scale: "linear" | "log";
-  /** "time" axes share one clock, one cursor and one zoom. */
-  kind: "time" | "value" | "index";
-  min: number;
-  max: number;
-}
-
-export interface Series {
-  /** Colour, dash and marker of charts::role; also the legend's message key ("role.arrivals"). */
-  role: string;
-  mark: "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
-  x: Float64Array;
-  y: Float64Array;
-  /** Lower edge of areas, bands and stacked bars; right edge of bars is `x2`. Empty = 0. */
-  y0: Float64Array;
-  /** Right edge of bars. Empty otherwise. */
-  x2: Float64Array;
-  /** Request ids of points, for selection. Empty otherwise. */
-  id: Float64Array;
-}
-
-/** The data of one chart, already down-sampled. */
-export interface ChartData {
-  name: string;
-  x: Axis;
-  y: Axis;
-  series: Series[];
-  /** Message key that says why there is nothing to draw, or "". */
-  empty: string;
-  /** Names of categories on an index axis (adapter or length class), or []. */
-  categories: string[];
-}
-
-/** Where a chart's data lies on its canvas, CSS pixels and data units: hover is arithmetic on this. */
-export interface PlotFrame { left: number; top: number; right: number; bottom: number; x_min: number; x_max: number; y_min: number; y_max: number }
-
-/** One request: its lengths, its times in seconds, and what it found when it arrived. */
-export interface RequestFacts {
-  id: number; user: number; adapter: number; rank: number;
-  input_tokens: number; output_tokens: number; max_tokens: number; outcome: string;
-  arrival_s: number; scheduled_s: number | null; first_token_s: number | null; finish_s: number | null;
-  queue_s: number; adapter_load_s: number; prefill_s: number; stalled_s: number; decode_s: number;
-  /** Waiting requests in front of it when it arrived, running ones, and KV tokens in use. */
-  ahead: number; running_at_arrival: number; kv_tokens_at_arrival: number;
-}
-
-/** Seconds of one cause (`kv_memory`, `token_budget`, …). */
-export interface CauseTime { cause: string; seconds: number }
-
-/** A delay of a request: when it began, behind whom, and what the test that failed compared. */
-export interface RequestDelay extends CauseTime {
-  at_s: number;
-  behind: { user: number; requests: number; of_all: number; share: number } | null;
-  need: number | null; have: number | null;
-}
-
-/** One request's time by cause, and its delays, the longest first. */
-export interface RequestWhy { id: number; total_s: number; delayed_s: number; causes: CauseTime[]; delays: RequestDelay[] }
-
-/** Requests of one user or adapter; index -1: the base model, null: all further ones. */
-export interface WhyGroup {
-  index: number | null; requests: number; causes_s: number[];
-  /** By the group that held what was waited for, in the order of the groups; the last: no request did. */
-  delayed_by_s: number[];
-}
-
-export interface Why { causes: CauseTime[]; users: WhyGroup[]; adapters: WhyGroup[] }
-
-export interface Delayed { id: number; delayed_s: number }
-
-export interface RunOptions {
-  /** Columns of the time charts, about one a pixel. */
-  columns: number;
-  /** Zoom of the time charts in seconds, or null for the whole run. */
-  window: [number, number] | null;
-  /** Split of `time_split`: "adapter", "user" or "length". */
-  split_by: string;
-  /** Names of the charts that are looked at just now: they come with the summary, the others when asked for. Null: all. */
-  in_sight: string[] | null;
-}
-
-/** The headline numbers of a run by key path; null where the run has too few requests for one. */
-export type Headline = Record<string, number | null>;
-
-/** The axes that bands over seeds are drawn on: ends in seconds. */
-export interface SeedSpans { time_s: [number, number]; latency_s: [number, number] }
-
-/** A run of a further seed: its headline numbers, and its curves on those axes. */
-export interface SeedRun { headline: Headline; curves: { chart: string; role: string; y: number[] }[] }
+/** Where two runs first decided differently; null where a run decides nothing more. */
+export type DifferingDecisions = {
+  /** The earlier of both, seconds. */
+  time_s: number,
+  /** In A. */
+  a: DecisionTold | null,
+  /** In B. */
+  b: DecisionTold | null,
+};
 
 /**
- * A number over the seeds that have it, from its lowest to its highest value; `difference` is what it differs by from the setting
- * before over common seeds, with its interval.
+ * Mean and quantiles of one quantity. Quantiles interpolate linearly; one that fewer than one sample would lie beyond is
+ * missing.
  */
-export interface SeedRange {
-  low: number; high: number; seeds: number; is_clear: boolean;
-  difference: { a: number; b: number; difference: number; low: number; high: number; seeds: number } | null;
-}
+export type Distribution = {
+  /** Mean. */
+  mean: number | null,
+  /** Median. */
+  p50: number | null,
+  /** 90 % are at most this; from 10 samples on. */
+  p90: number | null,
+  /** From 20 samples on. */
+  p95: number | null,
+  /** From 100 samples on. */
+  p99: number | null,
+  /** Largest. */
+  max: number | null,
+};
+
+/** Median absolute errors against measured deployments of vLLM, shares of what was measured. */
+export type ExpectedError = {
+  /** Of the mean TTFT. */
+  ttft: number,
+  /** Of the mean TPOT. */
+  tpot: number,
+  /** Measured rows. */
+  rows: number,
+  /** Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured. */
+  of: 'model_and_gpu' | 'gpu' | 'all',
+};
+
+/** A law at a point. */
+export type ExpectedValue = {
+  /** The law's name. */
+  law: string,
+  /** What it says, in the metric's unit. */
+  value: number,
+};
+
+/** A finding: `code` and `params` fill a message of the page. */
+export type Fact = {
+  /** Key of the page's message. */
+  code: string,
+  /** The English text. */
+  message: string,
+  /** The numbers of the message. */
+  params: { [key in string]: number },
+};
+
+/** One thing that is wrong. */
+export type Failure = {
+  /** One of [`CODES`]. */
+  code: string,
+  /** The parameter's path, or the file's name, or "". */
+  path: string,
+  /** In English, with the place, the bound and the value. */
+  message: string,
+  /** What the page fills its own message with. */
+  params: { [key in string]: MessageParameter },
+};
+
+/** Thrown by every call that can fail. */
+export type Failures = {
+  /** What is wrong. */
+  failures: Array<Failure>,
+};
+
+/** Published points beside simulated curves. */
+export type FiguresReply = {
+  /** The points and how far the curves are from them. */
+  figures: Array<PublishedFigure>,
+  /** A chart each. */
+  charts: Array<ChartData>,
+};
+
+/** Requests that needed no second attempt. */
+export type FirstAttempt = {
+  /** Served to the end. */
+  completed: number,
+  /** Those within every bound of the SLO, requests a second of the makespan. */
+  goodput_rps: number | null,
+  /** Share of all requests that have one attempt and have a first token within the bound on TTFT. */
+  attainment: number | null,
+  /** Share of all requests that have one attempt and meet every bound. */
+  attainment_all: number | null,
+};
+
+/** Requests by their first token in both runs. */
+export type FirstTokens = {
+  /** Sooner in B. */
+  sooner_in_b: number,
+  /** Later in B. */
+  later_in_b: number,
+  /** After the same time in both. */
+  same: number,
+  /** A first token in A alone. */
+  only_in_a: number,
+  /** A first token in B alone. */
+  only_in_b: number,
+};
+
+/** A fit and its twins. */
+export type FitReply = {
+  /** How far each twin is from its source. */
+  models: Array<FitRow>,
+  /** What is to be said of the fit. */
+  noticed: Array<Fact>,
+  /** The distributions. */
+  laws: FittedDistributions,
+};
+
+/** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's. */
+export type FitRow = {
+  /** The model of arrivals. */
+  model: string,
+  /** What it is, in English. */
+  about: string,
+  /** Distance of the gaps between arrivals. */
+  gaps: number | null,
+  /** Of the prompt lengths. */
+  input: number | null,
+  /** Of the output lengths. */
+  output: number | null,
+  /** Of the requests by user. */
+  users: number | null,
+  /** Indices of dispersion over the source's at 1, 10 and 60 s. */
+  dispersion: [number | null, number | null, number | null],
+};
+
+/** A constant before and after a fit. */
+export type FittedConstant = {
+  /** As it was set. */
+  before: number,
+  /** As fitted. */
+  after: number,
+};
+
+/** The distributions that were fitted. */
+export type FittedDistributions = {
+  /** Requests a second. */
+  rate_rps: number,
+  /** Coefficient of variation of the gaps. */
+  cv: number | null,
+  /** The same within minutes. */
+  cv_within_minutes: number | null,
+  /** Shape of the gamma distribution of the gaps. */
+  gamma_shape: number | null,
+  /** Shape of the Weibull distribution. */
+  weibull_shape: number | null,
+  /** Index of dispersion at 1, 10 and 60 s. */
+  dispersion: [number | null, number | null, number | null],
+  /** Of the prompt lengths. */
+  input: BestDistribution | null,
+  /** Of the output lengths. */
+  output: BestDistribution | null,
+  /** Rank correlation of prompt and output length. */
+  length_correlation: number | null,
+  /** Of the users. */
+  users: BestUsers | null,
+};
+
+/** Relative errors of a part of a fitted profile. */
+export type FittedError = {
+  /** GPUs a layer; 0: all degrees. */
+  degree: number,
+  /** The operator, or attention. */
+  name: string,
+  /** Where its times come from. */
+  origin: TimedOrigin,
+  /** Points that were compared; without any there was nothing to compare with. */
+  points: number,
+  /** Median. */
+  median: number,
+  /** 95th percentile. */
+  p95: number,
+};
+
+/** Metrics of one half of the requests before and after a fit. */
+export type FittedHalf = {
+  /** With the constants as they were set. */
+  before: { [key in string]: OverlaidMetric },
+  /** With the fitted ones. */
+  after: { [key in string]: OverlaidMetric },
+};
+
+/** A profile that was loaded. */
+export type FittedProfile = {
+  /** The name of its file. */
+  name: string,
+  /** GPU. */
+  gpu: string,
+  /** Model. */
+  model: string,
+  /** The profile as text, for a simulator. */
+  text: string,
+  /** Numbers of GPUs a layer that it knows. */
+  degrees: Array<number>,
+  /** How far the fit is from what was measured. */
+  errors: Array<FittedError>,
+  /** What a reader should know. */
+  notes: Array<Failure>,
+};
+
+/** What a summary says of a fleet. Times of requests are over completed ones. */
+export type FleetSummary = {
+  /** GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out. */
+  operators_s: { [key in string]: number },
+  /** Every replica. */
+  per_replica: Array<ReplicaRow>,
+  /** Execution time of the iterations of a request. */
+  execution_s: Distribution,
+  /** How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on. */
+  preempted_s: Distribution,
+  /** From its first iteration to its first token, over the tokens of its prompt. */
+  prefill_per_token_s: Distribution,
+  /** From its first token to its last, over its tokens. */
+  decode_per_token_s: Distribution,
+};
+
+/** What the proxy did. */
+export type GatewaySummary = {
+  /** Attempts of all requests. */
+  attempts: number,
+  /** Attempts that were rejected, by reason; every reason that a proxy knows is listed. */
+  refusals: { [key in string]: number },
+  /** Attempts that timed out. */
+  timeouts: number,
+  /** Requests with more than one attempt. */
+  retried: number,
+  /** Attempts that no file lists, because there were too many. */
+  unlisted_attempts: number,
+  /** Requests that needed no second attempt. */
+  first_attempt: FirstAttempt,
+  /** Requests that had to wait at the gateway, by what held them last. */
+  held: { [key in string]: number },
+  /** Wait of the last attempt at the gateway, of the requests forwarded, seconds. */
+  wait_s: Distribution,
+  /** Estimated less true time to first token of the last attempt, seconds. */
+  estimate_error_s: Distribution,
+  /** Mean of |estimated - true| over the mean of true. */
+  estimate_relative_error: number | null,
+  /** Predicted against true outputs. */
+  prediction: PredictionError,
+  /** (time in seconds, state) of each change; the first state is underload. */
+  states: Array<[number, string]>,
+  /** Share of the time in each state. */
+  state_share: { [key in string]: number },
+  /** Mean share of KV memory that was reserved and not yet used. */
+  mean_reserved: number | null,
+  /** Tokens reserved when all was over. */
+  reserved_tokens: number,
+  /** Those that belong to no request. */
+  leaked_tokens: number,
+};
+
+/** Use of the GPU over the makespan. */
+export type GpuUse = {
+  /** Share of time in iterations (adapter loading is not counted). */
+  busy: number | null,
+  /** FLOPs over the peak's, where the cost model knows them; of a calibration 2 x parameters a token. */
+  mfu: number | null,
+  /** Bytes read and written over what the memory can do; missing where the cost model does not know it. */
+  bandwidth: number | null,
+};
+
+/** A configuration of a grid. */
+export type GridConfiguration = {
+  /** The value of each axis. */
+  values: Array<string>,
+  /** All that it changes of the defaults. */
+  scenario: ScenarioPatch,
+};
+
+/** One user's or adapter's part of a run. Times are means or quantiles over completed requests. */
+export type GroupRow = {
+  /** Index; -1 is the base model. */
+  id: number,
+  /** Rank of the adapter (0 for users and the base model). */
+  rank: number,
+  /** Requests sent. */
+  offered: number,
+  /** Requests served to the end. */
+  completed: number,
+  /** Requests rejected. */
+  rejected: number,
+  /** Prompt tokens of completed requests. */
+  input_tokens: number,
+  /** Tokens produced for completed requests. */
+  output_tokens: number,
+  /** Requests sent in a second of the time up to the last arrival of all; `None` where that time is 0. */
+  rate_rps: number | null,
+  /** Share of requests that the workload's distribution gives it, if there is one. */
+  expected_share: number | null,
+  /** Its share of the requests sent. */
+  share: number,
+  /** Mean time to first token, seconds. */
+  ttft_mean_s: number | null,
+  /** 99th percentile, seconds; from 100 requests on. */
+  ttft_p99_s: number | null,
+  /** Mean end-to-end time, seconds. */
+  e2e_mean_s: number | null,
+  /** Mean time in the waiting queue, seconds. */
+  queue_mean_s: number | null,
+  /** Share of its requests with a first token within the bound on TTFT; rejected ones are missed. */
+  attainment: number | null,
+  /** Share of its requests that meet every bound of the SLO. */
+  attainment_all: number | null,
+};
+
+/** The headline numbers of a run by key path; null where the run has too few requests for one. */
+export type Headline = { [key in string]: number | null };
+
+/** What a deployment's times are off by where nothing was timed. */
+export type HeldOutError = {
+  /** `products`, `decode` or `prompts`. */
+  name: 'products' | 'decode' | 'prompts',
+  /** What the fit had not seen: every other of the `points`, or, where attention is a law, the `heads`. */
+  unseen: 'points' | 'heads',
+  /** Median of the relative errors; of heads that of the best predicted. */
+  from: number,
+  /** Their 95th percentile; of heads the median of the worst predicted. */
+  to: number,
+};
+
+/** Requests of one user that delayed another. */
+export type Holders = {
+  /** The user with the largest part in the delay. */
+  user: number,
+  /** How many of this user's requests held what was waited for. */
+  requests: number,
+  /** How many of all users'. */
+  of_all: number,
+  /** The user's part of the delay. */
+  share: number,
+};
+
+/**
+ * KV memory over pool, over the makespan: the tokens held on average, and at the most; of a fleet the most blocks of any
+ * replica, those included that are reserved or not full.
+ */
+export type KvUsage = {
+  /** Time average. */
+  mean_usage: number | null,
+  /** Largest. */
+  peak_usage: number | null,
+  /** Tokens that the pool of a replica has room for. */
+  pool_tokens: number,
+  /** The same in blocks; missing where memory is counted in tokens. */
+  pool_blocks: number | null,
+};
+
+/** An obstacle as a page shows it. */
+export type LawObstacle = {
+  /** Path of the parameter. */
+  path: string,
+  /** Its value. */
+  value: ParameterValue,
+  /** What the law needs: one of `wanted`, or a number at least, above or below it. */
+  kind: 'is' | 'at_least' | 'above' | 'below',
+  /** The values. */
+  wanted: Array<ParameterValue>,
+};
+
+/** Requests of similar prompt length. */
+export type LengthBucket = {
+  /** Shortest prompt, tokens. */
+  from_tokens: number,
+  /** Longest prompt, tokens. */
+  to_tokens: number,
+  /** How many requests. */
+  requests: number,
+  /** Bias of the TTFT. */
+  ttft_bias: number | null,
+  /** Bias of the time between tokens. */
+  tpot_bias: number | null,
+  /** Bias of the end-to-end time. */
+  e2e_bias: number | null,
+};
+
+/** A row that could not be read. */
+export type ListedRow = {
+  /** Line of the file, the header included. */
+  row: number,
+  /** The column, or "" where the row as a whole is bad. */
+  column: string,
+  /** What is wrong with it. */
+  failure: Failure,
+};
+
+/** How a series is drawn. */
+export type Mark = "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
+
+/** Means over all requests, of a file that tells nothing about single ones. */
+export type MeasuredMeans = {
+  /** Time to first token, seconds. */
+  ttft_s: number | null,
+  /** Time between tokens, seconds: of each request its mean. */
+  tpot_s: number | null,
+  /** Gap between tokens, seconds: of all requests together. */
+  itl_s: number | null,
+  /** End-to-end time, seconds. */
+  e2e_s: number | null,
+  /** Output tokens a second. */
+  output_tokens_per_s: number | null,
+  /** Requests a second. */
+  throughput_rps: number | null,
+};
+
+/** What is measured of one run. */
+export type MeasuredRun = {
+  /** The value of each metric; none where the summary has none. */
+  values: Array<number | null>,
+  /** The run's digest, hexadecimal. */
+  digest: string,
+};
+
+/** One part of the memory. */
+export type MemoryPart = {
+  /** `weights`, `activations`, `adapters`, `kv` or `margin`. */
+  name: 'weights' | 'activations' | 'adapters' | 'kv' | 'margin',
+  /** Gigabytes (1e9). */
+  gb: number,
+};
+
+/** A parameter of a message. */
+export type MessageParameter = number | string;
+
+/** The service at one time. Users are those of the trace; columns of one station have one entry a request. */
+export type Moment = {
+  /** When, seconds. */
+  time_s: number,
+  /** When the last request arrived, and when the run ended, seconds. */
+  last_arrival_s: number,
+  /** End of the run, seconds. */
+  end_s: number,
+  /** How long it is until the next requests arrive, seconds, the first first. */
+  coming_s: Array<number>,
+  /** Their users. */
+  coming_users: Array<number>,
+  /** Requests that the gateway holds. */
+  at_gateway: number,
+  /** Requests rejected so far. */
+  rejected: number,
+  /** Requests that wait at the engine, those that were preempted included. */
+  waiting: number,
+  /** Their users, in the order of arrival. */
+  waiting_users: Array<number>,
+  /** Requests in the batches of all replicas. */
+  running: number,
+  /** Their users, in the order of admission. */
+  running_users: Array<number>,
+  /** What each of them does: 0 prefill, 1 decode, 2 stalled. */
+  running_phases: Array<number>,
+  /** Replicas that compute an iteration, that load adapters before one, and all. */
+  computing: number,
+  /** Replicas that load adapters before an iteration. */
+  loading: number,
+  /** All replicas. */
+  replicas: number,
+  /** Prompt tokens of the iterations under way. */
+  prompt_tokens: number,
+  /** Requests that decode a token in them. */
+  decodes: number,
+  /** How long they take, on average, seconds. */
+  iteration_s: number,
+  /** KV tokens in use on all replicas. */
+  kv_tokens: number,
+  /** Pool tokens that adapters take on all replicas. */
+  adapter_tokens: number,
+  /** The pools of all replicas, tokens. */
+  pool_tokens: number,
+};
+
+/** A column of the table. */
+export type MonitorColumn = {
+  /** Its name; `refused_…` are those of reasons that occurred. */
+  name: string,
+  /** What kind of number stands under it. */
+  kind: 'count' | 'number' | 'seconds' | 'share',
+};
+
+/** How to look at the monitor. */
+export type MonitorOptions = {
+  /** Whether a client is a user or an adapter. */
+  client: 'user' | 'adapter',
+  /** The name of a column, or "id". */
+  sort: string,
+  /** Whether the largest comes first. */
+  descending: boolean,
+  /** Rows of the table. */
+  rows: number,
+  /** The part of the run that the charts show, seconds. */
+  window: [number, number] | null,
+};
+
+/** A client's row. */
+export type MonitorRow = {
+  /** Index of the user or adapter; -1 is the base model. */
+  id: number,
+  /** In the order of the columns. */
+  values: Array<number | null>,
+};
+
+/** What each client used. */
+export type MonitorView = {
+  /** Whether a client is a user or an adapter. */
+  client: 'user' | 'adapter',
+  /** How many clients there are. */
+  clients: number,
+  /** Columns of the table. */
+  columns: Array<MonitorColumn>,
+  /** The first of the clients as they are sorted. */
+  rows: Array<MonitorRow>,
+  /** Which client has which colour in the charts; all others are the last series. */
+  charted: Array<ChartedClient>,
+  /** Jain's index of the service. */
+  jain: number | null,
+  /** Largest difference between the services of two clients that wait, tokens a second. */
+  largest_gap_per_s: number | null,
+  /** Tokens that were computed for requests that never completed, or computed again. */
+  wasted_tokens: number,
+  /** Prompt and output tokens of all clients. */
+  computed_tokens: number,
+  /** Requests whose KV memory over time is interpolated. */
+  kv_interpolated: number,
+  /** Service and memory over time. */
+  charts: Array<ChartData>,
+};
+
+/** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
+export type OverlaidMetric = {
+  /** Mean, or rate, measured. */
+  measured: number | null,
+  /** The same simulated. */
+  simulated: number | null,
+  /** Mean of the absolute errors of single requests over what was measured of each. */
+  mape: number | null,
+  /** Simulated mean over measured mean, less 1. */
+  bias: number | null,
+  /** Pearson's correlation. */
+  correlation: number | null,
+};
+
+/** The likeliest culprit, with the numbers that name it. */
+export type OverlayCause = {
+  /** What differs most. */
+  culprit: Culprit,
+  /** In a sentence. */
+  sentence: string,
+  /** Constant part of the TTFT's difference (simulated less measured), seconds. */
+  floor_s: number | null,
+  /** Its part for each prompt token, seconds. */
+  slope_s_per_token: number | null,
+  /** Its growth from the first request to the last, seconds. */
+  drift_s: number | null,
+};
+
+/** Constants that were fitted on one half of the requests, and the errors on both halves. */
+export type OverlayFit = {
+  /** By path. */
+  constants: { [key in string]: FittedConstant },
+  /** How many runs it took. */
+  runs: number,
+  /** Which requests were fitted, in English. */
+  rule: string,
+  /** The half that was fitted. */
+  fitted_half: FittedHalf,
+  /** The other half. */
+  left_out_half: FittedHalf,
+};
+
+/** A measured run over its simulation, with the number of requests in their place. */
+export type OverlayTold = {
+  /** What wrote the file. */
+  tool: string,
+  /** Requests in flight, of a closed loop. */
+  in_flight: number | null,
+  /** Requests in both runs. */
+  requests: number,
+  /** Requests of the measured run that did not end in the simulated one. */
+  unfinished: number,
+  /** What a reader should know, in English. */
+  notes: Array<string>,
+  /** Settings that were taken from the file. */
+  taken_over: Array<TakenSetting>,
+  /** The settings of the simulation, with the constants as fitted. */
+  scenario: ScenarioPatch,
+  /** TTFT, TPOT, ITL, E2E, and both throughputs. */
+  metrics: { [key in string]: OverlaidMetric },
+  /** By prompt length, shortest first. */
+  by_input_length: Array<LengthBucket>,
+  /** The terminal's sentence. */
+  likely_cause: string,
+  /** Where the difference comes from. */
+  cause: OverlayCause,
+  /** The fit, where one was asked for. */
+  fit?: OverlayFit,
+  /** Both runs. */
+  charts: Array<ChartData>,
+};
+
+/** A calibration of the linear model. */
+export type PageCalibration = {
+  /** Its id. */
+  id: string,
+  /** The GPU that it was measured on. */
+  gpu: string,
+  /** The model. */
+  model: string,
+  /** Where it is from. */
+  source: string,
+};
+
+/** A section of the controls. */
+export type PageSection = {
+  /** Its name. */
+  name: string,
+  /** Its groups. */
+  groups: Array<string>,
+  /** The parameters that it begins with. */
+  first: Array<string>,
+};
+
+/** A number of two settings over common seeds. */
+export type PairedDifference = {
+  /** Mean of the first setting. */
+  a: number,
+  /** Mean of the second setting. */
+  b: number,
+  /** Mean of the second less the first. */
+  difference: number,
+  /** Lower end of the interval of `difference`. */
+  low: number,
+  /** Upper end. */
+  high: number,
+  /** Pairs that have the number in both settings. */
+  seeds: number,
+};
+
+/** One row of the parameter table. */
+export type Parameter = {
+  /** Its path. */
+  id: string,
+  /** Short key of the address. */
+  key: string,
+  /** Its group. */
+  group: string,
+  /** What its values are. */
+  type: 'number' | 'integer' | 'choice' | 'boolean' | 'list' | 'text',
+  /** "" | "req/s" | "s" | "ms" | "tokens" | … */
+  unit: string,
+  /** Meaningful places on the slider. */
+  marks: Array<SliderStop>,
+  /** Of a choice. */
+  options: Array<string>,
+  /** What the options are called in every language; empty where each language has its own names. */
+  names: Array<string>,
+  /** In the default scenario; `Resolution.moved` has the default beside other settings. */
+  default: ParameterValue,
+  /** All must hold for the parameter to have an effect. */
+  applies: Array<Condition>,
+  /** "score": the run stays as it is, only its judgement changes (the SLO). */
+  changes: 'run' | 'score',
+  /** Smallest value, of a number and of each entry of a list. */
+  min?: number,
+  /** Largest value. */
+  max?: number,
+  /** 0 is no value but none: a limit or a bound that is not set. */
+  off_at_zero?: boolean,
+  /** Where a slider sets it. */
+  slider?: SliderRange,
+};
+
+/** A parameter's value. */
+export type ParameterValue = number | string | boolean | Array<number> | string;
+
+/** A parsed address. */
+export type ParsedLink = {
+  /** What is good of it. */
+  scenario: ScenarioPatch,
+  /** What is not. */
+  problems: Array<Failure>,
+};
+
+/** The columns of a table of no known format, and what each could be. */
+export type Peeked = {
+  /** The columns. */
+  columns: Array<PeekedColumn>,
+  /** Every role with a guess. */
+  roles: Array<PeekedRole>,
+};
+
+/** A column of a table of no known format. */
+export type PeekedColumn = {
+  /** Its name. */
+  name: string,
+  /** Its first values. */
+  values: Array<string>,
+};
+
+/** What a column can be. */
+export type PeekedRole = {
+  /** Its name. */
+  name: string,
+  /** What it means. */
+  help: string,
+  /** Whether a table must have it. */
+  required: boolean,
+  /** Its units. */
+  units: Array<string>,
+  /** The column that it seems to be, or "". */
+  column: string,
+  /** The unit of that column, or "". */
+  unit: string,
+};
+
+/**
+ * Where a chart's data lies on its canvas, in CSS px and data units: hover is arithmetic on this. `x_min` lies at
+ * `left`, `y_min` at `bottom`; between them values are spaced by the axis' scale. The ranges are those that were drawn,
+ * which differ from the asked ones where these were empty or not drawable.
+ */
+export type PlotFrame = {
+  /** Left edge of the plot. */
+  left: number,
+  /** Upper edge of the plot. */
+  top: number,
+  /** Right edge of the plot. */
+  right: number,
+  /** Lower edge of the plot. */
+  bottom: number,
+  /** Value at the left edge. */
+  x_min: number,
+  /** Value at the right edge. */
+  x_max: number,
+  /** Value at the lower edge. */
+  y_min: number,
+  /** Value at the upper edge. */
+  y_max: number,
+};
+
+/** Predicted against true outputs of the requests that were forwarded. */
+export type PredictionError = {
+  /** Predicted over true. */
+  ratio: Distribution,
+  /** Tokens that were predicted and never came, of all true tokens. */
+  over_share: number | null,
+  /** Tokens that came and were not predicted, of all true tokens. */
+  under_share: number | null,
+};
+
+/** What the prefix caches of all replicas were asked for. */
+export type PrefixCacheUse = {
+  /** Cached tokens over those looked up. */
+  hit_rate: number | null,
+  /** Prompt tokens looked up, for each admission. */
+  looked_up_tokens: number,
+  /** Prompt tokens that were found and not computed again. */
+  cached_tokens: number,
+};
+
+/** What a cache without limit would find of the prompts, in the order of arrival. */
+export type PrefixSummary = {
+  /** Tokens in a block. */
+  block_tokens: number,
+  /** Tokens found over all prompt tokens. */
+  hit_share: number,
+};
+
+/** GPUs and their price. */
+export type Price = {
+  /** GPUs of all replicas. */
+  gpus: number,
+  /** Replicas. */
+  replicas: number,
+  /** The id of the GPU; "" where the cost model names none. */
+  gpu: string,
+  /** USD for one of them and an hour; `None` where no price of this kind is known. */
+  usd_per_gpu_hour: number | null,
+  /** `own` where it was set, otherwise the value of `capacity.price_kind`; "" where the cost model names no GPU. */
+  kind: string,
+  /** Where that price is from, or, where none of its kind is known, a price of another kind. */
+  quote: PriceQuote | null,
+};
+
+/** A listed price. */
+export type PriceQuote = {
+  /** USD for a GPU and an hour. */
+  usd_per_gpu_hour: number,
+  /** A value of `capacity.price_kind`. */
+  kind: string,
+  /** A short name of its source. */
+  source: string,
+  /** Its day, as YYYY-MM-DD; `None` where the source does not say. */
+  date: string | null,
+  /** Whose price for what. */
+  what: string,
+};
+
+/** A file's name and text. */
+export type ProfileFile = {
+  /** Its name. */
+  name: string,
+  /** Its text. */
+  text: string,
+};
+
+/** Files of measurements, or one fitted profile, and what they do not say. */
+export type ProfileFiles = {
+  /** The files. */
+  files: Array<ProfileFile>,
+  /** The GPU that they were measured on, or "". */
+  gpu: string,
+  /** The model, or "". */
+  model: string,
+  /** Its layers, or 0. */
+  layers: number,
+};
+
+/** Errors of one calibration at the authors' points, without what settled it. */
+export type PublishedErrors = {
+  /** The largest, without its sign. */
+  max: number,
+  /** The mean, without signs. */
+  mean: number,
+  /** How many points are compared. */
+  points: number,
+  /** What the error of a point may be, and how many keep that; `None` where nothing is asked. */
+  bound: number | null,
+  /** See `bound`. */
+  within: number,
+};
+
+/** A figure: points, curves and how far they lie apart. */
+export type PublishedFigure = {
+  /** "n", "R", "cv", "alpha" or "policies". */
+  sweep: string,
+  /** What it shows. */
+  measure: PublishedMeasure,
+  /** The authors' points. */
+  points: Array<PublishedPoint>,
+  /** Errors with the default calibration. */
+  ours: PublishedErrors | null,
+  /** Errors with the calibration on one run a GPU. */
+  one_run: PublishedErrors | null,
+};
+
+/** What a figure shows. */
+export type PublishedMeasure = "throughput" | "e2e" | "first_token" | "attainment" | "rejected";
+
+/** One of the authors' points. */
+export type PublishedPoint = {
+  /** The value of `scheduler.order`. */
+  policy: string,
+  /** Where it stands. */
+  x: number,
+  /** Recorded. */
+  theirs: number,
+  /** With the default calibration, which knows one GPU only. */
+  ours: number | null,
+  /** With the calibration on one run a GPU. */
+  one_run: number,
+  /** Whether the default calibration was tuned on this run. */
+  is_tuned: boolean,
+  /** Whether this run settled the other calibration. */
+  is_settling: boolean,
+  /** The scenario, as the part of an address behind `#`. */
+  link: string,
+};
+
+/** A measured run. */
+export type ReadResult = {
+  /** What wrote the file. */
+  tool: string,
+  /** The requests that were answered, in the order in which they were sent. */
+  requests: Array<object>,
+  /** How they were sent. */
+  sending: Sending,
+  /** Means that the file tells in place of requests. */
+  means: MeasuredMeans,
+  /** What the file tells of the server, by the names that vLLM and the tools have for it. */
+  told: Array<[string, string]>,
+  /** What a reader should know. */
+  notes: Array<string>,
+};
+
+/** Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %. */
+export type RelativeErrors = {
+  /** Predictions. */
+  count: number,
+  /** Mean absolute error. */
+  mean: number,
+  /** Median absolute error. */
+  median: number,
+  /** Mean error with its sign: above 0 where predictions are too large. */
+  bias: number,
+};
+
+/** One replica over the makespan. */
+export type ReplicaRow = {
+  /** Index. */
+  id: number,
+  /** Requests that the router gave it. */
+  requests: number,
+  /** Of these, served to the end. */
+  completed: number,
+  /** Iterations. */
+  iterations: number,
+  /** Share of time in iterations; of several stages their mean. */
+  busy: number | null,
+  /** Mean number of requests in an iteration. */
+  mean_size: number | null,
+  /** Mean number of tokens in one: of prompts, and one for each request that decodes. */
+  tokens_per_iteration: number | null,
+  /** KV memory in use over the pool, mean over the makespan. */
+  mean_kv: number | null,
+  /** Most KV blocks in use at the end of an iteration, over all. */
+  peak_kv: number | null,
+  /** Prompt tokens that its prefix cache had, over those looked up; missing without one. */
+  prefix_hit_rate: number | null,
+  /** Preemptions of its requests. */
+  preemptions: number,
+  /** FLOPs over those of the peak; missing where the cost model knows either not. */
+  mfu: number | null,
+  /** Bytes over those of the memory's peak; likewise. */
+  bandwidth: number | null,
+};
+
+/** Counts of requests by outcome; they add up to `offered`. */
+export type RequestCounts = {
+  /** Requests sent. */
+  offered: number,
+  /** Served to the end. */
+  completed: number,
+  /** Rejected, by reason (every reason is listed). */
+  rejected: { [key in string]: number },
+  /** Rejected for any reason. */
+  rejected_total: number,
+  /** Left the waiting queue because they had waited too long. */
+  timed_out: number,
+  /** Still waiting when nothing more could happen. */
+  unfinished: number,
+  /** Cancelled by the client. */
+  cancelled: number,
+};
+
+/** A delay of a request. */
+export type RequestDelay = {
+  /** Its cause. */
+  cause: string,
+  /** How long. */
+  seconds: number,
+  /** When it began. */
+  at_s: number,
+  /** Behind whom; none where no other request held what was waited for. */
+  behind: Holders | null,
+  /** What the test that failed needed, in the unit of the cause: KV blocks or tokens, tokens, requests, adapters. */
+  need: number | null,
+  /** What there was. */
+  have: number | null,
+};
+
+/** One request: its lengths, its times, and what it found when it arrived. */
+export type RequestFacts = {
+  /** Its place in the order of arrival. */
+  id: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1 is the base model. */
+  adapter: number,
+  /** Rank of the adapter; 0 of the base model. */
+  rank: number,
+  /** Prompt tokens. */
+  input_tokens: number,
+  /** Output tokens. */
+  output_tokens: number,
+  /** Most output tokens that were asked for. */
+  max_tokens: number,
+  /** What became of it. */
+  outcome: string,
+  /** Arrival, seconds. */
+  arrival_s: number,
+  /** Begin of its first iteration, seconds. */
+  scheduled_s: number | null,
+  /** First token, seconds. */
+  first_token_s: number | null,
+  /** End, seconds. */
+  finish_s: number | null,
+  /** Time in the waiting queue, seconds. */
+  queue_s: number,
+  /** Loading adapters, seconds. */
+  adapter_load_s: number,
+  /** Its own prefill, seconds. */
+  prefill_s: number,
+  /** Stalled while other requests were prefilled, seconds. */
+  stalled_s: number,
+  /** Decode iterations, seconds. */
+  decode_s: number,
+  /** Waiting requests in front of it when it arrived. */
+  ahead: number,
+  /** Running requests then. */
+  running_at_arrival: number,
+  /** KV tokens in use then. */
+  kv_tokens_at_arrival: number,
+};
+
+/** One request's time. */
+export type RequestWhy = {
+  /** Which request. */
+  id: number,
+  /** From its arrival to its end, or to the end of the run. */
+  total_s: number,
+  /** All its delays; the rest is its own prompt and its own output. */
+  delayed_s: number,
+  /** Its time by cause, in the order in which a request meets them; those without time are left out. */
+  causes: Array<CauseTime>,
+  /** Its delays, the longest first. */
+  delays: Array<RequestDelay>,
+};
+
+/** What a scenario means, as far as it differs from the table: a slider asks for it at every move. */
+export type Resolution = {
+  /** Values that are set, by path. */
+  changed: ScenarioPatch,
+  /** Defaults that other settings have moved away from the table's, by path. */
+  moved: ScenarioPatch,
+  /** Places in the table of what has no effect. */
+  inactive: Array<number>,
+  /** Why, one entry each: a set of places among the row's conditions, or -1 - the place of a reason in [`REASONS`]. */
+  why: Array<number>,
+  /** What is wrong. */
+  problems: Array<Failure>,
+};
+
+/** Rows that could not be read and were left out. */
+export type RowsLeftOut = {
+  /** All of them. */
+  total: number,
+  /** The first ones. */
+  listed: Array<ListedRow>,
+};
+
+/** How to look at a run. */
+export type RunOptions = {
+  /** Columns of the time charts, about one a pixel. */
+  columns: number,
+  /** Zoom of the time charts in seconds, or null for the whole run. */
+  window: [number, number] | null,
+  /** Split of `time_split`: "adapter", "user" or "length". */
+  split_by: string,
+  /** Names of the charts in sight: they come with the summary, the others when asked for. Null: all. */
+  in_sight: Array<string> | null,
+};
+
+/** A finished run. */
+export type RunReply = {
+  /** Its summary. */
+  summary: Summary,
+  /** Its charts in sight. */
+  charts: Array<ChartData>,
+  /** When the last request arrives, seconds. */
+  traffic_end_s: number,
+};
+
+/** How a slider maps its length to values. */
+export type Scale = "linear" | "log";
+
+/** How values become lengths. */
+export type ScaleKind = "linear" | "log";
+
+/** Values by dotted path ("workload.rate_rps"), in the order of the table; a path that is absent has its default. */
+export type ScenarioPatch = { [key in string]: ParameterValue };
+
+/** The parameter table, with what the page knows a priori. */
+export type Schema = {
+  /** Of this form. */
+  version: number,
+  /** Groups of parameters. */
+  groups: Array<string>,
+  /** The sections of the controls. */
+  sections: Array<PageSection>,
+  /** Names of reasons why a parameter has no effect that are no conditions. */
+  reasons: Array<string>,
+  /** Every parameter. */
+  parameters: Array<Parameter>,
+  /** Every calibration of the linear model. */
+  calibrations: Array<PageCalibration>,
+};
+
+/** A curve at [`POINTS`] places along its axis. */
+export type SeedCurve = {
+  /** The name of its chart. */
+  chart: string,
+  /** The name of its role. */
+  role: string,
+  /** Its values. */
+  y: Array<number>,
+};
+
+/** What a number is over the seeds of a setting, and by how much it differs from a former setting. */
+export type SeedRange = {
+  /** Over the seeds that both settings have; none of fewer than two. */
+  difference: PairedDifference | null,
+  /** Whether the difference is clear at [`CLEAR`]. */
+  is_clear: boolean,
+  /** The lowest value, in the number's own unit. */
+  low: number,
+  /** The highest. */
+  high: number,
+  /** Runs that have the number. */
+  seeds: number,
+};
+
+/** A run of a further seed. */
+export type SeedRun = {
+  /** Its headline numbers. */
+  headline: Headline,
+  /** Its curves on the axes of the run that is shown. */
+  curves: Array<SeedCurve>,
+};
+
+/** The axes that the bands are drawn on, those of the run that is shown. */
+export type SeedSpans = {
+  /** The ends of the clock, seconds. */
+  time_s: [number, number],
+  /** The ends of the axis of latencies, seconds, above 0. */
+  latency_s: [number, number],
+};
+
+/** How requests were sent. */
+export type Sending = "Times" | { "InFlight": number };
+
+/** One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`. */
+export type Series = {
+  /** What it shows; gives its colour, dash and marker. */
+  role: string,
+  /** How it is drawn. */
+  mark: Mark,
+  /** Horizontal positions; left edges of bars; the positions of [`Mark::RuleX`]. */
+  x: Float64Array,
+  /** Vertical positions; the positions of [`Mark::RuleY`]. */
+  y: Float64Array,
+  /** Lower edges of areas, bands and stacked bars; a missing value is 0. */
+  y0: Float64Array,
+  /** Right edges of bars; a bar without one is a hairline. */
+  x2: Float64Array,
+  /** Request ids of points, or none. */
+  id: Float64Array,
+};
+
+/** What the steps made of the sources. */
+export type Shaped = {
+  /** The traffic. */
+  info: SourceInfo,
+  /** A note for each step. */
+  notes: Array<StepNote>,
+};
+
+/** The usual range of a parameter: what its slider covers. Typed values may go on to the bounds. */
+export type SliderRange = {
+  /** Left end. */
+  min: number,
+  /** Right end. */
+  max: number,
+  /** Mapping. */
+  scale: Scale,
+  /** Values are multiples of it. */
+  step: number,
+};
+
+/** A meaningful place on a slider. */
+export type SliderStop = {
+  /** Where. */
+  value: number,
+  /** Message key. */
+  message: string,
+};
+
+/** Judgement by the SLO. Requests that were rejected, timed out or never served count as missed. */
+export type SloScore = {
+  /** Bound on TTFT, seconds; missing where there is none. */
+  ttft_s: number | null,
+  /** Bound on a request's mean time per output token, seconds; missing where there is none. */
+  tpot_s: number | null,
+  /** Bound on a request's largest gap between tokens, seconds; missing where there is none. */
+  tbt_s: number | null,
+  /** S-LoRA's SLO attainment: share of requests with a first token within the bound on TTFT. */
+  attainment: number | null,
+  /** Share of requests that were completed within every bound that is set. */
+  attainment_all: number | null,
+  /** Mean of 1 - (t/bound)^2. */
+  satisfaction: number | null,
+  /** Goodput: requests completed within every bound, requests a second. */
+  goodput_rps: number | null,
+};
+
+/** What was read of a file. */
+export type SourceInfo = {
+  /** Its name. */
+  name: string,
+  /** Its format, or "". */
+  format: string,
+  /** Number of requests. */
+  requests: number,
+  /** From the first arrival to the last, seconds. */
+  span_s: number,
+  /** Requests a second over the span. */
+  rate_rps: number | null,
+  /** Mean prompt, tokens. */
+  input_tokens_mean: number,
+  /** Mean output, tokens. */
+  output_tokens_mean: number,
+  /** Prompt tokens for each output token (P:D). */
+  pd_ratio: number | null,
+  /** What a reader should know. */
+  warnings: Array<Failure>,
+  /** The file's own number for each parameter of the workload that it decides, where it has one. */
+  settings: { [key in string]: number },
+  /** What the requests carry. */
+  traffic: Traffic,
+  /** Rows that could not be read and were left out. */
+  bad_rows: RowsLeftOut,
+  /** Requests whose output length the file does not have. */
+  assumed_outputs: number,
+  /** The length in tokens that each of them was given; 0 = none. */
+  assumed_output_tokens: number,
+};
+
+/** Mean of each part of E2E, seconds. */
+export type SplitMeans = {
+  /** Time in the waiting queue. */
+  queue: number | null,
+  /** Loading adapters. */
+  adapter_load: number | null,
+  /** Own prefill. */
+  prefill: number | null,
+  /** Stalled while other requests were prefilled. */
+  stalled: number | null,
+  /** Decode iterations. */
+  decode: number | null,
+};
+
+/** The order of configurations. */
+export type StandingsReply = {
+  /** In the order of the configurations. */
+  standings: Array<CapacityStanding>,
+  /** Their costs. */
+  charts: Array<ChartData>,
+};
+
+/** A field of a step. */
+export type StepField = {
+  /** Its name. */
+  name: string,
+  /** What it is. */
+  help: string,
+  /** Its unit, or "". */
+  unit: string,
+  /** What may stand in it. */
+  kind: 'number' | 'whole' | 'choice' | 'text',
+  /** Smallest number. */
+  min: number,
+  /** Largest number. */
+  max: number,
+  /** What it is where nothing is said. */
+  default: string,
+  /** Whether it may be empty. */
+  optional: boolean,
+  /** The options of a choice. */
+  options: Array<string>,
+};
+
+/** A step that traffic can take. */
+export type StepKind = {
+  /** Its name. */
+  name: string,
+  /** What it does. */
+  help: string,
+  /** Its fields. */
+  fields: Array<StepField>,
+};
+
+/** The table of steps, and of joins of several sources. */
+export type StepKinds = {
+  /** Steps of one trace. */
+  steps: Array<StepKind>,
+  /** Joins of several. */
+  joins: Array<StepKind>,
+};
+
+/** What a step did. */
+export type StepNote = {
+  /** The step. */
+  step: string,
+  /** The trace before; of several the first. */
+  before: TraceShape,
+  /** The trace after. */
+  after: TraceShape,
+  /** What else there is to report. */
+  facts: Array<Fact>,
+};
+
+/** The summary with what should be known beside it. */
+export type Summary = {
+  /** Where prompts are told in blocks: what a cache without limit would find. */
+  prefix: PrefixSummary | null,
+  /** Of a fleet: what else is to be said of it. */
+  fleet: FleetSummary | null,
+  /** What the proxy did, if there was one. */
+  gateway: GatewaySummary | null,
+  /** How far these times are to be expected from a real server's. */
+  expected_error: ExpectedError | null,
+  /** What a reader of the numbers should know. */
+  warnings: Array<Failure>,
+  /** 64-bit digest of all outcomes, hexadecimal. */
+  digest: string,
+  /** Requests by outcome. */
+  requests: RequestCounts,
+  /** From time 0 to the end of the last iteration, seconds. */
+  makespan_s: number,
+  /** Completed requests over the makespan. */
+  throughput_rps: number | null,
+  /** S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less and where no rate was asked for. */
+  strip_throughput_rps: number | null,
+  /** Tokens produced a second. */
+  output_tokens_per_s: number | null,
+  /** Prompt and produced tokens a second. */
+  total_tokens_per_s: number | null,
+  /** Prompt tokens for each output token of the requests offered (P:D); missing without requests. */
+  pd_ratio: number | null,
+  /** Time to first token. */
+  ttft_s: Distribution,
+  /** Every gap between two tokens of a request. */
+  tbt_s: Distribution,
+  /** Mean gap of each request of at least two tokens. */
+  tpot_s: Distribution,
+  /** End-to-end time. */
+  e2e_s: Distribution,
+  /** End-to-end time over tokens produced. */
+  normalized_s: Distribution,
+  /** Time in the waiting queue. */
+  queue_s: Distribution,
+  /** Mean of each part of E2E. */
+  split_s: SplitMeans,
+  /** Judgement by the SLO. */
+  slo: SloScore,
+  /** Iterations. */
+  batch: BatchMeans,
+  /** KV memory. */
+  kv: KvUsage,
+  /** The prefix cache; missing where there is none. */
+  prefix_cache: PrefixCacheUse | null,
+  /** The GPU. */
+  gpu: GpuUse,
+  /** Preemptions of running requests; S-LoRA has none. */
+  preemptions: number,
+  /** Adapter swapping. */
+  adapters: AdapterUse,
+  /** Different users that sent requests. */
+  users: number,
+  /** The busiest users. */
+  per_user: Array<GroupRow>,
+  /** The busiest adapters. */
+  per_adapter: Array<GroupRow>,
+};
+
+/** A parameter and the values that it has, in the order in which they come. */
+export type SweepAxis = {
+  /** The path. */
+  path: string,
+  /** Its values. */
+  values: Array<ParameterValue>,
+};
+
+/** A metric of a point over its seeds: the mean with its 95 % interval. */
+export type SweepCell = {
+  /** The mean. */
+  mean: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
+  /** Seeds that have the metric. */
+  seeds: number,
+};
+
+/** A curve of a sweep. */
+export type SweepCurve = {
+  /** Its role. */
+  role: string,
+  /** Its values of the other parameters. */
+  point: Record<string, ParameterValue>,
+};
+
+/** What laws say of one metric. */
+export type SweepExpected = {
+  /** A value each point, in the order of the sweep; none where no law holds. */
+  points: Array<ExpectedValue | null>,
+  /** What breaks the law at the first point where none holds. */
+  obstacles: Array<LawObstacle>,
+};
+
+/** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
+export type SweepPlan = {
+  /** Digest of everything that its results depend on, but for the simulator itself. */
+  sweep: string,
+  /** How many there are. */
+  runs: number,
+  /** Seeds of each point. */
+  seeds: number,
+  /** The axes. */
+  over: Array<SweepAxis>,
+  /** Key paths of the summary. */
+  metrics: Array<string>,
+  /** The bound that the SLO sets to each metric. */
+  bounds: Array<number | null>,
+  /** What laws of queueing theory say of each metric: null where none speaks of it. */
+  expected: Array<SweepExpected | null>,
+  /** The terminal's command for the same. */
+  command: string,
+};
+
+/** A point of a sweep, as the terminal's `sweep --json` has it. */
+export type SweepPoint = {
+  /** The value of each axis by path. */
+  point: Record<string, ParameterValue>,
+  /** The metrics. */
+  metrics: { [key in string]: SweepCell },
+  /** By metric, where a law speaks of it. */
+  expected?: { [key in string]: ExpectedValue },
+  /** Why a run could not be made, of the first that could not. */
+  error?: string,
+};
+
+/** What the runs so far say. */
+export type SweepResults = {
+  /** The points. */
+  points: Array<SweepPoint>,
+  /** What the charts show. */
+  views: Array<SweepView>,
+  /** A chart each. */
+  charts: Array<ChartData>,
+};
+
+/** A shade of a heat map. */
+export type SweepShade = {
+  /** Its role. */
+  role: string,
+  /** The lowest value that has it. */
+  low: number,
+  /** The highest. */
+  high: number,
+};
+
+/** A sweep as the terminal's `sweep` takes it. */
+export type SweepSpec = {
+  /** The settings that all runs have. */
+  scenario: ScenarioPatch,
+  /** A text for each parameter: PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE. */
+  over: readonly string[],
+  /** Key paths of the summary. */
+  metrics: readonly string[],
+  /** Seeds of each point. */
+  seeds: number,
+};
+
+/** What a chart of a sweep shows, and what its roles stand for. */
+export type SweepView = {
+  /** The metric. */
+  metric: string,
+  /** The parameter of the horizontal axis. */
+  x: string,
+  /** Of a heat map: the parameter of the vertical axis. */
+  y: string | null,
+  /** The names of the laws that are drawn. */
+  laws: Array<string>,
+  /** Of a heat map: its values of the other parameters. */
+  fixed: Record<string, ParameterValue>,
+  /** Of a heat map: what its shades mean. */
+  shades: Array<SweepShade>,
+  /** The curves. */
+  curves: Array<SweepCurve>,
+};
+
+/** A setting that was taken over. */
+export type TakenSetting = {
+  /** The parameter's path. */
+  path: string,
+  /** Its value. */
+  value: string,
+  /** What the file says, or why this is the default here. */
+  from: string,
+};
+
+/** Where times come from. */
+export type TimedOrigin = "measured" | "reconstructed" | "synthetic" | "modelled";
+
+/** Where a part of iteration times comes from, and how far it is from what was measured. */
+export type TimedPart = {
+  /** `operators` or `attention`. */
+  name: string,
+  /** `measured`, `reconstructed`, `synthetic` or `modelled`. */
+  origin: TimedOrigin,
+  /** Median of the relative errors. */
+  median_error: number,
+  /** Their 95th percentile. */
+  p95_error: number,
+};
+
+/** Where iteration times come from. */
+export type TimedSource = {
+  /** The iteration-time model: `profile` or `kernels`. */
+  kind: 'profile' | 'kernels',
+  /** What was timed: GPU, model, degree. */
+  name: string,
+  /** The file, for a profile that was loaded. */
+  file: string | null,
+  /** The parts of a profile. */
+  parts: Array<TimedPart>,
+  /** What is recorded of a shipped profile where nothing was timed; nothing of a loaded one. */
+  held_out: Array<HeldOutError>,
+  /** Kernels that were not measured for the deployment, by the names of their tables: related ones stand in. */
+  stand_ins: Array<string>,
+};
+
+/** A trace in four numbers. */
+export type TraceShape = {
+  /** Number of requests. */
+  requests: number,
+  /** From the first arrival to the last, seconds. */
+  span_s: number,
+  /** Requests a second over the span. */
+  rate_rps: number | null,
+  /** Standard deviation over mean of the gaps between arrivals. */
+  gap_cv: number | null,
+};
+
+/** What the conditions of the parameter table ask of a trace. */
+export type Traffic = {
+  /** Different adapters that are asked for, up to 2. */
+  adapters: number,
+  /** Whether their ranks differ. */
+  has_ranks: boolean,
+  /** Different users, up to 2. */
+  users: number,
+  /** Whether requests belong to sessions. */
+  has_sessions: boolean,
+  /** Whether requests wait for others. */
+  is_closed: boolean,
+  /** Whether prompts are told in blocks. */
+  has_prefixes: boolean,
+  /** Whether some request sends another `max_tokens` than the length of its output. */
+  has_caps: boolean,
+};
+
+/** The charts of traffic. */
+export type TrafficCharts = {
+  /** Of what is looked at, with its twins. */
+  charts: Array<ChartData>,
+  /** Of the first source, where steps changed it. */
+  before: Array<ChartData>,
+};
+
+/** Requests that only one run has. */
+export type UnpairedRequests = {
+  /** Only A. */
+  a: number,
+  /** Only B. */
+  b: number,
+};
+
+/** Why a configuration has no rank. */
+export type Unranked = "no_rate" | "no_price";
+
+/** Where the time of all requests went, and who delayed whom. */
+export type Why = {
+  /** Every cause with the time of all requests. */
+  causes: Array<CauseTime>,
+  /** By user. */
+  users: Array<WhyGroup>,
+  /** By adapter. */
+  adapters: Array<WhyGroup>,
+};
+
+/** Requests of one user or adapter. */
+export type WhyGroup = {
+  /** The user's or adapter's index; -1: the base model; none: all further ones together. */
+  index: number | null,
+  /** How many requests. */
+  requests: number,
+  /** Seconds by cause, in the order of [`Why::causes`]. */
+  causes_s: Array<number>,
+  /** Seconds of delay by the group that held what was waited for, in the order of the groups; the last: no request did. */
+  delayed_by_s: Array<number>,
+};

@@ -3,6 +3,7 @@
 use js_sys::{Array, Float64Array, Object, Reflect};
 use serde::Serialize;
 use serde_json::Value as Json;
+use servescope_lab::replies::Failures;
 use servescope_lab::views::{Chart, Series};
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
@@ -16,9 +17,18 @@ pub fn object(value: &impl Serialize) -> JsValue {
         .unwrap_or_else(|error| JsValue::from_str(&error.to_string()))
 }
 
+/// A reply as a plain object, with the charts of its fields, which serde leaves out.
+pub fn with_charts<const N: usize>(reply: &impl Serialize, fields: [(&str, &[Chart]); N]) -> JsValue {
+    let target = object(reply);
+    for (key, charts) in fields {
+        set(target.unchecked_ref(), key, &self::charts(charts));
+    }
+    target
+}
+
 /// Failures as they are thrown.
 pub fn to_js_error(failures: Vec<Failure>) -> JsFailure {
-    object(&serde_json::json!({ "failures": failures })).unchecked_into()
+    object(&Failures { failures }).unchecked_into()
 }
 
 /// The scenario with what is good of a patch, and what is not.

@@ -2,8 +2,12 @@
 
 use wasm_bindgen::prelude::*;
 
+/// Written by `cargo xtask generate` from the structs.
 #[wasm_bindgen(typescript_custom_section)]
 const BOUNDARY: &str = include_str!("boundary.d.ts");
+
+#[wasm_bindgen(typescript_custom_section)]
+const BY_HAND: &str = include_str!("by_hand.d.ts");
 
 #[wasm_bindgen]
 extern "C" {
@@ -56,7 +60,7 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "SweepResults")]
     pub type JsSweepResults;
     /// A parsed address.
-    #[wasm_bindgen(typescript_type = "{ scenario: ScenarioPatch; problems: Failure[] }")]
+    #[wasm_bindgen(typescript_type = "ParsedLink")]
     pub type JsLink;
     /// What is thrown.
     #[wasm_bindgen(typescript_type = "Failures")]
@@ -83,7 +87,7 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "FitReply")]
     pub type JsFitReply;
     /// The charts of traffic.
-    #[wasm_bindgen(typescript_type = "{ charts: ChartData[]; before: ChartData[] }")]
+    #[wasm_bindgen(typescript_type = "TrafficCharts")]
     pub type JsStudioCharts;
     /// A trace as columns.
     #[wasm_bindgen(typescript_type = "TraceColumns")]
@@ -106,18 +110,6 @@ extern "C" {
     /// Ranges over seeds.
     #[wasm_bindgen(typescript_type = "Record<string, SeedRange>")]
     pub type JsSeedRanges;
-    /// Columns of the time charts.
-    #[wasm_bindgen(method, getter)]
-    pub fn columns(this: &JsRunOptions) -> f64;
-    /// The ends of the window that is looked at, seconds.
-    #[wasm_bindgen(method, getter)]
-    pub fn window(this: &JsRunOptions) -> Option<js_sys::Array>;
-    /// What waits are told by.
-    #[wasm_bindgen(method, getter)]
-    pub fn split_by(this: &JsRunOptions) -> String;
-    /// Names of the charts in sight.
-    #[wasm_bindgen(method, getter)]
-    pub fn in_sight(this: &JsRunOptions) -> Option<js_sys::Array>;
     /// Where the time of all requests went.
     #[wasm_bindgen(typescript_type = "Why")]
     pub type JsWhy;
@@ -128,12 +120,10 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "Delayed[]")]
     pub type JsDelayed;
     /// Summary and charts.
-    #[wasm_bindgen(typescript_type = "{ summary: Summary; charts: ChartData[]; traffic_end_s: number }")]
+    #[wasm_bindgen(typescript_type = "RunReply")]
     pub type JsRun;
     /// What a capacity search found, and its chart.
-    #[wasm_bindgen(
-        typescript_type = "{ capacity: Capacity; told: { priced: string; unpriced: string }; charts: ChartData[] }"
-    )]
+    #[wasm_bindgen(typescript_type = "CapacityReply")]
     pub type JsCapacity;
     /// The load of a scenario beside its capacity.
     #[wasm_bindgen(typescript_type = "CapacityLoad")]
@@ -142,7 +132,7 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "CapacityChecked")]
     pub type JsChecked;
     /// Published points beside simulated curves.
-    #[wasm_bindgen(typescript_type = "{ figures: PublishedFigure[]; charts: ChartData[] }")]
+    #[wasm_bindgen(typescript_type = "FiguresReply")]
     pub type JsFigures;
     /// How far predictions are off.
     #[wasm_bindgen(typescript_type = "RelativeErrors | null")]
@@ -154,7 +144,7 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "CapacityEntry[]")]
     pub type JsEntries;
     /// The order of configurations, and the charts of their cost.
-    #[wasm_bindgen(typescript_type = "{ standings: CapacityStanding[]; charts: ChartData[] }")]
+    #[wasm_bindgen(typescript_type = "StandingsReply")]
     pub type JsStandings;
     /// Charts.
     #[wasm_bindgen(typescript_type = "ChartData[]")]

@@ -6,6 +6,7 @@ use crate::{Role, UnknownName};
 
 /// The data of one chart, already down-sampled to about two points a pixel column.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "ChartData"))]
 pub struct Chart {
     /// Its name, a key of the page's texts; "" where it has none.
     pub name: &'static str,
@@ -30,6 +31,7 @@ impl Chart {
 
 /// One axis of a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Axis {
     /// Unit, or "".
     pub unit: &'static str,
@@ -45,6 +47,7 @@ pub struct Axis {
 
 /// How values become lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum ScaleKind {
     /// Equal differences are equal lengths.
     Linear,
@@ -54,6 +57,7 @@ pub enum ScaleKind {
 
 /// What an axis counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum AxisKind {
     /// Seconds of the simulated clock.
     Time,
@@ -65,25 +69,33 @@ pub enum AxisKind {
 
 /// One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Series {
     /// What it shows; gives its colour, dash and marker.
+    #[cfg_attr(feature = "types", ts(type = "string"))]
     pub role: Role,
     /// How it is drawn.
     pub mark: Mark,
     /// Horizontal positions; left edges of bars; the positions of [`Mark::RuleX`].
+    #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub x: Vec<f64>,
     /// Vertical positions; the positions of [`Mark::RuleY`].
+    #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub y: Vec<f64>,
     /// Lower edges of areas, bands and stacked bars; a missing value is 0.
+    #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub y0: Vec<f64>,
     /// Right edges of bars; a bar without one is a hairline.
+    #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub x2: Vec<f64>,
     /// Request ids of points, or none.
+    #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub id: Vec<f64>,
 }
 
 /// How a series is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename_all = "snake_case"))]
 pub enum Mark {
     #[default]
     /// A line from point to point.

@@ -1,5 +1,7 @@
 //! Sizes: what the caller asks for, and where the plot then lies on the canvas.
 
+use serde::Serialize;
+
 use crate::DrawError;
 
 /// Distances in CSS px from the edges of the canvas to the plot. The left one is the same for every chart, so that the
@@ -28,7 +30,8 @@ pub struct Style {
 /// Where a chart's data lies on its canvas, in CSS px and data units: hover is arithmetic on this. `x_min` lies at
 /// `left`, `y_min` at `bottom`; between them values are spaced by the axis' scale. The ranges are those that were drawn,
 /// which differ from the asked ones where these were empty or not drawable.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PlotFrame {
     /// Left edge of the plot.
     pub left: f64,

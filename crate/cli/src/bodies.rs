@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 /// What stands in bodies beside a scenario's sampling.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Request bodies")]
 pub(crate) struct BodyArguments {
     /// Collection of prompts (JSON Lines of `prompt`, or of `session_id` and `prompts`, or ShareGPT's conversations), or a folder
@@ -94,6 +94,19 @@ impl BodyArguments {
     ) -> String {
         let named = self.slora_setting.as_deref().and_then(|setting| of_setting(&setting.to_uppercase()));
         given.or(named).unwrap_or(default).to_owned()
+    }
+
+    /// The name of the base model.
+    pub(crate) fn model_name(&self) -> String {
+        self.name(self.model.as_deref(), slora_model_name, "llama-7b")
+    }
+
+    /// Names the base model where no option does.
+    pub(crate) fn with_model(mut self, served: Option<&str>) -> Self {
+        if self.slora_setting.is_none() {
+            self.model = self.model.or(served.map(str::to_owned));
+        }
+        self
     }
 
     /// An option whose presence shows that bodies are meant.
@@ -144,6 +157,25 @@ pub(crate) fn write(
     trace: &Trace,
     output: Option<&Path>,
 ) -> Result<(), Failed> {
+    with_lines(form, arguments, scenario, trace, |lines| match output {
+        Some(path) => {
+            let told = |error| Failed::input(format!("{}: {error}", path.display()));
+            stream(lines, File::create(path).map_err(told)?, &told)
+        }
+        None => {
+            stream(lines, std::io::stdout().lock(), &|error| Failed::Run(format!("standard output: {error}")))
+        }
+    })
+}
+
+/// Hands the lines of `trace` over, none of which is made yet.
+pub(crate) fn with_lines<T>(
+    form: Form,
+    arguments: &BodyArguments,
+    scenario: &Scenario,
+    trace: &Trace,
+    take: impl FnOnce(BodyLines<'_>) -> Result<T, Failed>,
+) -> Result<T, Failed> {
     let sampling = scenario.sampling();
     let problems = sampling_problems(&sampling, form);
     if !problems.is_empty() {
@@ -165,7 +197,7 @@ pub(crate) fn write(
             EndpointName::Chat => Endpoint::Chat,
             EndpointName::Completions => Endpoint::Completions,
         },
-        model: arguments.name(arguments.model.as_deref(), slora_model_name, "llama-7b"),
+        model: arguments.model_name(),
         adapter_name: arguments.name(
             arguments.adapter_name.as_deref(),
             slora_adapter_name,
@@ -182,16 +214,7 @@ pub(crate) fn write(
         ([], Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(Failed::input)?),
         ([], None) => Texts::Made(Synthesis::by_ratio(seed, ratio)),
     };
-    let lines = BodyLines::new(trace, texts, options).map_err(|error| Failed::input(error.to_string()))?;
-    match output {
-        Some(path) => {
-            let told = |error| Failed::input(format!("{}: {error}", path.display()));
-            stream(lines, File::create(path).map_err(told)?, &told)
-        }
-        None => {
-            stream(lines, std::io::stdout().lock(), &|error| Failed::Run(format!("standard output: {error}")))
-        }
-    }
+    take(BodyLines::new(trace, texts, options).map_err(|error| Failed::input(error.to_string()))?)
 }
 
 fn chosen(

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 use servescope_lab::capacity::{
-    Capacity, Configuration, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, plan,
+    Capacity, Configuration, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, plan, to_json,
 };
-use servescope_lab::notes::Purpose;
-use servescope_lab::parameters::{Id, Value};
+use servescope_lab::link;
+use servescope_lab::notes::{Purpose, common};
 use servescope_lab::vllm_serve::vllm_serve;
-use servescope_lab::{Scenario, link};
 
 use crate::input_args::InputArguments;
 use crate::notes;
@@ -54,18 +52,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Search::new(&only.scenario, loaded.clone())?;
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
-    notes::tell_common(configurations.iter().map(|configuration| &configuration.scenario), &context);
+    notes::tell(&common(configurations.iter().map(|configuration| &configuration.scenario), &context));
     let bar = progress::bar(configurations.len());
     let threads = arguments.threads.count();
-    let ranking = plan(&scenario, &grid, loaded.as_ref(), threads, &|| bar.inc(1));
+    let ranking = plan(&configurations, loaded.as_ref(), threads, &|| bar.inc(1));
     bar.finish_and_clear();
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
     if arguments.json {
-        let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-        let rows: Vec<_> = ranking.iter().map(|ranked| row_json(ranked, &configurations)).collect();
-        return print(&format!("{:#}\n", json!({ "axes": axes, "ranking": rows })));
+        return print(&format!("{:#}\n", to_json(&grid, &ranking, &configurations)));
     }
     let quantiles = Goal::quantiles(&scenario);
     match (grid.axes.as_slice(), ranking.as_slice()) {
@@ -74,34 +70,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
 }
 
-/// The scenario that serves the load with a configuration: as it was simulated, where it was.
-fn chosen(ranked: &Ranked, all: &[Configuration]) -> Option<Scenario> {
-    let mut scenario = all[ranked.standing.place].scenario.clone();
-    let replicas = f64::from(ranked.standing.need?.replicas);
-    scenario.set(Id::Replicas, Value::Number(replicas)).ok()?;
-    if let Some(check) = ranked.check() {
-        scenario.set(Id::Duration, Value::Number(check.duration_s)).ok()?;
-    }
-    scenario.set(Id::CapacityGrid, Value::Text(String::new())).ok()?;
-    Some(scenario)
-}
-
-/// A row of the ranking with the address of its run and, where vLLM schedules so, its command.
-fn row_json(ranked: &Ranked, all: &[Configuration]) -> serde_json::Value {
-    let mut row = json!(ranked);
-    if let Some(scenario) = chosen(ranked, all) {
-        row["link"] = json!(format!("#{}", link::encode(&scenario)));
-        row["vllm_serve"] = json!(vllm_serve(&scenario).ok());
-    }
-    row
-}
-
 /// How the first of the ranking is opened on the page, and started.
 fn best_text(ranking: &[Ranked], all: &[Configuration]) -> String {
-    let Some(best) = ranking.first().filter(|best| best.standing.rank.is_some()) else {
-        return String::new();
-    };
-    let Some(scenario) = chosen(best, all) else { return String::new() };
+    let best = ranking.first().filter(|best| best.standing.rank.is_some());
+    let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
     let command = vllm_serve(&scenario).map_or_else(|_| String::new(), |command| format!("\n{command}"));
     format!("Rank 1 on the page: #{}\n{command}", link::encode(&scenario))
 }

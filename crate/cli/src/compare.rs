@@ -4,20 +4,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
-use serde_json::{Value as Json, json};
 use servescope_charts::{Chart, Mark, Role};
-use servescope_lab::compare::decisions::DecisionDifference;
+use servescope_lab::Scenario;
 use servescope_lab::compare::interval::Paired;
 use servescope_lab::compare::requests::{RequestPair, RequestPairs};
-use servescope_lab::compare::{Comparison, Row};
+use servescope_lab::compare::{Outcome, Row, Task, of_side};
 use servescope_lab::metric::{Measured, Metric};
-use servescope_lab::parameters::Id;
-use servescope_lab::replications::{seeds, with_seed};
+use servescope_lab::replications::with_seed;
 use servescope_lab::sweep::Range;
 use servescope_lab::turn::{Turns, turns};
 use servescope_lab::views::paired::ttft_pairs;
 use servescope_lab::views::sweep::axis_around;
-use servescope_lab::{Failure, LoadedTrace, Run, Running, Scenario};
 
 use crate::chart_files::create;
 use crate::input_args::InputArguments;
@@ -26,9 +23,6 @@ use crate::output::{Failed, note, print, write};
 use crate::plots::{Plot, series};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
-
-/// Seeds where none are asked for.
-const SEEDS: usize = 20;
 
 /// Parameters in which A and B differ that are listed one by one.
 const LISTED: usize = 12;
@@ -79,54 +73,29 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-/// What is compared, and on what.
-struct Task {
-    /// A and B.
-    sides: Vec<Scenario>,
-    loaded: Option<LoadedTrace>,
-    metrics: Vec<Metric>,
-    seeds: Vec<u64>,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let task = task(arguments)?;
     let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
     let pool = arguments.threads.pool(2 * task.seeds.len())?;
-    let (comparison, pair) = pool.install(|| task.compare())?;
-    let mut told = pair[0].notes();
-    told.extend(pair[1].notes().into_iter().filter(|note| !pair[0].notes().contains(note)));
-    notes::tell(&told);
-    let requests = RequestPairs::of(&pair[0], &pair[1]);
-    let difference = DecisionDifference::of(&pair[0], &pair[1]);
+    let outcome = pool.install(|| compare(&task))?;
+    notes::tell(&outcome.idle);
     let turned = match turn {
-        Some(range) => Some(pool.install(|| task.turns(range))?),
+        Some(range) => Some(pool.install(|| turned(&task, range))?),
         None => None,
     };
     if let Some(path) = &arguments.csv {
-        write(path, &comparison.csv())?;
+        write(path, &outcome.comparison.csv())?;
     }
     if let Some(path) = &arguments.requests {
-        write(path, &requests.csv())?;
+        write(path, &outcome.requests.csv())?;
     }
     if let Some(folder) = &arguments.charts {
-        write_charts(folder, &requests, turned.as_ref())?;
+        write_charts(folder, &outcome.requests, turned.as_ref())?;
     }
     if arguments.json {
-        let mut json = json!({
-            "a": task.sides[0].to_json(),
-            "b": task.sides[1].to_json(),
-            "differ": differences(&task.sides),
-            "seeds": task.seeds,
-            "metrics": comparison.to_json(),
-            "requests": requests.to_json(),
-            "first_different_decision": difference.to_json(),
-        });
-        if let Some(turned) = &turned {
-            json["turn"] = turned.to_json();
-        }
-        return print(&format!("{json:#}\n"));
+        return print(&format!("{:#}\n", task.to_json(&outcome, turned.as_ref())));
     }
-    print(&text(&task, &comparison, &requests, difference, turned.as_ref()))
+    print(&text(&task, &outcome, turned.as_ref()))
 }
 
 fn task(arguments: &Arguments) -> Result<Task, Failed> {
@@ -137,125 +106,72 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
         Ok(scenario)
     };
     let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
-    let (of_a, of_b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
-    let sides = vec![of_a, of_b];
+    let (a, b) = (side(a, &arguments.set_a)?, side(b, &arguments.set_b)?);
     let loaded = arguments.inputs.loaded()?;
-    let metrics = if arguments.metrics.is_empty() {
-        Metric::usual()
-    } else {
-        Metric::parse_all(arguments.metrics.iter().map(String::as_str))?
-    };
-    let count = arguments.seeds.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
-    let seeds = seeds(&sides[0], count)?;
-    if sides[0].get(Id::Seed) != sides[1].get(Id::Seed) {
+    let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
+    let task = Task::new(a, b, loaded, metrics, arguments.seeds)?;
+    if task.has_two_seeds() {
         note("A and B have seeds of their own; both are simulated with those of A");
     }
-    Ok(Task { sides, loaded, metrics, seeds })
+    Ok(task)
 }
 
-/// Failures of a side, by its name.
-fn of_side(side: usize, failures: Vec<Failure>) -> Failed {
-    Failed::Input(failures.into_iter().map(|f| format!("{}: {}", ["A", "B"][side], f.message)).collect())
+/// Simulates every seed of both.
+fn compare(task: &Task) -> Result<Outcome, Failed> {
+    let (a, b) = rayon::join(|| task.first(0), || task.first(1));
+    let (a, b) = (a?, b?);
+    let bar = progress::bar(task.further());
+    let one = |place: usize| {
+        let measured = task.measure(place);
+        bar.inc(1);
+        measured
+    };
+    let further: Vec<Measured> =
+        (0..task.further()).into_par_iter().with_max_len(1).map(one).collect::<Result<_, _>>()?;
+    let outcome = task.outcome(&a, &b, &further);
+    if outcome.is_without_chance {
+        note(
+            "every seed gives the same run, so the intervals mean nothing; --seeds 1 divides one run into batches",
+        );
+    }
+    Ok(outcome)
 }
 
-impl Task {
-    /// A run that keeps its decisions.
-    fn decided(&self, side: usize, seed: u64) -> Result<Run, Failed> {
-        let scenario = with_seed(&self.sides[side], seed);
-        let running = Running::begin(&scenario, self.loaded.as_ref());
-        Ok(running.map_err(|failures| of_side(side, failures))?.with_decisions().run())
+/// Where the better of both changes, by the first metric.
+fn turned(task: &Task, range: Range) -> Result<Turns, Failed> {
+    let metric = &task.metrics[0];
+    if task.seeds.len() < 2 {
+        return Err(Failed::input("--turn needs at least two seeds; --seeds N"));
     }
-
-    fn simulate(&self, side: usize, seed: u64) -> Result<Run, Failed> {
-        let scenario = with_seed(&self.sides[side], seed);
-        Run::simulate(&scenario, self.loaded.as_ref()).map_err(|failures| of_side(side, failures))
-    }
-
-    /// Simulates every seed of both, and keeps the two runs of the first.
-    fn compare(&self) -> Result<(Comparison, Vec<Run>), Failed> {
-        let seed = self.seeds[0];
-        let (a, b) = rayon::join(|| self.decided(0, seed), || self.decided(1, seed));
-        let pair = vec![a?, b?];
-        if let [seed] = self.seeds[..] {
-            return Ok((Comparison::of_one_run(&self.metrics, seed, &pair[0], &pair[1]), pair));
-        }
-        let (rest, count) = (&self.seeds[1..], self.seeds.len() - 1);
-        let bar = progress::bar(2 * count);
-        let runs: Vec<Measured> = (0..2 * count)
+    let bar = progress::bar(2);
+    turns(range, metric, task.seeds.len(), |values: &[f64]| {
+        let (count, all) = (task.seeds.len(), values.len() * 2 * task.seeds.len());
+        bar.set_length(bar.position() + all as u64);
+        let runs: Vec<Option<f64>> = (0..all)
             .into_par_iter()
             .with_max_len(1)
-            .map(|task| {
-                let measured = Measured::of(&self.simulate(task / count, rest[task % count])?, &self.metrics);
+            .map(|place| {
+                let (value, side, seed) = (place / (2 * count), place / count % 2, place % count);
+                let mut scenario = with_seed(&task.sides[side], task.seeds[seed]);
+                range.set(&mut scenario, values[value]);
+                let run = Measured::simulate(&scenario, task.loaded.as_ref(), std::slice::from_ref(metric));
                 bar.inc(1);
-                Ok(measured)
+                Ok(run.map_err(|failures| of_side(side, failures))?.values[0])
             })
             .collect::<Result<_, Failed>>()?;
-        let (a, b) = runs.split_at(count);
-        let with_first = |side: usize, rest: &[Measured]| -> Vec<Measured> {
-            [&[Measured::of(&pair[side], &self.metrics)], rest].concat()
+        let of = |runs: &[Option<f64>]| {
+            let (a, b) = runs.split_at(count);
+            let pairs: Vec<(f64, f64)> = a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+            Paired::of(&pairs)
         };
-        let (a, b) = (with_first(0, a), with_first(1, b));
-        if [&a, &b].iter().all(|runs| runs.iter().all(|run| run.digest == runs[0].digest)) {
-            note(
-                "every seed gives the same run, so the intervals mean nothing; --seeds 1 divides one run into batches",
-            );
-        }
-        Ok((Comparison::of_seeds(&self.metrics, &self.seeds, &a, &b), pair))
-    }
-
-    /// Where the better of both changes, by the first metric.
-    fn turns(&self, range: Range) -> Result<Turns, Failed> {
-        let metric = &self.metrics[0];
-        if self.seeds.len() < 2 {
-            return Err(Failed::input("--turn needs at least two seeds; --seeds N"));
-        }
-        let bar = progress::bar(2);
-        turns(range, metric, self.seeds.len(), |values: &[f64]| {
-            let (count, all) = (self.seeds.len(), values.len() * 2 * self.seeds.len());
-            bar.set_length(bar.position() + all as u64);
-            let runs: Vec<Option<f64>> = (0..all)
-                .into_par_iter()
-                .with_max_len(1)
-                .map(|task| {
-                    let (value, side, seed) = (task / (2 * count), task / count % 2, task % count);
-                    let mut scenario = with_seed(&self.sides[side], self.seeds[seed]);
-                    range.set(&mut scenario, values[value]);
-                    let run =
-                        Measured::simulate(&scenario, self.loaded.as_ref(), std::slice::from_ref(metric));
-                    bar.inc(1);
-                    Ok(run.map_err(|failures| of_side(side, failures))?.values[0])
-                })
-                .collect::<Result<_, Failed>>()?;
-            let of = |runs: &[Option<f64>]| {
-                let (a, b) = runs.split_at(count);
-                let pairs: Vec<(f64, f64)> =
-                    a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
-                Paired::of(&pairs)
-            };
-            Ok(runs.chunks(2 * count).map(of).collect())
-        })
-    }
+        Ok(runs.chunks(2 * count).map(of).collect())
+    })
 }
 
-/// The parameters in which A and B differ, but for the seed.
-fn differences(sides: &[Scenario]) -> Vec<Json> {
-    let differ = |id: &&Id| **id != Id::Seed && sides[0].get(**id) != sides[1].get(**id);
-    let one = |id: &Id| {
-        let [a, b] = [0, 1].map(|side: usize| sides[side].get(*id).to_json());
-        json!({"path": id.row().id, "a": a, "b": b})
-    };
-    Id::ALL.iter().filter(differ).map(one).collect()
-}
-
-fn text(
-    task: &Task,
-    comparison: &Comparison,
-    requests: &RequestPairs,
-    difference: DecisionDifference,
-    turned: Option<&Turns>,
-) -> String {
+fn text(task: &Task, outcome: &Outcome, turned: Option<&Turns>) -> String {
+    let Outcome { comparison, requests, difference, .. } = outcome;
     let mut lines = Vec::new();
-    let differ = differences(&task.sides);
+    let differ = task.differences();
     if differ.is_empty() {
         lines.push("A and B are the same setting".to_owned());
     }

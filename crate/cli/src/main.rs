@@ -11,6 +11,8 @@ mod collections;
 mod compare;
 mod concat;
 mod convert;
+mod debug;
+mod debug_text;
 mod fit;
 mod generate;
 mod input_args;
@@ -26,6 +28,8 @@ mod plots;
 mod profile;
 mod progress;
 mod read_args;
+mod replay;
+mod replay_text;
 mod scenario_args;
 mod servegen;
 mod simulate;
@@ -33,7 +37,6 @@ mod step_args;
 mod summary_text;
 mod sweep;
 mod sweep_charts;
-mod sweep_file;
 mod tokenizer;
 mod validate;
 mod vidur;
@@ -68,6 +71,8 @@ enum Verb {
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
+    /// Steps through the decisions of gateway and schedulers, forward and back, with what each was taken on.
+    Debug(Box<debug::Arguments>),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
     /// Reads trace files of any known format and writes them in another, one after another where there are several.
@@ -100,6 +105,11 @@ enum Verb {
     /// The requests of a load generator's result file, and the server's settings where the file tells them, are simulated; both runs
     /// are compared request by request, and the likeliest culprit for the difference is named.
     Overlay(Box<overlay::Arguments>),
+    /// Sends a trace or a generated workload to a server of OpenAI's API, and lays what was measured over its simulation.
+    ///
+    /// Requests are sent by their time stamps, or in a closed loop; answers are streamed, and each chunk of text has its time. Only
+    /// this machine is asked unless another host is allowed, and rate, number, time and requests in flight are bounded.
+    Replay(Box<replay::Arguments>),
     /// Prints a setting as a command of vLLM, with the flags that stand for it and what no flag stands for.
     VllmServe(vllm_serve::Arguments),
     /// Prints the parameter table as JSON Schema.
@@ -116,6 +126,7 @@ fn main() -> ExitCode {
         Verb::Generate(arguments) => generate::run(&arguments),
         Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
+        Verb::Debug(arguments) => debug::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bodies(arguments) => bodies::run(&arguments),
@@ -127,6 +138,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Sweep(arguments) => sweep::run(&arguments),
         Verb::Overlay(arguments) => overlay::run(&arguments),
+        Verb::Replay(arguments) => replay::run(&arguments),
         Verb::VllmServe(arguments) => vllm_serve::run(&arguments),
         Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),

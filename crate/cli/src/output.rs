@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use servescope_lab::Failure;
+use servescope_lab::sweep::journal::JournalError;
 
 /// Why a verb did not succeed.
 pub(crate) enum Failed {
@@ -23,6 +24,11 @@ impl Failed {
     /// One thing that is wrong with the input.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Input(vec![message.into()])
+    }
+
+    /// A journal that could be opened and cannot be written to.
+    pub(crate) fn unwritten(error: JournalError) -> Self {
+        Self::Run(error.to_string())
     }
 
     /// Says on standard error what is wrong.
@@ -52,6 +58,13 @@ impl From<Vec<Failure>> for Failed {
 impl From<Failure> for Failed {
     fn from(failure: Failure) -> Self {
         Self::Input(vec![failure.message])
+    }
+}
+
+/// Of a journal that cannot be opened.
+impl From<JournalError> for Failed {
+    fn from(error: JournalError) -> Self {
+        Self::input(error.to_string())
     }
 }
 

@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 use servescope_lab::overlay::{
-    Fit, MeasuredRun, NamedText, Overlay, Sending, Taken, document, fit, read, requests_csv, take_over,
+    Fit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read, requests_csv, take_over,
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
@@ -21,6 +22,12 @@ pub(crate) struct Arguments {
     /// (profile_export_aiperf.json, meta.json) are read where they lie in its folder.
     #[arg(value_name = "RESULT")]
     result: PathBuf,
+    /// Scenario file or address of the page: what it sets goes before what the result tells.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<String>,
+    /// Sets one parameter. May be given many times.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    settings: Vec<String>,
     #[command(flatten)]
     options: Options,
 }
@@ -28,12 +35,6 @@ pub(crate) struct Arguments {
 /// What both `overlay` and `replay` take.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Scenario file or address of the page: what it sets goes before what the result tells.
-    #[arg(long, value_name = "FILE")]
-    scenario: Option<String>,
-    /// Sets one parameter. May be given many times.
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    settings: Vec<String>,
     /// Sends requests at the measured times even where the client kept a number of them in flight.
     #[arg(long)]
     as_sent: bool,
@@ -52,11 +53,14 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
-    arguments.options.show(&measured(&arguments.result)?)
+    let scenario =
+        ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
+    let (document, table) = arguments.options.overlay(&scenario, &measured(&arguments.result)?)?;
+    if arguments.options.json { print(&format!("{document:#}\n")) } else { print(&table) }
 }
 
 /// Reads a result file, with the one that its tool writes beside it.
-pub(crate) fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
+fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
     let own = text(path)?;
     let beside = OnceCell::new();
     let companion = |name: &str| {
@@ -68,13 +72,17 @@ pub(crate) fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
 }
 
 impl Options {
-    /// What the user sets.
-    fn scenario(&self) -> Result<Scenario, Failed> {
-        ScenarioArguments::named(self.scenario.as_deref(), self.settings.clone()).scenario()
+    /// Whether everything is printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
     }
 
-    /// Simulates a measured run and shows both.
-    pub(crate) fn show(&self, measured: &MeasuredRun) -> Result<(), Failed> {
+    /// Simulates a measured run, writes the files asked for, and gives both runs as a document and as a table.
+    pub(crate) fn overlay(
+        &self,
+        given: &Scenario,
+        measured: &MeasuredRun,
+    ) -> Result<(Value, String), Failed> {
         let mut measured = measured.clone();
         if self.as_sent {
             if measured.requests.iter().all(|request| request.sent_s == 0.0) {
@@ -82,7 +90,7 @@ impl Options {
             }
             measured.sending = Sending::Times;
         }
-        let mut scenario = self.scenario()?;
+        let mut scenario = given.clone();
         let (taken, told) = take_over(&measured, &mut scenario);
         measured.notes.iter().chain(&told).for_each(|told| note(told));
         let loaded = LoadedTrace::from_trace("measured", measured.trace());
@@ -98,7 +106,9 @@ impl Options {
         if let Some(folder) = &self.charts {
             write_charts(folder, &overlay)?;
         }
-        self.tell(&measured, &scenario, &taken, &overlay, fitted.as_ref())
+        let fitted = fitted.as_ref();
+        let document = document(&measured, &scenario, &taken, &overlay, fitted);
+        Ok((document, overlay_text::table(&measured, &taken, &overlay, fitted)))
     }
 
     fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<Fit>, Failed> {
@@ -106,19 +116,5 @@ impl Options {
             return Ok(None);
         }
         fit(measured, scenario, &self.fit).map(Some).map_err(|error| Failed::input(error.to_string()))
-    }
-
-    fn tell(
-        &self,
-        measured: &MeasuredRun,
-        scenario: &Scenario,
-        taken: &[Taken],
-        overlay: &Overlay,
-        fit: Option<&Fit>,
-    ) -> Result<(), Failed> {
-        if self.json {
-            return print(&format!("{:#}\n", document(measured, scenario, taken, overlay, fit)));
-        }
-        print(&overlay_text::table(measured, taken, overlay, fit))
     }
 }

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use servescope_lab::parameters::{Id, Value};
-use servescope_lab::recipe::{Recipe, Source};
-use servescope_lab::repeated_keys::repeated_keys;
-use servescope_lab::scenario::objections;
+use servescope_lab::recipe::Recipe;
+use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Failure, Scenario, link};
+use servescope_lab::{Scenario, link};
 
 use crate::output::{Failed, read};
 use crate::step_args::{StepArguments, Steps};
@@ -60,40 +59,18 @@ impl ScenarioArguments {
     /// The recipe in the scenario file, if it is one.
     pub(crate) fn recipe(&self) -> Result<Option<Recipe>, Failed> {
         let Some(path) = &self.file else { return Ok(None) };
-        let told = |failures: Vec<Failure>| {
-            Failed::Input(failures.iter().map(|f| format!("{}: {}", path.display(), f.message)).collect())
-        };
-        let Some(json) = Recipe::find(&read(path)?).map_err(told)? else { return Ok(None) };
-        let recipe = Recipe::from_json(&json).map_err(told)?;
-        match &recipe.source {
-            Source::Scenario(_) => Ok(Some(recipe)),
-            Source::Files { .. } => Err(Failed::input(format!(
-                "{}: the recipe of a file that was made of other files; convert, concat and merge read those",
-                path.display()
-            ))),
-        }
+        Ok(scenario_file::recipe(&path.display().to_string(), &read(path)?)?)
     }
 
     /// The scenario.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failed> {
         let mut scenario = Scenario::default();
         let mut messages = Vec::new();
-        if let Some(Source::Scenario(of_recipe)) = self.recipe()?.map(|recipe| recipe.source) {
-            scenario = *of_recipe;
-        } else if let Some(path) = &self.file {
-            let bytes = read(path)?;
-            let json: serde_json::Value = serde_json::from_slice(&bytes)
-                .map_err(|error| Failed::input(format!("{}: no JSON: {error}", path.display())))?;
-            // A preset of the page has its scenario beside its words.
-            let own = json.get("scenario").filter(|inner| inner.is_object()).unwrap_or(&json);
-            let (read, failures) = Scenario::from_json(own);
-            scenario = read;
-            let repeated = std::str::from_utf8(&bytes).map(repeated_keys).unwrap_or_default();
-            messages.extend(
-                objections(repeated, failures)
-                    .into_iter()
-                    .map(|f| format!("{}: {}", path.display(), f.message)),
-            );
+        if let Some(path) = &self.file {
+            match ScenarioFile::read(&path.display().to_string(), &read(path)?) {
+                Ok(file) => scenario = file.scenario,
+                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+            }
         }
         if let Some(address) = &self.link {
             let (read, failures) = link::parse(address);

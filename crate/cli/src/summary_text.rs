@@ -42,7 +42,7 @@ pub(crate) fn table(
     line(
         "requests",
         format!(
-            "{} offered, {} completed, {} refused, {} timed out, {} cancelled, {} unfinished",
+            "{} offered, {} completed, {} rejected, {} timed out, {} cancelled, {} unfinished",
             counts.offered,
             counts.completed,
             counts.rejected_total,
@@ -162,8 +162,8 @@ fn times(text: &mut String, summary: &RunSummary, ranges: Option<&SeedRanges>) {
     row("end to end", &run.e2e_s);
     row("in queue", &run.queue_s);
     if let Some(fleet) = &summary.fleet {
-        row("worked on", &fleet.execution_s);
-        row("stood still", &fleet.preempted_s);
+        row("execution", &fleet.execution_s);
+        row("stalled", &fleet.preempted_s);
         replicas(text, &fleet.per_replica);
     }
     if let Some(ranges) = ranges {
@@ -223,13 +223,13 @@ fn parts(split: &SplitMeans) -> String {
 fn gateway_lines(gateway: &GatewaySummary) -> [(&'static str, String); 3] {
     let refusals = gateway.refusals.iter().filter(|(_, count)| **count > 0);
     let refusals: Vec<String> = refusals.map(|(reason, count)| format!("{count} {reason}")).collect();
-    let refused = if refusals.is_empty() { "none".to_owned() } else { refusals.join(", ") };
+    let rejected = if refusals.is_empty() { "none".to_owned() } else { refusals.join(", ") };
     let share = |(state, share): (&&str, &f64)| format!("{state} {}", percent(Some(*share)));
     let first = &gateway.first_attempt;
     [
         (
             "gateway",
-            format!("{} attempts, {} timed out, refused: {refused}", gateway.attempts, gateway.timeouts),
+            format!("{} attempts, {} timed out, rejected: {rejected}", gateway.attempts, gateway.timeouts),
         ),
         (
             "first attempts",

@@ -7,21 +7,16 @@ use std::time::Instant;
 use clap::Args;
 use rayon::prelude::*;
 use servescope_lab::laws::Obstacle;
-use servescope_lab::notes::{Purpose, notes as notes_of};
+use servescope_lab::sweep::journal::{self, Journal};
 use servescope_lab::sweep::{Axis, Expected, Line, Results, Shape, Sweep, join};
 use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
 
 use crate::compare::aligned;
 use crate::input_args::InputArguments;
-use crate::notes;
 use crate::output::{Failed, note, print, read, text, write};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 use crate::sweep_charts::write_charts;
-use crate::sweep_file::{self, Journal};
-
-/// Points that are asked which of their settings have no effect.
-const ASKED: usize = 64;
 
 /// Settings that are named as breaking a law.
 const MOST_OBSTACLES: usize = 6;
@@ -78,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if !arguments.join.is_empty() {
         let (shape, lines) = joined(&arguments.join)?;
         if let Some(path) = &arguments.out {
-            write(path, &sweep_file::text(&shape, &lines))?;
+            write(path, &journal::text(&shape, &lines))?;
         }
         let expected = joined_expected(arguments, &shape)?;
         return show(arguments, &shape, &lines, &expected);
@@ -100,15 +95,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         }
         None => (0..sweep.runs()).collect(),
     };
-    tell_notes(&sweep, loaded.as_ref());
+    sweep.idle_settings(loaded.as_ref()).iter().for_each(|line| note(line));
     let lines = simulate(arguments, &sweep, &indices, loaded.as_ref())?;
     if arguments.shard.is_some() {
         tell_errors(&lines)?;
-        return if arguments.out.is_none() {
-            print(&sweep_file::text(sweep.shape(), &lines))
-        } else {
-            Ok(())
-        };
+        return if arguments.out.is_none() { print(&journal::text(sweep.shape(), &lines)) } else { Ok(()) };
     }
     let expected = if arguments.closed_forms { sweep.expected() } else { Vec::new() };
     show(arguments, sweep.shape(), &lines, &expected)
@@ -168,25 +159,6 @@ fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), Failed> {
     })
 }
 
-/// Settings without effect in any of the points, as far as they are asked; an axis among them is told by itself.
-fn tell_notes(sweep: &Sweep, loaded: Option<&LoadedTrace>) {
-    let context = notes::context(Purpose::Run, loaded);
-    let step = sweep.runs().div_ceil(ASKED).max(1);
-    // Neighbours differ in the last axis only: an odd step comes past every value of every axis.
-    let scenarios: Vec<Scenario> =
-        (0..sweep.runs()).step_by(step | 1).map(|index| sweep.scenario(index)).collect();
-    notes::tell_common(scenarios.iter(), &context);
-    for axis in sweep.axes() {
-        let changed =
-            || scenarios.iter().filter(|scenario| scenario.get(axis.id) != scenario.default_of(axis.id));
-        let is_without =
-            |scenario: &Scenario| notes_of(scenario, &context).iter().any(|note| note.id == axis.id);
-        if changed().next().is_some() && changed().all(is_without) {
-            note(&format!("{} has no effect in this sweep", axis.path()));
-        }
-    }
-}
-
 /// Simulates what is not in the file yet, each run on the thread that is free. The lines come back in their order.
 fn simulate(
     arguments: &Arguments,
@@ -195,6 +167,7 @@ fn simulate(
     loaded: Option<&LoadedTrace>,
 ) -> Result<Vec<Line>, Failed> {
     let mut journal = Journal::open(arguments.out.as_deref(), sweep.shape())?;
+    journal.notes.iter().for_each(|line| note(line));
     let left: Vec<usize> =
         indices.iter().copied().filter(|index| !journal.done.contains_key(index)).collect();
     let pool = arguments.threads.pool(left.len())?;
@@ -204,7 +177,7 @@ fn simulate(
         let run = sweep.run(index, loaded);
         engine_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
         let line = sweep.line(index, run);
-        journal.add(&line)?;
+        journal.add(&line).map_err(Failed::unwritten)?;
         bar.inc(1);
         Ok(line)
     };
@@ -227,7 +200,7 @@ fn simulate(
     let others: Vec<Line> = std::mem::take(&mut journal.done).into_values().collect();
     let mut all: Vec<Line> = lines.iter().cloned().chain(others).collect();
     all.sort_by_key(|line| line.index);
-    journal.finish(&all)?;
+    journal.finish(&all).map_err(Failed::unwritten)?;
     Ok(lines)
 }
 

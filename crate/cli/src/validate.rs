@@ -12,8 +12,8 @@ use servescope_lab::published::vtc::{self, Recording, VtcComparison};
 use servescope_lab::published::{peft, policies, shipped};
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
-    predictions, predictions_table, published, published_table, servers, servers_table, splitwise_table,
-    steadiness as steadiness_of, thresholds_table, vtc_table,
+    predictions, predictions_table, published, published_table, servers, servers_table, slots, slots_table,
+    splitwise_table, steadiness as steadiness_of, thresholds_table, vtc_table,
 };
 use servescope_lab::{silicon, thresholds};
 
@@ -60,6 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&format!("{}\n\n", policies_table(&policies)))?;
     let servers = servers();
     print(&format!("{}\n\n", servers_table(&servers)))?;
+    let slots = slots();
+    print(&format!("{}\n\n", slots_table(&slots)))?;
     print(&format!("{}\n\n", predictions_table(&predictions())))?;
     let recorded = match &arguments.recordings {
         Some(folder) => recordings(folder)?,
@@ -88,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         + usize::from(!policies::is_in_order(&policies))
         + servers.iter().filter(|r| !r.is_within()).count()
         + usize::from(!peft::is_in_order(&servers))
+        + slots.iter().filter(|row| !row.is_explained()).count()
         + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_law()).count()
         + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count()
@@ -97,7 +100,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     if off == 0 {
         Ok(())
     } else {
-        let tables = rows.len() + policies.len() + servers.len() + recorded.len() + saturated.len();
+        let tables =
+            rows.len() + policies.len() + servers.len() + slots.len() + recorded.len() + saturated.len();
         let all = tables + checks.len() + 7;
         Err(Failed::Run(format!("{off} of {all} checks are off")))
     }

@@ -48,6 +48,9 @@ impl AdapterCost {
     };
 }
 
+/// Most iterations that are told.
+const MOST: f64 = u32::MAX as f64 / 2.0;
+
 /// Times of consecutive decode iterations of one batch: iteration j takes `first_us` + j `growth_us`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearDecode {
@@ -87,12 +90,7 @@ impl LinearDecode {
 
     /// The least number of iterations, at least 1, after which `elapsed_us` is at least `time_us`.
     pub fn iterations_until(&self, time_us: f64) -> u32 {
-        const MOST: f64 = u32::MAX as f64 / 2.0;
-        // growth/2 k^2 + (first - growth/2) k = time, solved in the form that does not cancel.
-        let linear = self.first_us - 0.5 * self.growth_us;
-        let root = f64::sqrt(linear * linear + 2.0 * self.growth_us * time_us);
-        let estimate = if linear + root > 0.0 { 2.0 * time_us / (linear + root) } else { MOST };
-        let mut k = estimate.clamp(1.0, MOST) as u32;
+        let mut k = self.about_until(time_us);
         while k > 1 && self.elapsed_us(k - 1) >= time_us {
             k -= 1;
         }
@@ -100,6 +98,15 @@ impl LinearDecode {
             k += 1;
         }
         k
+    }
+
+    /// The same but for rounding.
+    pub fn about_until(&self, time_us: f64) -> u32 {
+        // growth/2 k^2 + (first - growth/2) k = time, solved in the form that does not cancel.
+        let linear = self.first_us - 0.5 * self.growth_us;
+        let root = f64::sqrt(linear * linear + 2.0 * self.growth_us * time_us);
+        let about = if linear + root > 0.0 { 2.0 * time_us / (linear + root) } else { MOST };
+        about.clamp(1.0, MOST) as u32
     }
 }
 

@@ -17,15 +17,16 @@
 mod audit;
 mod counters;
 mod departures;
+mod events;
 mod fast_forward;
 mod one_stage;
 mod pipeline;
 mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
+pub(crate) mod stepping;
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -33,6 +34,7 @@ use servescope_workload::Trace;
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
+use events::{Event, EventQueue};
 use pipeline::Pipeline;
 use replica_view::ReplicaView;
 
@@ -78,8 +80,7 @@ pub struct Fleet {
     replicas: Vec<Replica>,
     pipelines: Vec<Pipeline>,
     has_stages: bool,
-    events: BinaryHeap<Event>,
-    event_count: u64,
+    events: EventQueue,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<u32>,
     queueing: Arc<QueueConfig>,
@@ -87,31 +88,6 @@ pub struct Fleet {
     /// Whether what ends at the present time has ended.
     ends_are_over: bool,
     watch: Watch,
-}
-
-/// The end of what a replica, or one of its stages, works on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Event {
-    time_us: f64,
-    number: u64,
-    replica: u32,
-    stage: u32,
-}
-
-impl Eq for Event {}
-
-/// The earliest is the greatest; at equal times the lower replica's, of one replica the one that was made first.
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |event: &Self| (event.replica, event.number);
-        other.time_us.total_cmp(&self.time_us).then(key(other).cmp(&key(self)))
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 impl Fleet {
@@ -150,8 +126,7 @@ impl Fleet {
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             has_stages: stages > 1,
-            events: BinaryHeap::new(),
-            event_count: 0,
+            events: EventQueue::new(count == 1 && stages == 1),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -243,7 +218,7 @@ impl Fleet {
     /// Handles what happens at, at most, `times` different times and says whether the end is reached.
     pub fn advance(&mut self, times: usize) -> bool {
         for _ in 0..times {
-            let given_us = self.next_given_us().unwrap_or(f64::INFINITY);
+            let given_us = self.next_given_us();
             let end_us = self.next_end_us();
             let now_us = given_us.min(end_us);
             if now_us == f64::INFINITY || now_us > self.until_us {
@@ -298,7 +273,7 @@ impl Fleet {
         for i in 0..self.replicas.len() {
             self.write_batches_down(i);
             let (replica, mut context, _) = self.parts(i, f64::INFINITY);
-            replica.close_run(&mut context);
+            replica.close_run(&mut context, &[]);
             replica.close_open(&mut context);
             context.config.policy().settle(replica, &mut context);
         }
@@ -364,11 +339,17 @@ impl Fleet {
         (&mut self.replicas[replica], context, &*self.cost)
     }
 
-    /// When the next request arrives or goes away, whatever the replicas do.
-    fn next_given_us(&mut self) -> Option<f64> {
-        let arrival = self.frontend.due_us(&self.trace);
-        let cancellation = self.trace.cancellations.get(self.next_cancellation).map(|c| c.0);
-        arrival.into_iter().chain(cancellation).chain(self.deadline_us()).reduce(f64::min)
+    /// When the next request arrives or goes away, whatever the replicas do; infinite: never.
+    #[inline]
+    fn next_given_us(&mut self) -> f64 {
+        let mut given_us = self.frontend.due_us(&self.trace).unwrap_or(f64::INFINITY);
+        if let Some(&(cancelled_us, _)) = self.trace.cancellations.get(self.next_cancellation) {
+            given_us = given_us.min(cancelled_us);
+        }
+        if let Some(deadline_us) = self.deadline_us() {
+            given_us = given_us.min(deadline_us);
+        }
+        given_us
     }
 
     /// Sees which requests arrive and which go away up to `now_us`; either may let a held request go.
@@ -452,10 +433,10 @@ impl Fleet {
             return self.record.ends(id);
         }
         let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
-        let queueing = Arc::clone(&self.queueing);
-        self.counting.see(&queueing, &self.trace, id);
+        self.counting.see(&self.queueing, &self.trace, id);
+        let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
         let (replica, mut context, _) = self.parts(place, now_us);
-        if !replica.waiting.accepts(&queueing, context.trace, id, now_us) {
+        if !is_accepted {
             let reason = Rejection::RateLimit;
             context.record.results[i].outcome = Outcome::Rejected(reason);
             context.record.decisions.add(|| {
@@ -529,9 +510,7 @@ impl Fleet {
 
     /// The replica's work ends at `time_us`, whatever was expected before.
     fn schedule_completion(&mut self, time_us: f64, place: usize) {
-        self.event_count += 1;
-        self.replicas[place].pending_event = self.event_count;
-        self.events.push(Event { time_us, number: self.event_count, replica: place as u32, stage: 0 });
+        self.replicas[place].pending_event = self.events.push(time_us, place, 0);
     }
 
     /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.

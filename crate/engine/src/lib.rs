@@ -20,7 +20,9 @@ mod record;
 mod replica;
 pub mod report;
 mod request;
+mod rounding;
 mod router;
+pub mod steps;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.
 pub mod slora {
@@ -33,8 +35,11 @@ pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_
 pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
+pub use gateway::proxy::snapshot::GatewaySnapshot;
+pub use record::decisions::passes::AdapterLoad;
 pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
-pub use replica::{peak_memory, queue};
+pub use replica::queue::waiting_queue::listing::QueueKeyKind;
+pub use replica::{peak_memory, queue, snapshot};
 pub use report::{LatencyBreakdown, Report};
 pub use request::{BlockReason, Outcome, Rejection, RequestResult};

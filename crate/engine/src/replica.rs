@@ -20,8 +20,8 @@ pub mod queue;
 pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod scheduler;
+pub mod snapshot;
 
-use servescope_cost::Chunk;
 use servescope_workload::Trace;
 
 use crate::config::FleetConfig;
@@ -100,8 +100,6 @@ pub(crate) struct Replica {
     pub(crate) run: Option<BatchRun>,
     /// Iterations that are over and not yet written down, of one stage without a decode batch: others may follow them.
     pub(crate) open: Option<IterationRun>,
-    /// What the run under way reads of prompts.
-    pub(crate) chunks: Vec<Chunk>,
     pub(crate) batch: Option<Box<ScheduledBatch>>,
     pub(crate) fast_forwarded: u32,
     /// Iterations under way whose tokens are charged.
@@ -146,7 +144,6 @@ impl Replica {
             decoded_us: f64::NEG_INFINITY,
             run: None,
             open: None,
-            chunks: Vec::new(),
             batch: None,
             fast_forwarded: 0,
             charged: 0,
@@ -434,7 +431,7 @@ impl Replica {
 
     /// A request that holds memory and is not done leaves the batch and gives its blocks back. Returns its tokens so far.
     pub(crate) fn leave_batch(&mut self, context: &mut ScheduleContext<'_>, id: u32, blocks: u32) -> u32 {
-        self.close_run(context);
+        self.close_run(context, &[]);
         let i = id as usize;
         let tokens = self.tokens(context, id);
         if context.requests.status[i] == RequestStatus::Decoding {

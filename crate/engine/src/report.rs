@@ -14,6 +14,7 @@ use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
 use crate::replica::queue::Client;
 use crate::request::{Outcome, RequestResult};
+use crate::rounding::nearest_whole;
 
 /// Where a finished request's time went, microseconds. The parts, added in the order of [`LatencyBreakdown::parts`], make its E2E
 /// time exactly.
@@ -123,12 +124,12 @@ impl Report {
         self.served.replica.get(id).copied().unwrap_or(0)
     }
 
-    /// How often request `id` was thrown out of a batch.
+    /// How often request `id` was preempted.
     pub fn preemptions(&self, id: usize) -> u16 {
         self.served.preemptions.get(id).copied().unwrap_or(0)
     }
 
-    /// How long the iterations of a finished request were worked on, microseconds; Vidur's execution time.
+    /// Execution time of the iterations of a finished request, microseconds; Vidur's execution time.
     pub fn execution_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
         let worked = self.served.execution_us.get(id).copied();
@@ -212,10 +213,10 @@ impl Report {
 /// `total`, on which sums up to `total` are exact, and the largest is what is left.
 fn settle(parts: &mut [f64; 5], total: f64) {
     let spacing = total.next_up() - total;
-    let largest = (0..5).max_by(|&a, &b| parts[a].total_cmp(&parts[b])).expect("there are five parts");
+    let largest = (1..5).fold(0, |most, i| if parts[i].total_cmp(&parts[most]).is_ge() { i } else { most });
     let mut others = 0.0;
     for (_, part) in parts.iter_mut().enumerate().filter(|(i, _)| *i != largest) {
-        *part = (*part / spacing).round() * spacing;
+        *part = nearest_whole(*part / spacing) * spacing;
         others += *part;
     }
     parts[largest] = total - others;

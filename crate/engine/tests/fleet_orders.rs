@@ -164,7 +164,7 @@ fn shortest_first_lowers_the_mean_wait() {
 #[test]
 fn classes_go_first_and_ageing_makes_up_for_them() {
     let trace = trace((0..1_000u32).map(|i| (f64::from(i) * 8e3, i % 2, 60, 60)));
-    // The longest waits by class, of those who are let in by a time.
+    // The longest waits by class, of the requests that are admitted by a time.
     let waits = |ageing_us, until_us: f64| {
         let report = serve(&trace, v1(), QueuePolicy::Priority { classes: vec![1.0, 0.0], ageing_us });
         [0, 1].map(|user| {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::fleet::steps::{recorded, states};
 use crate::fleet::why::causes;
 use crate::given::{any_config, any_cost, any_trace, requests};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
+use servescope_engine::decisions::Verdict;
 use servescope_engine::explain::cause::Cause;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
@@ -20,6 +22,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
+use servescope_engine::steps::{Step, StepState};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::Trace;
@@ -402,6 +405,26 @@ proptest! {
         prop_assert_eq!(&leaping.results, &stepping.results);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());
+        let (report, mut steps) = recorded(fleet(), trace.len(), 7);
+        prop_assert!(report == leaping, "checkpoints change the run");
+        let (_, mut singly) = recorded(fleet().without_fast_forward(), trace.len(), usize::MAX);
+        let forward = states(&mut singly);
+        for (place, state) in forward.iter().enumerate().rev().step_by(3) {
+            let back = steps.state(place).unwrap();
+            prop_assert_eq!(&back.gateway, &state.gateway, "step {}", place);
+            prop_assert_eq!(&back.replica, &state.replica, "step {}", place);
+            check_forwarded(&steps.all()[place], &back);
+        }
+    }
+}
+
+/// A request that is forwarded is the first of those that may go.
+fn check_forwarded(step: &Step, state: &StepState) {
+    let Step::Decision(decision) = step else { return };
+    if decision.verdict == Verdict::Forwarded {
+        let gateway = state.gateway.as_ref().expect("the gateway decides");
+        assert!(gateway.waiting.len() > gateway.held_back as usize);
+        assert_eq!(Some(gateway.waiting[0].id), decision.request(), "{gateway:?}");
     }
 }
 

@@ -8,6 +8,7 @@ use servescope_workload::transform::StepError;
 
 /// A parameter of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MessageParameter"))]
 #[serde(untagged)]
 pub enum Param {
     /// A number.
@@ -18,6 +19,7 @@ pub enum Param {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[error("{message}")]
 pub struct Failure {
     /// One of [`CODES`].
@@ -116,6 +118,10 @@ pub const CODES: &[&str] = &[
     "odd_blocks",
     "block_size",
     "no_trace",
+    "no_steps",
+    "no_step_of_request",
+    "no_step_of_kind",
+    "no_more_steps",
     "share_list_short",
     "all_refused",
     "some_refused",

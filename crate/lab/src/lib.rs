@@ -12,6 +12,7 @@
 //! ```
 
 pub mod failure;
+mod ordered;
 
 mod evidence;
 mod output;
@@ -21,13 +22,14 @@ mod traces;
 mod what_if;
 
 pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
-pub use output::{files, monitor, views, why};
+pub use ordered::Ordered;
+pub use output::{debugger, files, monitor, replies, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
     expected_error, kernels, link, notes, parameters, profiles, repeated_keys, scenario, schema, tables,
     vidur, vllm_serve,
 };
-pub use traces::{bodies, fit, inspect, recipe};
+pub use traces::{bodies, fit, inspect, recipe, scenario_file};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 
 pub use failure::Failure;

@@ -76,6 +76,12 @@ impl Running {
         })
     }
 
+    /// The fleet that stands ready, and the requests of its trace.
+    pub(crate) fn into_fleet(self) -> (Fleet, usize) {
+        let requests = self.fleet.trace().len();
+        (*self.fleet, requests)
+    }
+
     /// Keeps every decision of gateway and schedulers, in [`Report::decisions`].
     pub fn with_decisions(self) -> Self {
         Self { fleet: Box::new(self.fleet.with_decisions()), ..self }
@@ -134,6 +140,7 @@ pub struct Run {
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PrefixSummary {
     /// Tokens in a block.
     pub block_tokens: u32,
@@ -143,6 +150,7 @@ pub struct PrefixSummary {
 
 /// The summary with what should be known beside it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "Summary"))]
 pub struct RunSummary {
     /// The numbers.
     #[serde(flatten)]

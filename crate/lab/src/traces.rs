@@ -1,6 +1,8 @@
-//! What a trace file holds: its statistics, what it was made from, a scenario that resembles it, its request bodies.
+//! What a trace file holds: its statistics, what it was made from, a scenario that resembles it, its request
+//! bodies; and the files that a scenario is read from.
 
 pub mod bodies;
 pub mod fit;
 pub mod inspect;
 pub mod recipe;
+pub mod scenario_file;

@@ -352,7 +352,7 @@ fn a_plan_is_simulated_at_the_load() {
         ("capacity.tolerance", "0.1"),
     ]);
     let grid = Grid::parse(["scheduler.max_running_requests=4,16,32,256"]).unwrap();
-    let ranking = plan(&base, &grid, None, 2, &|| {});
+    let ranking = plan(&grid.configurations(&base), None, 2, &|| {});
     assert_eq!(ranking.len(), 4);
     for ranked in &ranking[..3] {
         let check = ranked.check().expect("the first three are simulated");
@@ -373,7 +373,7 @@ fn a_plan_is_simulated_at_the_load() {
         let usd = |ranked: &Ranked| ranked.standing.need.unwrap().usd_per_hour;
         usd(&pair[0]) <= usd(&pair[1]) || pair[1].standing.rank.is_none()
     }));
-    assert_eq!(plan(&base, &grid, None, 1, &|| {}), ranking);
+    assert_eq!(plan(&grid.configurations(&base), None, 1, &|| {}), ranking);
     let text = csv(&grid, &ranking);
     assert!(text.lines().nth(1).unwrap().contains(&ranking[0].check().unwrap().digest), "{text}");
 }

@@ -10,6 +10,7 @@ mod matrix;
 mod notes;
 mod orders;
 mod overlay;
+mod stories;
 mod workloads;
 
 servescope_testkit::every_file_is_a_module!();

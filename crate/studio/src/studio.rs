@@ -1,13 +1,14 @@
 //! The studio of a worker: it reads files of every known format, changes what is in them step by step, fits distributions to it,
 //! shows all that, and hands traces over to the simulator or writes them in another format.
 
-mod replies;
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use servescope_lab::bodies::{BodyNames, bodies_text};
+use servescope_lab::replies::{
+    FitReply, Peeked, Shaped, SourceInfo, StepKinds, StepRefusal, StepRefusals, TrafficCharts,
+};
 use servescope_lab::run::trace_of;
 use servescope_lab::views::{Role, traffic};
 use servescope_lab::workload::Trace;
@@ -18,7 +19,7 @@ use servescope_lab::workload::transform::{self, Note, Step};
 use servescope_lab::{Failure, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::trace_to_js::columns;
 use servescope_boundary::types::{
     JsExport, JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
@@ -87,7 +88,7 @@ impl Studio {
     ) -> Result<JsSourceInfo, JsFailure> {
         let bytes = std::mem::take(&mut self.bytes);
         let mapping = (!mapping.is_empty()).then(|| Mapping::parse(mapping)).transpose();
-        let mapping = mapping.map_err(|error| thrown_as(replies::mapping_refused(name, &error)))?;
+        let mapping = mapping.map_err(|error| thrown_as(StepRefusal::of_mapping(name, &error)))?;
         let options = ReadOptions {
             mapping,
             tolerate: leave_out.then_some(LISTED),
@@ -118,7 +119,7 @@ impl Studio {
         let bytes = std::mem::take(&mut self.bytes);
         let columns =
             formats::columns(&bytes).map_err(|error| to_js_error(vec![Failure::of_file(name, &error)]))?;
-        Ok(object(&replies::peeked(&columns)).unchecked_into())
+        Ok(object(&Peeked::of(&columns)).unchecked_into())
     }
 
     /// Takes what a scenario generates as the only source.
@@ -131,7 +132,7 @@ impl Studio {
     }
 
     fn take(&mut self, loaded: LoadedTrace, bad: &BadRows, add: bool) -> JsSourceInfo {
-        let info = object(&replies::source(&loaded, bad));
+        let info = object(&SourceInfo::of_file(&loaded, bad));
         if !add {
             self.close();
         }
@@ -155,7 +156,7 @@ impl Studio {
         let mut notes: Vec<Note> = Vec::new();
         let mut trace = if self.sources.len() > 1 {
             let parts = self.sources.iter().map(|s| (s.name.clone(), Trace::clone(&s.trace))).collect();
-            let refused = |error| thrown_as(replies::refused("join", &error));
+            let refused = |error| thrown_as(StepRefusal::of_step("join", &error));
             let (trace, note) =
                 transform::join(&Step::parse(join).map_err(refused)?, parts).map_err(refused)?;
             notes.push(note);
@@ -166,7 +167,7 @@ impl Studio {
         let mut parsed = Vec::new();
         for (place, text) in steps.iter().enumerate() {
             let at = format!("steps.{place}");
-            parsed.push(Step::parse(text).map_err(|error| thrown_as(replies::refused(&at, &error)))?);
+            parsed.push(Step::parse(text).map_err(|error| thrown_as(StepRefusal::of_step(&at, &error)))?);
         }
         if !parsed.is_empty() {
             let (made, told) = apply(&parsed, trace)?;
@@ -179,7 +180,7 @@ impl Studio {
             warnings: self.sources.iter().flat_map(|s| s.warnings.iter().cloned()).collect(),
             ..LoadedTrace::from_trace(&name, trace)
         };
-        let shaped = object(&replies::shaped(&traffic, &notes));
+        let shaped = object(&Shaped::of(&traffic, &notes));
         self.changed = !notes.is_empty();
         self.traffic = Some(traffic);
         Ok(shaped.unchecked_into())
@@ -213,12 +214,9 @@ impl Studio {
             Some(source) if self.changed => traffic(&[(Role::Arrivals, &*source.trace)], columns),
             _ => Vec::new(),
         };
-        let reply = Object::new();
-        for (key, views) in [("charts", traffic(&traces, columns)), ("before", before)] {
-            // Setting a property of a fresh plain object cannot fail.
-            let _ = Reflect::set(&reply, &key.into(), &charts(&views));
-        }
-        Ok(JsValue::from(reply).unchecked_into())
+        let reply = TrafficCharts { charts: traffic(&traces, columns), before };
+        Ok(with_charts(&reply, [("charts", &reply.charts[..]), ("before", &reply.before[..])])
+            .unchecked_into())
     }
 
     /// Fits distributions to what is looked at and draws twins of it: one by `model`, and one by every other for comparison.
@@ -232,7 +230,7 @@ impl Studio {
         let seed = seed as u64;
         let twins: Vec<(Model, Trace)> =
             Model::ALL.into_iter().map(|model| (model, fitted.twin(seed, model))).collect();
-        let reply = object(&replies::fitted(&fitted, &shown, &twins));
+        let reply = object(&FitReply::of(&fitted, &shown, &twins));
         for (drawn, twin) in twins {
             if drawn == model {
                 self.twin = Some(Arc::new(twin));
@@ -325,19 +323,19 @@ fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsFailure> 
     transform::apply(steps, trace).map_err(|error| {
         let fails = |n: &usize| transform::apply(&steps[..*n], source.clone()).is_err();
         let place = (1..steps.len()).find(fails).unwrap_or(steps.len()) - 1;
-        thrown_as(replies::refused(&format!("steps.{place}"), &error))
+        thrown_as(StepRefusal::of_step(&format!("steps.{place}"), &error))
     })
 }
 
 /// A refusal as it is thrown: the codes of steps are the studio's own.
-fn thrown_as(refusal: serde_json::Value) -> JsFailure {
-    object(&serde_json::json!({ "failures": [refusal] })).unchecked_into()
+fn thrown_as(refusal: StepRefusal) -> JsFailure {
+    object(&StepRefusals { failures: [refusal] }).unchecked_into()
 }
 
 /// The table of steps, and of joins of several sources.
 #[wasm_bindgen]
 pub fn step_kinds() -> JsStepKinds {
-    object(&replies::step_kinds()).unchecked_into()
+    object(&StepKinds::all()).unchecked_into()
 }
 
 /// Names of the formats that can be written.

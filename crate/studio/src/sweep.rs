@@ -2,51 +2,45 @@
 //! writes.
 
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
-use servescope_boundary::convert::{charts, object, to_js_error};
+use servescope_boundary::convert::{object, to_js_error, with_charts};
 use servescope_boundary::inputs::Inputs;
 use servescope_boundary::types::{
     JsFailure, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
 };
 use servescope_lab::link;
 use servescope_lab::metric::{Measured, Metric};
-use servescope_lab::sweep::{Axis, AxisValues, Expected, ExpectedValue, Results, Shape, Sweep, resume};
-use servescope_lab::views::sweep::{SweepChart, sweep_charts, sweep_maps};
+use servescope_lab::replies::{SweepPlan, SweepResults, SweepSpec};
+use servescope_lab::sweep::{Axis, AxisValues, ExpectedValue, Results, Shape, Sweep, resume};
 use servescope_lab::{Failure, LoadedTrace, Scenario};
 use wasm_bindgen::prelude::*;
 
-/// What is swept, as the page says it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Spec {
-    scenario: Json,
-    over: Vec<String>,
-    metrics: Vec<String>,
-    seeds: usize,
-}
+/// What is swept.
+#[derive(Debug, Clone, PartialEq)]
+struct Spec(SweepSpec);
 
 impl Spec {
     fn read(spec: &JsSweepSpec) -> Result<Self, JsFailure> {
-        serde_wasm_bindgen::from_value(spec.into()).map_err(|error| bad("sweep", &error.to_string()))
+        let read = serde_wasm_bindgen::from_value(spec.into());
+        read.map(Self).map_err(|error| bad("sweep", &error.to_string()))
     }
 
     /// The sweep of a scenario that has been read of it.
     fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failure> {
-        let axes = self.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-        let metrics = self.metrics.iter().map(|path| Metric::of_path(path)).collect();
-        Sweep::new(base, axes, metrics, self.seeds, loaded)
+        let axes = self.0.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let metrics = self.0.metrics.iter().map(|path| Metric::of_path(path)).collect();
+        Sweep::new(base, axes, metrics, self.0.seeds, loaded)
     }
 
     /// The terminal's command that sweeps the same.
     fn command(&self, base: &Scenario, trace_file: &str) -> String {
         let mut words = vec![link::command_of("sweep", base, trace_file)];
-        words.extend(self.over.iter().map(|axis| format!("--over {}", link::quoted(axis))));
-        words.push(format!("--metric {} --seeds {} --closed-forms", self.metrics.join(" "), self.seeds));
+        words.extend(self.0.over.iter().map(|axis| format!("--over {}", link::quoted(axis))));
+        words.push(format!("--metric {} --seeds {} --closed-forms", self.0.metrics.join(" "), self.0.seeds));
         words.join(" ")
     }
 
     fn scenario(&self) -> Result<Scenario, JsFailure> {
-        match Scenario::from_json(&self.scenario) {
+        match Scenario::from_json(&self.0.scenario) {
             (scenario, failures) if failures.is_empty() => Ok(scenario),
             (_, failures) => Err(to_js_error(failures)),
         }
@@ -64,13 +58,6 @@ pub struct Sweeps {
     inputs: Inputs,
     /// The last sweep; making it reads the whole trace.
     known: Option<(Spec, Sweep)>,
-}
-
-/// What a run showed, or why there is none.
-#[derive(Deserialize)]
-struct Shown {
-    values: Vec<Option<f64>>,
-    digest: String,
 }
 
 #[wasm_bindgen]
@@ -106,21 +93,7 @@ impl Sweeps {
         let trace_file = self.inputs.trace().map_or_else(String::new, |loaded| loaded.name.clone());
         let command = spec.command(&spec.scenario()?, &trace_file);
         let sweep = self.sweep(spec)?;
-        let Shape { id, runs, metrics, .. } = sweep.shape();
-        let over = |axis: &Axis| json!({"path": axis.path(), "values": axis.to_json()});
-        let base = sweep.scenario(0);
-        let bound = |path: &String| Metric::of_path(path).slo(&base);
-        let plan = json!({
-            "sweep": id,
-            "runs": runs,
-            "seeds": sweep.seeds(),
-            "over": sweep.axes().iter().map(over).collect::<Vec<_>>(),
-            "metrics": metrics,
-            "bounds": metrics.iter().map(bound).collect::<Vec<_>>(),
-            "expected": sweep.expected().iter().map(|one| one.as_ref().map(Expected::to_json)).collect::<Vec<_>>(),
-            "command": command,
-        });
-        Ok(object(&plan).unchecked_into())
+        Ok(object(&SweepPlan::of(sweep, command)).unchecked_into())
     }
 
     /// The settings of a run, its seed among them.
@@ -128,10 +101,7 @@ impl Sweeps {
     /// # Errors
     /// What is wrong with the sweep, or that it has no such run.
     pub fn scenario(&mut self, spec: &JsSweepSpec, index: usize) -> Result<JsPatch, JsFailure> {
-        let scenario = self.with_run(spec, index)?.scenario(index);
-        let patch: Map<String, Json> =
-            scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-        Ok(object(&patch).unchecked_into())
+        Ok(object(&self.with_run(spec, index)?.scenario(index).patch()).unchecked_into())
     }
 
     /// The line of a run, without its line break: what it showed, or why its settings make no run.
@@ -146,11 +116,9 @@ impl Sweeps {
         why: &str,
     ) -> Result<String, JsFailure> {
         let sweep = self.with_run(spec, index)?;
-        let read = |shown: JsMeasured| serde_wasm_bindgen::from_value::<Shown>(shown.into());
+        let read = |shown: JsMeasured| serde_wasm_bindgen::from_value::<Measured>(shown.into());
         let measured = match shown.map(read) {
-            Some(Ok(Shown { values, digest })) if values.len() == sweep.shape().metrics.len() => {
-                Ok(Measured { values, digest })
-            }
+            Some(Ok(measured)) if measured.values.len() == sweep.shape().metrics.len() => Ok(measured),
             Some(_) => return Err(bad("run", "a number for each metric expected")),
             None => Err(why.to_owned()),
         };
@@ -180,7 +148,7 @@ impl Sweeps {
 struct Plan {
     sweep: String,
     runs: usize,
-    over: Vec<PlanAxis>,
+    over: Vec<AxisValues>,
     metrics: Vec<String>,
     bounds: Vec<Option<f64>>,
     expected: Vec<Option<ExpectedOfMetric>>,
@@ -189,12 +157,6 @@ struct Plan {
 #[derive(Deserialize)]
 struct ExpectedOfMetric {
     points: Vec<Option<ExpectedValue>>,
-}
-
-#[derive(Deserialize)]
-struct PlanAxis {
-    path: String,
-    values: Vec<Json>,
 }
 
 impl Plan {
@@ -212,8 +174,7 @@ impl Plan {
         };
         let lines = resume(lines.as_bytes(), &shape).map_err(|error| bad("lines", &error.to_string()))?.lines;
         let lines: Vec<_> = lines.into_values().collect();
-        let axis = |PlanAxis { path, values }| AxisValues { path, values };
-        let mut results = Results::so_far(&shape, self.over.into_iter().map(axis).collect(), &lines);
+        let mut results = Results::so_far(&shape, self.over, &lines);
         results.expected =
             self.expected.into_iter().map(|one| one.map_or_else(Vec::new, |one| one.points)).collect();
         Ok(results)
@@ -229,12 +190,8 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<Js
     let mut plan = Plan::read(plan)?;
     let bounds = std::mem::take(&mut plan.bounds);
     let results = plan.results(lines)?;
-    let drawn = if as_map { sweep_maps } else { sweep_charts }(&results, &bounds);
-    let views: Vec<Json> = drawn.iter().map(SweepChart::to_json).collect();
-    let reply = object(&json!({"points": results.to_json()["points"], "views": views}));
-    let drawn: Vec<_> = drawn.into_iter().map(|one| one.chart).collect();
-    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&drawn));
-    Ok(reply.unchecked_into())
+    let reply = SweepResults::of(&results, &bounds, as_map);
+    Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
 }
 
 /// The points of the finished runs as the terminal's `sweep --closed-forms --csv` writes them.

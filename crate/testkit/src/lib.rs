@@ -1,5 +1,7 @@
 //! What the tests of several crates share: how many cases a property is tried with.
 
+pub mod server;
+
 use proptest::test_runner::Config;
 
 /// Whether this is a run of everything: `cargo xtask test --whole` sets `SERVESCOPE_WHOLE` to 1.

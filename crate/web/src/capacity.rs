@@ -1,16 +1,15 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
 use servescope_lab::Failure;
-use servescope_lab::capacity::{
-    Capacity, Check, Configuration, Entry, Goal, Grid, Load, Search, columns, quick_search, standings,
-};
+use servescope_lab::capacity::{Capacity, Check, Entry, Goal, Load, Search, quick_search, standings};
+use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
-use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
-    JsCapacity, JsCharts, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
+    JsCapacity, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -92,12 +91,8 @@ impl CapacitySearch {
 
     /// What the finished check showed, with the terminal's words for it; none where there is none.
     pub fn finish_check(&mut self) -> Option<JsChecked> {
-        let checked = self.check.take()?.finish();
-        let limit = checked.limit.map_or_else(String::new, |limit| limit.to_string());
-        let told = serde_json::json!({ "check": checked.told(), "limit": limit });
-        let reply = object(&checked);
-        let _ = js_sys::Reflect::set(&reply, &"told".into(), &object(&told));
-        Some(reply.unchecked_into())
+        let reply = CheckedReply::from(self.check.take()?.finish());
+        Some(object(&reply).unchecked_into())
     }
 
     /// Searches for some milliseconds and estimates the share that is done; 1 is the end.
@@ -120,13 +115,12 @@ impl CapacitySearch {
                 "nothing has been searched yet".to_owned(),
             )]));
         };
-        let reply = js_sys::Object::new();
-        let _ = js_sys::Reflect::set(&reply, &"capacity".into(), &object(found));
-        let told = serde_json::json!({ "priced": found.told(false), "unpriced": found.told(true) });
-        let _ = js_sys::Reflect::set(&reply, &"told".into(), &object(&told));
-        let chart = charts(&[probes(&found.probes, goal.limits_s)]);
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &chart);
-        Ok(JsValue::from(reply).unchecked_into())
+        let reply = CapacityReply {
+            told: CapacityTold { priced: found.told(false), unpriced: found.told(true) },
+            capacity: found.clone(),
+            charts: vec![probes(&found.probes, goal.limits_s)],
+        };
+        Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
 }
 
@@ -136,23 +130,8 @@ impl CapacitySearch {
 /// What is wrong with the scenario or its grid.
 #[wasm_bindgen]
 pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
-    let scenario = scenario_of(scenario)?;
-    let grid = Grid::of(&scenario).map_err(|failure| to_js_error(vec![failure]))?;
-    let configurations = grid.configurations(&scenario);
-    let notes = grid.notes(&configurations);
-    let configurations: Vec<serde_json::Value> = configurations
-        .into_iter()
-        .map(|Configuration { values, scenario }| {
-            let patch: serde_json::Map<String, serde_json::Value> =
-                scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-            serde_json::json!({ "values": values, "scenario": patch })
-        })
-        .collect();
-    let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
-    let reply = serde_json::json!({
-        "axes": axes, "columns": columns(&grid), "notes": notes, "configurations": configurations,
-    });
-    Ok(object(&reply).unchecked_into())
+    let grid = CapacityGrid::of(&scenario_of(scenario)?).map_err(|failure| to_js_error(vec![failure]))?;
+    Ok(object(&grid).unchecked_into())
 }
 
 /// The order of configurations, and the charts of their cost.
@@ -163,9 +142,6 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
 pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
     let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
         .map_err(|error| to_js_error(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
-    let reply = js_sys::Object::new();
-    let _ = js_sys::Reflect::set(&reply, &"standings".into(), &object(&standings(&entries)));
-    let views: JsCharts = JsValue::from(charts(&fronts(&entries))).unchecked_into();
-    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &views);
-    Ok(JsValue::from(reply).unchecked_into())
+    let reply = StandingsReply { standings: standings(&entries), charts: fronts(&entries).into() };
+    Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
 }

@@ -57,16 +57,6 @@ impl ChartSurface {
         };
         let style = Style { dark, width, height, dpr: dpr * FINER };
         let frame = servescope_charts::draw(backend, &chart, ghost.as_ref(), &style).map_err(not_drawn)?;
-        let frame = serde_json::json!({
-            "left": frame.left,
-            "top": frame.top,
-            "right": frame.right,
-            "bottom": frame.bottom,
-            "x_min": frame.x_min,
-            "x_max": frame.x_max,
-            "y_min": frame.y_min,
-            "y_max": frame.y_max,
-        });
         Ok(object(&frame).unchecked_into())
     }
 }

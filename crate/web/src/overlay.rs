@@ -1,13 +1,12 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use serde_json::Value as Json;
-use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, document, take_over};
-use servescope_lab::views::overlay::overlay_charts;
+use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
+use servescope_lab::replies::OverlayReply;
 use servescope_lab::{Failure, LoadedTrace, Running, Scenario};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};
-use servescope_boundary::convert::{charts, object, scenario_of, to_js_error};
+use servescope_boundary::convert::{scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch, JsReadResult};
 
 /// Simulates a measured run, and fits constants to it.
@@ -90,19 +89,10 @@ impl Overlayer {
             return Err(refused("", "no measured request ends in the simulated run"));
         }
         let fit: Option<Fit> = work.search.map(FitSearch::finish).transpose().map_err(failure_of)?;
-        let mut told = document(&work.measured, &work.scenario, &work.taken, &overlay, fit.as_ref());
-        told["requests"] = overlay.pairs.len().into();
-        told["notes"] = work.notes.into();
-        // As the page's settings, and with the constants as fitted.
-        told["scenario"] = patch(fit.as_ref().map_or(&work.scenario, |fit| &fit.scenario));
-        let reply = object(&told);
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&overlay_charts(&overlay)));
-        Ok(reply.unchecked_into())
+        let Work { measured, scenario, taken, notes, .. } = work;
+        let reply = OverlayReply::of(&measured, &scenario, taken, notes, &overlay, fit.as_ref());
+        Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
-}
-
-fn patch(scenario: &Scenario) -> Json {
-    Json::Object(scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect())
 }
 
 fn refused(path: &str, why: &str) -> JsFailure {

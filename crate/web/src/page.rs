@@ -4,7 +4,8 @@ use servescope_lab::link;
 use servescope_lab::notes::{self, Context, Purpose};
 use servescope_lab::parameters::Id;
 use servescope_lab::repeated_keys::repeated_keys;
-use servescope_lab::scenario::objections;
+use servescope_lab::replies::ParsedLink;
+use servescope_lab::scenario::{ScenarioPatch, objections};
 use servescope_lab::schema;
 use servescope_lab::{Failure, Scenario};
 use wasm_bindgen::prelude::*;
@@ -36,9 +37,8 @@ pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Optio
     let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
     let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
     let changes = notes::remedy(&scenario, &context, Id::from_path(id)?)?;
-    let patch: serde_json::Map<_, _> =
-        changes.into_iter().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-    Some(object(&patch).unchecked_into())
+    let changes = changes.into_iter().map(|(id, value)| (id.row().id.to_owned(), value));
+    Some(object(&ScenarioPatch(changes.collect())).unchecked_into())
 }
 
 /// The part of the address behind `#`.
@@ -54,9 +54,7 @@ pub fn encode_link(scenario: &JsPatch) -> Result<String, JsFailure> {
 #[wasm_bindgen]
 pub fn parse_link(hash: &str) -> JsLink {
     let (scenario, problems) = link::parse(hash);
-    let patch: serde_json::Map<_, _> =
-        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-    object(&serde_json::json!({"scenario": patch, "problems": problems})).unchecked_into()
+    object(&ParsedLink { scenario: scenario.patch(), problems }).unchecked_into()
 }
 
 /// The terminal's command for the same run; `trace_file` is the loaded file's name or "".
@@ -83,10 +81,7 @@ pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsFailure> {
 /// Text that is no JSON, or the scenario's failures.
 #[wasm_bindgen]
 pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsFailure> {
-    let scenario = scenario_of_text(text)?;
-    let patch: serde_json::Map<_, _> =
-        scenario.changed().map(|(id, value)| (id.row().id.to_owned(), value.to_json())).collect();
-    Ok(object(&patch).unchecked_into())
+    Ok(object(&scenario_of_text(text)?.patch()).unchecked_into())
 }
 
 /// Colours by role.

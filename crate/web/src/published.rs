@@ -1,11 +1,12 @@
 //! The authors' points and this simulator's curves, a sweep at a time; how far predictions are off.
 
 use servescope_lab::published::figures::{policies, sweep};
+use servescope_lab::replies::FiguresReply;
 use servescope_lab::silicon;
 use servescope_lab::views::published::figure;
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{charts, object};
+use servescope_boundary::convert::{object, with_charts};
 use servescope_boundary::types::{JsFigures, JsMaybeErrors};
 
 /// The figures of a suite ("S1", "S2", "S4") and a sweep ("n", "R", "cv", "alpha"), or of its "policies", simulated now;
@@ -13,11 +14,8 @@ use servescope_boundary::types::{JsFigures, JsMaybeErrors};
 #[wasm_bindgen]
 pub fn published_figures(suite: &str, of: &str) -> JsFigures {
     let figures = if of == "policies" { policies(suite) } else { sweep(suite, of) };
-    let views: Vec<_> = figures.iter().map(figure).collect();
-    let reply = js_sys::Object::new();
-    let _ = js_sys::Reflect::set(&reply, &"figures".into(), &object(&figures));
-    let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts(&views));
-    JsValue::from(reply).unchecked_into()
+    let reply = FiguresReply { charts: figures.iter().map(figure).collect(), figures };
+    with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into()
 }
 
 /// How far predictions are off what was measured, place by place; nothing where there is none.

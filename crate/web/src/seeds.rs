@@ -8,15 +8,13 @@ use servescope_boundary::convert::{charts, object};
 use servescope_boundary::types::{
     JsCharts, JsFailure, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
 };
-use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::metric::Metric;
 use servescope_lab::replications::Change;
+use servescope_lab::replies::{Headline, SeedRun};
 use servescope_lab::views::bands::{self, Curve, Spans};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{Comparer, nothing_ran};
-
-/// The headline numbers of a run, by key path.
-type Headline = BTreeMap<String, Option<f64>>;
 
 #[wasm_bindgen]
 impl Comparer {
@@ -26,11 +24,7 @@ impl Comparer {
     /// When there is none.
     pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsFailure> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
-        let metrics = Metric::headline();
-        let values = Measured::of(&run, &metrics).values;
-        let headline: Headline = metrics.iter().map(|metric| metric.path().to_owned()).zip(values).collect();
-        let curves = spans_of(spans).map(|spans| bands::of_run(&run, &spans)).unwrap_or_default();
-        Ok(object(&serde_json::json!({ "headline": headline, "curves": curves })).unchecked_into())
+        Ok(object(&SeedRun::of(&run, spans_of(spans).as_ref())).unchecked_into())
     }
 }
 
@@ -69,7 +63,7 @@ pub fn seed_ranges(runs: &JsHeadlines, former: &JsHeadlines) -> JsSeedRanges {
     };
     let (runs, former) = (read(runs), read(former));
     let values = |runs: &[Option<Headline>], path: &str| -> Vec<Option<f64>> {
-        runs.iter().map(|run| run.as_ref()?.get(path).copied().flatten()).collect()
+        runs.iter().map(|run| run.as_ref()?.0.get(path).copied().flatten()).collect()
     };
     let one = |metric: &Metric| {
         let path = metric.path();

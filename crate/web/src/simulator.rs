@@ -1,42 +1,34 @@
 //! The simulator of a worker: one trace at most, one run at a time.
 
-use js_sys::Array;
 use serde_json::json;
-use servescope_lab::engine::explain::at_arrival;
+use servescope_lab::replies::{RequestFacts, RunOptions, RunReply};
 use servescope_lab::views::{self, SplitBy, ViewOptions};
-use servescope_lab::workload::{BASE_MODEL, Trace};
 use servescope_lab::{Failure, Run, Running, files};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
-use servescope_boundary::convert::{charts, object, to_js_error};
+use servescope_boundary::convert::{charts, object, to_js_error, with_charts};
 use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
 
-/// How to look at a run.
-struct RunLook {
-    views: ViewOptions,
-    /// Names of the charts in sight; none: all are.
-    in_sight: Option<Array>,
+fn read(options: &JsRunOptions) -> Result<RunOptions, JsFailure> {
+    serde_wasm_bindgen::from_value(options.into())
+        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "options", error.to_string())]))
 }
 
-impl RunLook {
-    fn of(options: &JsRunOptions) -> Self {
-        let number = |value: JsValue| value.as_f64().unwrap_or(f64::NAN);
-        let views = ViewOptions {
-            columns: options.columns().max(1.0) as usize,
-            window_s: options.window().map(|ends| (number(ends.get(0)), number(ends.get(1)))),
-            split_by: SplitBy::from_name(&options.split_by()),
-            drain: false,
-        };
-        Self { views, in_sight: options.in_sight() }
+fn view_options(options: &RunOptions) -> ViewOptions {
+    ViewOptions {
+        columns: options.columns.max(1.0) as usize,
+        window_s: options.window,
+        split_by: SplitBy::from_name(&options.split_by),
+        drain: false,
     }
+}
 
-    fn sees(&self, name: &str) -> bool {
-        self.in_sight.as_ref().is_none_or(|names| names.includes(&name.into(), 0))
-    }
+fn is_in_sight(options: &RunOptions, name: &str) -> bool {
+    options.in_sight.as_ref().is_none_or(|names| names.iter().any(|one| one == name))
 }
 
 /// Simulates scenarios, of which it keeps the last.
@@ -86,20 +78,20 @@ impl Simulator {
     /// # Errors
     /// When there is none.
     pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsFailure> {
-        let look = RunLook::of(options);
+        let options = read(options)?;
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
             self.told = None;
         }
         let run = self.finished()?;
-        let reply = js_sys::Object::new();
         // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
-        let charts = charts(&views::build_charts(run, &look.views, &|name| look.sees(name)));
-        let _ = js_sys::Reflect::set(&reply, &"summary".into(), &object(&run.summary_without_utilization()));
-        let _ = js_sys::Reflect::set(&reply, &"charts".into(), &charts);
-        let traffic_end_s = run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6;
-        let _ = js_sys::Reflect::set(&reply, &"traffic_end_s".into(), &traffic_end_s.into());
-        Ok(JsValue::from(reply).unchecked_into())
+        let charts = views::build_charts(run, &view_options(&options), &|name| is_in_sight(&options, name));
+        let reply = RunReply {
+            summary: run.summary_without_utilization(),
+            charts,
+            traffic_end_s: run.report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6,
+        };
+        Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
 
     /// The charts of the finished run that are not in sight; all of them where the options name none.
@@ -107,9 +99,9 @@ impl Simulator {
     /// # Errors
     /// When there is no run.
     pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
-        let look = RunLook::of(options);
-        let is_wanted = |name: &str| look.in_sight.is_none() || !look.sees(name);
-        let views = views::build_charts(self.finished()?, &look.views, &is_wanted);
+        let options = read(options)?;
+        let is_wanted = |name: &str| options.in_sight.is_none() || !is_in_sight(&options, name);
+        let views = views::build_charts(self.finished()?, &view_options(&options), &is_wanted);
         Ok(JsValue::from(charts(&views)).unchecked_into())
     }
 
@@ -119,11 +111,11 @@ impl Simulator {
     /// When there is no such request.
     pub fn request(&self, id: usize) -> Result<JsRequestFacts, JsFailure> {
         let run = self.finished()?;
-        let count = run.report.results.len();
-        if id >= count {
-            return Err(to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
-        }
-        Ok(object(&facts(run, id)).unchecked_into())
+        let none = || {
+            let most = run.report.results.len() as f64 - 1.0;
+            to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, most)])
+        };
+        Ok(object(&RequestFacts::of(run, id).ok_or_else(none)?).unchecked_into())
     }
 
     /// A file of the finished run.
@@ -152,35 +144,4 @@ impl Simulator {
             .as_ref()
             .ok_or_else(|| to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
     }
-}
-
-/// What there is to say of a request before its decisions are asked for.
-fn facts(run: &Run, id: usize) -> serde_json::Value {
-    let report = &run.report;
-    let trace: &Trace = &report.trace;
-    let (found, split) = (at_arrival(report, id), report.split(id).unwrap_or_default());
-    let r = trace.request(id);
-    let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
-    json!({
-        "id": id,
-        "user": r.user,
-        "adapter": if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) },
-        "rank": trace.rank(id),
-        "input_tokens": r.input_tokens,
-        "output_tokens": r.output_tokens,
-        "max_tokens": r.max_tokens,
-        "outcome": report.results[id].outcome.name(),
-        "arrival_s": r.arrival_us / 1e6,
-        "scheduled_s": seconds(report.scheduled_us(id)),
-        "first_token_s": seconds(report.first_token_us(id)),
-        "finish_s": seconds(report.results[id].finish_us),
-        "queue_s": split.queue_us / 1e6,
-        "adapter_load_s": split.load_us / 1e6,
-        "prefill_s": split.prefill_us / 1e6,
-        "stalled_s": split.stalled_us / 1e6,
-        "decode_s": split.decode_us / 1e6,
-        "ahead": found.ahead,
-        "running_at_arrival": found.running,
-        "kv_tokens_at_arrival": found.kv_tokens,
-    })
 }

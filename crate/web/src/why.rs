@@ -1,7 +1,6 @@
 //! Why requests of the last run took as long as they did. Decisions are kept only when the page asks: the run is then made once
 //! more, with equal bits.
 
-use serde_json::json;
 use servescope_lab::engine::Report;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::why::{most_delayed, why, why_requests};
@@ -46,7 +45,7 @@ impl Simulator {
     pub fn most_delayed(&mut self, by: &str, index: i32) -> Result<JsDelayed, JsFailure> {
         let client = if by == "adapter" { Client::Adapter } else { Client::User };
         let index = u32::try_from(index).unwrap_or(BASE_MODEL);
-        Ok(object(&json!(most_delayed(self.told()?, Some((client, index))))).unchecked_into())
+        Ok(object(&most_delayed(self.told()?, Some((client, index)))).unchecked_into())
     }
 
     /// The finished run with its decisions.

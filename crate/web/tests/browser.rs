@@ -72,11 +72,16 @@ fn digests_are_those_of_the_terminal() {
     }
 }
 
-/// Keys of an interface in boundary.d.ts, at its first level.
-fn declared(interface: &str) -> Vec<String> {
-    let text = include_str!("../../boundary/src/boundary.d.ts");
-    let start =
-        text.find(&format!("interface {interface} {{")).unwrap_or_else(|| panic!("no interface {interface}"));
+/// Keys of a type of the boundary, at its first level.
+fn declared(name: &str) -> Vec<String> {
+    let text = concat!(
+        include_str!("../../boundary/src/boundary.d.ts"),
+        include_str!("../../boundary/src/by_hand.d.ts")
+    );
+    let start = [format!("export type {name} = {{"), format!("export interface {name} {{")]
+        .iter()
+        .find_map(|head| text.find(head))
+        .unwrap_or_else(|| panic!("no type {name}"));
     let body = &text[start + text[start..].find('{').expect("a body") + 1..];
     let (mut depth, mut key, mut keys) = (0, String::new(), Vec::new());
     let mut rest = body;
@@ -90,7 +95,7 @@ fn declared(interface: &str) -> Vec<String> {
             '{' | '[' | '(' | '<' => depth += 1,
             '}' | ']' | ')' | '>' => depth -= 1,
             ':' if depth == 0 => keys.push(key.trim().trim_end_matches('?').to_owned()),
-            ';' | '\n' if depth == 0 => key.clear(),
+            ';' | ',' | '\n' if depth == 0 => key.clear(),
             _ if depth == 0 => key.push(c),
             _ => {}
         }

@@ -4,6 +4,7 @@
 mod budget;
 mod cases;
 mod features;
+mod python;
 mod report;
 
 use std::fs::{self, File};
@@ -16,7 +17,7 @@ use crate::arguments::Choice;
 use crate::process::{self, Outcome};
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
-use crate::{fuzz, sizes, tools};
+use crate::{fuzz, packages, sizes, tools};
 
 use report::Ended;
 
@@ -60,6 +61,7 @@ pub(crate) const STEPS: &[Step] = &[
     whole("reference", Lane::Rust, reference),
     whole("validate", Lane::Rust, validate),
     whole("fuzz", Lane::Rust, fuzz::check),
+    whole("python", Lane::Rust, python::check),
     quick("package", Lane::Page, Project::package),
     quick("types", Lane::Page, types),
     quick("lint", Lane::Page, lint),
@@ -70,6 +72,7 @@ pub(crate) const STEPS: &[Step] = &[
     quick("clippy", Lane::Page, clippy),
     quick("browser", Lane::Last, browser),
     quick("size", Lane::Last, sizes::check),
+    whole("lighthouse", Lane::Last, lighthouse),
 ];
 
 /// How often it is said what still runs.
@@ -292,6 +295,20 @@ fn browser(project: &Project) -> Outcome {
     project.page()?;
     let mut command = project.node_tool("playwright")?;
     command.arg("test").env("SERVESCOPE_TERMINAL", terminal(project)?);
+    browser.tell(&mut command);
+    process::run(&mut command)
+}
+
+/// Lighthouse on each tab of the built page. It is larger than all other tools of the page together, so that it is a package
+/// of its own, which this step alone installs.
+fn lighthouse(project: &Project) -> Outcome {
+    let browser = project.browser()?;
+    project.page()?;
+    let folder = project.www().join("tests/lighthouse");
+    packages::install(&folder)?;
+    let node = process::find(&["node"]).ok_or("node is missing: install Node 20.19 or newer")?;
+    let mut command = Command::new(node);
+    command.arg("audit.mjs").current_dir(folder);
     browser.tell(&mut command);
     process::run(&mut command)
 }

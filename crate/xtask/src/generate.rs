@@ -1,4 +1,5 @@
-//! `www/src/generated/`: what the program `examples/parameters.rs` prints, and the glossary, which is a document as well.
+//! Generated sources: what the program `examples/parameters.rs` prints and the glossary, which is a document as well, for
+//! `www/src/generated/`; the types of the boundary, as the program `examples/boundary.rs` prints them.
 
 use std::fs;
 use std::path::Path;
@@ -13,12 +14,18 @@ use crate::project::{NATIVE, Project};
 pub(crate) fn write(project: &Project) -> Outcome {
     // The build that the tests have, with the same features.
     let target = project.root().join("target");
-    let build = ["build", "--quiet", "--example", "parameters", "--target-dir"];
+    let build = ["build", "--quiet", "--example", "parameters", "--example", "boundary", "--target-dir"];
     process::run(project.cargo().args(build).arg(&target).args(NATIVE))?;
-    let program = target.join("debug/examples/parameters").with_extension(std::env::consts::EXE_EXTENSION);
+    let program =
+        |name: &str| target.join("debug/examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    put(
+        &project.root().join("crate/boundary/src/boundary.d.ts"),
+        &process::capture(&mut Command::new(program("boundary")))?,
+    )?;
+    let parameters = program("parameters");
     let folder = project.www().join("src/generated");
     for (name, arguments) in [("parameters.ts", &[][..]), ("parameter-text.json", &["text"])] {
-        put(&folder.join(name), &process::capture(Command::new(&program).args(arguments))?)?;
+        put(&folder.join(name), &process::capture(Command::new(&parameters).args(arguments))?)?;
     }
     let (document, script) = glossary::texts(project.root())?;
     put(&project.root().join(glossary::DOCUMENT), &document)?;

@@ -91,9 +91,9 @@ export class TurnState {
     for (;;) {
       const step = await studio.call('turn_step', { spec, known });
       if (turn !== this.#turn) return;
-      if (step.found !== undefined) {
+      if (step.found !== null) {
         this.charts.set(chartMap(step.charts));
-        this.answer.update({ state: 'ready', found: step.found, command: step.command ?? '' });
+        this.answer.update({ state: 'ready', found: step.found, command: step.command });
         this.app.scheduler.invalidateAll();
         return;
       }

@@ -7,6 +7,7 @@ import { randomSeed, remedy } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
 import type { Watchable } from '../state/topic.js';
 import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
+import { lessonLink, wantLessonLink } from './lesson-link.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
@@ -75,14 +76,19 @@ export class ParameterControl extends LightElement {
           @click=${this.#reset}></button>
         <button class="quiet what" type="button" aria-expanded=${this.helpOpen === true} aria-controls="${id}-help"
           aria-label=${text.t('control.help', { name: text.label(parameter) })}
-          @click=${() => { this.helpOpen = !this.helpOpen; }}>?</button>
+          @click=${() => { this.#help(); }}>?</button>
         ${this.#box(disabled)}
       </div>
       ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
-        ${parameter.changes === 'score' ? text.t('control.score') : nothing}</p>
+        ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
       <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near ? this.#use() : nothing}</p>
       <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+  }
+
+  #help(): void {
+    this.helpOpen = this.helpOpen !== true;
+    if (this.helpOpen) wantLessonLink(() => { this.requestUpdate(); });
   }
 
   /** What makes the parameter apply, as a button. */

@@ -34,6 +34,14 @@ export interface ChartFeed {
   empty?(key: string): string;
 }
 
+/** Users have their colours where a chart tells them apart. */
+function roleName({ text, session }: App, chart: string, role: string): string {
+  const user = /^client_(\d)$/.exec(role)?.[1];
+  if (user !== undefined) return text.t('role.user', { id: user });
+  const isOthers = chart === 'ttft_by_arrival' && role === 'ttft' && (session.value.answer?.summary.users ?? 1) > 1;
+  return isOthers ? text.t('role.other_users') : text.named('role.', role);
+}
+
 export function serviceFeed(app: App): ChartFeed {
   return {
     topic: (name) => both(
@@ -47,6 +55,6 @@ export function serviceFeed(app: App): ChartFeed {
     band: (name) => app.bands.value.get(name),
     title: (name) => app.text.t(`chart.${name}` as MessageKey),
     about: (name) => app.text.t(`chart.${name}.about` as MessageKey),
-    role: (_chart, role) => app.text.named('role.', role),
+    role: (chart, role) => roleName(app, chart, role),
   };
 }

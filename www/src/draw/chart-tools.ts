@@ -12,7 +12,7 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
   const save = (kind: string): string => `${text.t('chart.download')} ${kind}`;
   return html`
     <div class="chart-tools">
-      <button type="button" class="quiet" aria-expanded=${view.aboutOpen === true} aria-controls="chart-${view.name}-about"
+      <button type="button" class="quiet" aria-expanded=${view.aboutOpen === true} aria-controls="${view.idOf}-about"
         aria-label="${title}: ${text.t('chart.what')}" title=${text.t('chart.what')}
         @click=${() => { view.aboutOpen = view.aboutOpen !== true; }}>?</button>
       ${menu({

@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { ChartSurface } from '../simulation/module.js';
-import type { ChartData, PlotFrame } from '../simulation/types.js';
+import type { Axis, ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
 import { SPLITS, splitOf } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -22,15 +22,23 @@ const AXIS_PX = 24;
 const LEAST_PX = 48;
 export const REQUEST_CHART = 'ttft_by_arrival';
 
+/** The axis, as far as the other one reaches where both are of the same kind. */
+function spanning(axis: Axis, other: Axis): Axis {
+  if (axis.unit !== other.unit || axis.scale !== other.scale || (other.min >= axis.min && other.max <= axis.max)) return axis;
+  return { ...axis, min: Math.min(axis.min, other.min), max: Math.max(axis.max, other.max) };
+}
+
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
-    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, beside: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
   declare name: string;
   /** The service's charts where none is given. */
   declare feed: ChartFeed | undefined;
   /** Whether another chart with the same clock stands right below, which has the axis for both. */
   declare stacked: boolean | undefined;
+  /** Tells its ids from those of the same chart in another place. */
+  declare beside: string | undefined;
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
@@ -42,6 +50,10 @@ export class ChartView extends LightElement implements Drawable {
 
   protected override watched(): Watchable[] {
     return [this.app.view, partsOf(this.app.belonging.stale, (stale) => stale === null), this.source.topic(this.name)];
+  }
+
+  get idOf(): string {
+    return this.beside === undefined ? `chart-${this.name}` : `chart-${this.beside}-${this.name}`;
   }
 
   get source(): ChartFeed {
@@ -63,10 +75,13 @@ export class ChartView extends LightElement implements Drawable {
     return band !== undefined && band.x.min === chart?.x.min && band.x.max === chart.x.max ? band : undefined;
   }
 
-  /** As it is drawn: with its band behind it. */
+  /** As it is drawn: with its band behind it, on axes that hold what it is compared with. */
   get drawn(): ChartData | undefined {
-    const { band, chart } = this;
-    return band === undefined || chart === undefined ? chart : { ...chart, y: band.y, series: [...band.series, ...chart.series] };
+    const { band, chart, ghost } = this;
+    if (chart === undefined) return undefined;
+    const drawn = band === undefined ? chart : { ...chart, y: band.y, series: [...band.series, ...chart.series] };
+    if (ghost === null || ghost.empty !== '') return drawn;
+    return { ...drawn, y: spanning(drawn.y, ghost.y), x: drawn.x.kind === 'value' ? spanning(drawn.x, ghost.x) : drawn.x };
   }
 
   get place(): HTMLElement {
@@ -144,16 +159,16 @@ export class ChartView extends LightElement implements Drawable {
       <figure>
         <figcaption>
           <div class="caption-line">
-            <h3 id="chart-${name}">${title}</h3>
+            <h3 id=${this.idOf}>${title}</h3>
             <small class="axis-unit">${chart === undefined || chart.empty !== '' ? nothing : (source.yName?.(name) ?? yName(text, chart))}</small>
             <button type="button" class="quiet reset-zoom" ?hidden=${!zoomed} @click=${() => { this.resetZoom(); }}>${text.t('chart.reset_zoom')}</button>
             ${name === 'time_split' ? this.#splitChoice() : nothing}
             ${chartTools(this, title)}
           </div>
           ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')), this.band === undefined ? null : text.t('role.band'))}
-          <p class="about" id="chart-${name}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
+          <p class="about" id="${this.idOf}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
-        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby="chart-${name}" aria-describedby="chart-${name}-keys">
+        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby=${this.idOf} aria-describedby="${this.idOf}-keys">
           <canvas aria-hidden="true"></canvas>
           <div class="cursor-line" hidden></div>
           <div class="brush" hidden></div>
@@ -163,7 +178,7 @@ export class ChartView extends LightElement implements Drawable {
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
           ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}
         </div>
-        <p class="visually-hidden" id="chart-${name}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
+        <p class="visually-hidden" id="${this.idOf}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
         <output class="visually-hidden spoken" aria-live="polite"></output>
         ${this.tableOpen === true && chart !== undefined ? tableView(text, chart, (role) => source.role(name, role)) : nothing}
       </figure>`;

@@ -32,11 +32,11 @@ export class GatewaySection extends LightElement {
   }
 
   protected override look(): string {
-    return JSON.stringify(this.#gateway ?? null);
+    return JSON.stringify(this.#gateway);
   }
 
   get #gateway(): Summary['gateway'] {
-    return this.app.session.value.answer?.summary.gateway;
+    return this.app.session.value.answer?.summary.gateway ?? null;
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -1,50 +1,42 @@
 // A story's text, and its numbers with and without the policy side by side. One column is the run that the page shows, the
-// other is computed beside it by a thread of its own; both follow every control that the story itself does not set.
+// other is computed beside it by a thread of its own; both follow every control that the story itself does not set. A story may
+// show charts of both runs below, on the same axes.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { resolve } from '../simulation/module.js';
-import { start } from '../simulation/start.js';
-import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
-import type { Failure, GroupRow, ParameterValue, ScenarioPatch, Summary } from '../simulation/types.js';
+import { BesideRun } from '../simulation/beside-run.js';
+import type { GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
+import { nameOf, SIDES, StoryCharts, type Side } from './story-charts.js';
 import './gateway.css';
 
-type Side = 'without' | 'with';
-const SIDES: readonly Side[] = ['without', 'with'];
+/** The other column has numbers alone, where the story has no charts. */
+const NO_CHARTS: RunOptions = { columns: 2, window: null, split_by: 'adapter', in_sight: [] };
 
-interface Row { name: string; kind: NumberKind; id: string; of: (summary: Summary) => number | null }
+/** `good`: which of two numbers is the better one. */
+interface Row { name: string; kind: NumberKind; id: string; good: 'more' | 'less'; of: (summary: Summary) => number | null }
 
 /** What the story is about: of each of its parameters the value of either side. */
 interface Sides { preset: Preset; story: Story; own: Record<Side, Values> }
 
 export class GatewayStory extends LightElement {
-  static override properties = { ...LightElement.properties, other: { state: true } };
-  /** The run that the page does not show. */
-  declare other: { asked: Values; summary: Summary | null; failures: readonly Failure[] } | null;
   #sides: Sides | null = null;
-  readonly #link = new WorkerLink(
-    () => new Worker(new URL('./gateway-story-worker.ts', import.meta.url), { type: 'module' }), { first: () => [start()] },
-  );
-  #asked: Values | null = null;
-
-  constructor() {
-    super();
-    this.other = null;
-  }
+  #charts: StoryCharts | undefined;
+  /** The run that the page does not show. */
+  readonly #other = new BesideRun();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.session, this.app.traceFile.info];
+    return [this.app.store.values, this.app.session, this.app.traceFile.info, this.#other.shown, partsOf(this.app.view, ({ window }) => window, ({ splitBy }) => splitBy)];
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#asked = null;
-    this.#link.end(new Cancelled());
+    this.#other.end();
   }
 
   /** The scenario of a side, as the controls are now. */
@@ -71,22 +63,10 @@ export class GatewayStory extends LightElement {
   protected override updated(): void {
     if (this.#sides === null) return;
     const shown = this.#shown(this.#sides);
-    if (shown !== null) void this.#ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'));
-  }
-
-  async #ask(scenario: Values): Promise<void> {
-    if (this.#asked !== null && sameValues(this.#asked, scenario)) return;
-    this.#asked = scenario;
-    const take = (summary: Summary | null, failures: readonly Failure[]): void => {
-      if (this.#asked === scenario) this.other = { asked: scenario, summary, failures };
-    };
-    try {
-      take(await (this.#link.ask({ kind: 'column', scenario }) as Promise<Summary>), []);
-    } catch (thrown) {
-      if (thrown instanceof Cancelled) return;
-      if (!(thrown instanceof Refusal)) throw thrown;
-      take(null, thrown.failures);
-    }
+    if (shown === null) return;
+    const charts = this.#sides.story.view?.charts;
+    const options = charts === undefined ? NO_CHARTS : { ...this.app.options, in_sight: [...charts] };
+    void this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -99,12 +79,15 @@ export class GatewayStory extends LightElement {
     const shown = this.#shown(sides);
     const { answer, state } = app.session.value;
     const current = answer === null || state !== 'ready' || app.belonging.stale.value !== null ? null : answer.summary;
-    const other = shown === null || this.other === null ? null : this.other;
-    const fits = other !== null && sameValues(other.asked, this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const other = shown === null ? null : this.#other.of(this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const beside = other?.answer?.summary ?? null;
     const summaries: Record<Side, Summary | null> = {
-      without: shown === 'without' ? current : fits ? other.summary : null,
-      with: shown === 'with' ? current : fits ? other.summary : null,
+      without: shown === 'without' ? current : beside,
+      with: shown === 'with' ? current : beside,
     };
+    const rows = this.#rows(story).map((row) => ({ row, values: SIDES.map((side) => ofSide(summaries[side], row)) }));
+    const charts = story.view?.charts ?? [];
+    (this.#charts ??= new StoryCharts(app)).show(shown, current === null ? null : (answer?.charts ?? null), other?.answer?.charts ?? null);
     return html`
       <section class="story" aria-labelledby="story-title" data-story=${sides.preset.id}>
         <h2 id="story-title">${words.title}</h2>
@@ -114,9 +97,11 @@ export class GatewayStory extends LightElement {
           <thead><tr><th scope="col">${say('story.number')}</th>${SIDES.map((side) => html`<th scope="col" data-side=${side}>${words[side]}
             <button type="button" class="quiet" aria-pressed=${shown === side} aria-label=${`${say('story.show')}: ${words[side]}`}
               @click=${() => { app.editor.replace(this.#scenario(sides, side), `story ${side}`); }}>${say(shown === side ? 'story.shown' : 'story.show')}</button></th>`)}</tr></thead>
-          <tbody>${this.#rows(story).map((row) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side) => html`<td data-side=${side}>${this.#cell(summaries[side], row)}</td>`)}</tr>`)}</tbody>
+          <tbody>${rows.map(({ row, values }) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side, place) => html`<td data-side=${side} class=${isBetter(row, values, place) ? 'better' : ''}>${this.#cell(summaries[side], row)}</td>`)}</tr>`)}</tbody>
         </table>
-        ${fits && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
+        ${charts.length === 0 ? nothing : html`<div class="story-charts">${charts.map((name) => SIDES.map((side) => html`
+          <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(words)}></chart-view>`))}</div>`}
+        ${other !== null && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
       </section>`;
   }
 
@@ -124,32 +109,54 @@ export class GatewayStory extends LightElement {
     return summary === null ? this.app.text.say(gateway)('story.waiting') : this.app.text.format.of(kind, of(summary));
   }
 
-  #rows({ clients }: Story): Row[] {
+  /** Those that the story names, in its order; otherwise the usual ones. */
+  #rows(story: Story): Row[] {
+    const all = this.#allRows(story);
+    return story.rows === undefined ? all.filter(({ id }) => !EXTRA.has(id)) : story.rows.flatMap((id) => all.find((row) => row.id === id) ?? []);
+  }
+
+  #allRows({ clients }: Story): Row[] {
     const say = this.app.text.say(gateway);
     const { language } = this.app.text;
     const ofClient = clients.flatMap(({ user, ...names }): Row[] => {
       const client = names[language];
       const row = (summary: Summary): GroupRow | undefined => summary.per_user.find(({ id }) => id === user);
       return [
-        { id: `ttft_mean.${String(user)}`, name: say('story.client_mean', { client }), kind: 'seconds', of: (summary) => row(summary)?.ttft_mean_s ?? null },
-        { id: `ttft_p99.${String(user)}`, name: say('story.client_p99', { client }), kind: 'seconds', of: (summary) => row(summary)?.ttft_p99_s ?? null },
+        { id: `ttft_mean.${String(user)}`, name: say('story.client_mean', { client }), kind: 'seconds', good: 'less', of: (summary) => row(summary)?.ttft_mean_s ?? null },
+        { id: `ttft_p99.${String(user)}`, name: say('story.client_p99', { client }), kind: 'seconds', good: 'less', of: (summary) => row(summary)?.ttft_p99_s ?? null },
       ];
     });
     const ofGateway: Row[] = this.app.store.resolved.values['gateway.kind'] === 'proxy'
-      ? [{ id: 'attempts', name: say('story.attempts'), kind: 'count', of: ({ gateway }) => gateway?.attempts ?? null }] : [];
+      ? [{ id: 'attempts', name: say('story.attempts'), kind: 'count', good: 'less', of: ({ gateway }) => gateway?.attempts ?? null }] : [];
     const ofUsers: Row[] = clients.length === 0
-      ? [] : [{ id: 'jain', name: say('story.jain'), kind: 'number', of: ({ per_user }) => jain(per_user.map(({ attainment_all }) => attainment_all ?? 0)) }];
+      ? [] : [{ id: 'jain', name: say('story.jain'), kind: 'number', good: 'more', of: ({ per_user }) => jain(per_user.map(({ attainment_all }) => attainment_all ?? 0)) }];
     return [
-      { id: 'served', name: say('story.served'), kind: 'count', of: ({ requests }) => requests.completed },
-      { id: 'refused', name: say('story.refused'), kind: 'count', of: ({ requests }) => requests.rejected_total + requests.timed_out },
+      { id: 'served', name: say('story.served'), kind: 'count', good: 'more', of: ({ requests }) => requests.completed },
+      { id: 'refused', name: say('story.refused'), kind: 'count', good: 'less', of: ({ requests }) => requests.rejected_total + requests.timed_out },
       ...ofGateway,
-      { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p50 },
-      { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', of: ({ ttft_s }) => ttft_s.p99 },
+      { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', good: 'less', of: ({ ttft_s }) => ttft_s.p50 },
+      { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', good: 'less', of: ({ ttft_s }) => ttft_s.p99 },
+      { id: 'queue_mean', name: say('story.queue_mean'), kind: 'seconds', good: 'less', of: ({ queue_s }) => queue_s.mean },
+      { id: 'tbt_max', name: say('story.tbt_max'), kind: 'seconds', good: 'less', of: ({ tbt_s }) => tbt_s.max },
       ...ofClient,
-      { id: 'attainment', name: say('story.attainment'), kind: 'share', of: ({ slo }) => slo.attainment_all },
+      { id: 'attainment', name: say('story.attainment'), kind: 'share', good: 'more', of: ({ slo }) => slo.attainment_all },
       ...ofUsers,
     ];
   }
+}
+
+/** Rows that only a story that names them has. */
+const EXTRA = new Set(['queue_mean', 'tbt_max']);
+
+function ofSide(summary: Summary | null, { of }: Row): number | null {
+  return summary === null ? null : of(summary);
+}
+
+/** Whether the number of this side is better by more than a hundredth than that of the other. */
+function isBetter({ good }: Row, values: readonly (number | null)[], place: number): boolean {
+  const [own, other] = [values[place] ?? null, values[1 - place] ?? null];
+  if (own === null || other === null || Math.abs(own - other) <= 0.01 * Math.max(Math.abs(own), Math.abs(other))) return false;
+  return good === 'more' ? own > other : own < other;
 }
 
 /** By dotted path; values that are defaults stay, since the other side differs by them. */

@@ -66,7 +66,7 @@ export class LoadRibbon extends LightElement implements Drawable {
   }
 
   get #gateway(): Summary['gateway'] {
-    return this.app.session.value.answer?.summary.gateway;
+    return this.app.session.value.answer?.summary.gateway ?? null;
   }
 
   #name(state: string): string {

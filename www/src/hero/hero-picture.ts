@@ -1,10 +1,10 @@
 // Draws the picture: five stations beside each other, every mark one request or one quantity of the run.
+import { clientRole } from '../client-role.js';
 import type { Moment } from '../simulation/types.js';
 
 /** Shares of the width, as the columns of numbers below have them. */
 export const COLUMNS = [22, 12, 20, 28, 18] as const;
 const PHASES = ['prefill', 'decode', 'stalled'] as const;
-const USERS = 7;
 const GAP = 2;
 const LARGEST_CELL = 11;
 const SMALLEST_CELL = 3;
@@ -26,9 +26,9 @@ export interface Picture {
 
 export interface Box { left: number; top: number; width: number; height: number }
 
-/** The role of a user's colour. */
+/** The role of a user's colour; all beyond the first seven have one. */
 export function roleOf(user: number): string {
-  return user < USERS ? `client_${String(user)}` : 'slo';
+  return clientRole(user) ?? 'slo';
 }
 
 /** Side of square cells, gaps left out, with which `count` of them fill at most a box; 0 where they do not fit. */

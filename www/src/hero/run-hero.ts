@@ -19,8 +19,10 @@ const LEGEND = ['queue', 'prefill', 'decode', 'stalled'] as const;
 const NAMED_USERS = 4;
 
 export class RunHero extends LightElement implements Drawable {
-  static override properties = { ...LightElement.properties, playing: { state: true } };
+  static override properties = { ...LightElement.properties, playing: { state: true }, starts: { attribute: false } };
   declare playing: boolean;
+  /** Whether it plays by itself as soon as there is a run; not where the reader asks for less motion. */
+  declare starts: boolean | undefined;
   declare data: HeroData;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -65,6 +67,12 @@ export class RunHero extends LightElement implements Drawable {
         <span class="hero-time" data-time=${time} data-why=${why ?? 'cursor'}>${t('at', { time: format.seconds(time), end: format.seconds(end) })}${why === null ? nothing : html` <small>(${t(`why.${why}`)})</small>`}</span>
         <ul class="hero-legend">${LEGEND.map((phase) => html`<li data-role=${phase}>${t(`phase.${phase}`)}</li>`)}${this.#users()}</ul>
       </div>`;
+  }
+
+  protected override updated(): void {
+    if (this.starts !== true || this.data.view.value === null) return;
+    this.starts = false;
+    if (!this.#still.matches) this.#play(true);
   }
 
   draw({ width, height }: Size): void {

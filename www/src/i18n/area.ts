@@ -2,7 +2,7 @@
 // has the same, and that a caller gives the values which the English text has places for.
 
 export type AreaName =
-  | 'capacity' | 'compare' | 'deployment' | 'failures' | 'gateway' | 'help' | 'hero' | 'measured' | 'measured_run' | 'monitor' | 'names'
+  | 'capacity' | 'compare' | 'deployment' | 'failures' | 'gateway' | 'help' | 'hero' | 'lessons' | 'measured' | 'measured_run' | 'monitor' | 'names'
   | 'options' | 'page' | 'profile' | 'replicas' | 'search' | 'sweep' | 'turn' | 'validation' | 'why' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;
@@ -50,8 +50,12 @@ export function fill(template: string, params: Params, shown: (value: number) =>
 const HAN = /\p{Script=Han}/u;
 const LATIN = /[A-Za-z0-9]/;
 
-/** A value between its neighbours: Chinese sets a space between Latin letters and its own. */
+/** What stands between two characters: Chinese sets a space between Latin letters and its own. */
+export function apart(one: string, other: string): string {
+  return (HAN.test(one) && LATIN.test(other)) || (LATIN.test(one) && HAN.test(other)) ? ' ' : '';
+}
+
+/** A value between its neighbours. */
 function spaced(before: string, value: string, after: string): string {
-  const apart = (one: string, other: string): string => (HAN.test(one) && LATIN.test(other)) || (LATIN.test(one) && HAN.test(other)) ? ' ' : '';
   return `${apart(before, value.charAt(0))}${value}${apart(value.charAt(value.length - 1), after)}`;
 }

@@ -8,6 +8,7 @@ import { failures } from './zh/failures.js';
 import { gateway } from './zh/gateway.js';
 import { help } from './zh/help.js';
 import { hero } from './zh/hero.js';
+import { lessons } from './zh/lessons.js';
 import { measured } from './zh/measured.js';
 import { measuredRun as measured_run } from './zh/measured_run.js';
 import { module } from './zh/module.js';
@@ -26,7 +27,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, measured, measured_run, monitor, names, options, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

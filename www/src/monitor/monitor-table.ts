@@ -57,9 +57,15 @@ export class MonitorTable extends LightElement {
       }}>${title}<i aria-hidden="true">${active ? (descending ? '↓' : '↑') : ''}</i></button></th>`;
   }
 
+  /** The colour that the client has in the charts. */
+  #swatch(id: number): TemplateResult | typeof nothing {
+    const role = this.data.view.value?.charted.find((one) => one.id === id)?.role;
+    return role === undefined ? nothing : html`<i class="client-swatch" data-role=${role} aria-hidden="true"></i>`;
+  }
+
   #row({ client, columns }: MonitorView, { id, values }: MonitorView['rows'][number]): TemplateResult {
     const { app } = this;
-    return html`<tr data-client=${id}><th scope="row">${id < 0 ? app.text.say(monitor)('client.base') : app.text.say(monitor)(`client.${client}`, { id: String(id) })}</th>
+    return html`<tr data-client=${id}><th scope="row">${this.#swatch(id)}${id < 0 ? app.text.say(monitor)('client.base') : app.text.say(monitor)(`client.${client}`, { id: String(id) })}</th>
       ${columns.map(({ kind }, index) => html`<td>${app.text.format.of(kind, values[index] ?? null)}</td>`)}</tr>`;
   }
 }

@@ -24,7 +24,7 @@ export interface Wish {
   othersOpen: boolean;
 }
 
-/** In the page's own index, and in no page that a network shows in its place. */
+/** In the page's own index and in the documentation, and in no page that a network shows in their place. */
 export const MARK = 'name="servescope-build"';
 
 /** A network that takes longer is as good as none, where there is a copy. */
@@ -33,6 +33,8 @@ const PATIENCE_MS = 3000;
 const MORE_PATIENCE_MS = 30_000;
 /** Operator tables: fetched by few, one at a time, and kept by the threads that compute with them. */
 const APART = 'profiles/';
+/** The documentation: pages of ours beside the index. */
+const DOCS = 'docs/';
 
 type Fetch = (input: Request | string, init?: RequestInit) => Promise<Response>;
 
@@ -133,7 +135,7 @@ export class Copy {
     const patience_ms = this.#patience_ms;
     if (isPage) this.#patience_ms = PATIENCE_MS;
     const network = this.fetch(request);
-    const good = network.then(async (response) => (response.ok && await isOurs(response, isPage) ? response : null), () => null);
+    const good = network.then(async (response) => (response.ok && await isOurs(response, isPage || url.startsWith(this.#address(DOCS))) ? response : null), () => null);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<null>((done) => { timer = setTimeout(done, patience_ms, null); });
     const first = await Promise.race([good, late]);
@@ -142,8 +144,8 @@ export class Copy {
   }
 }
 
-/** A network that wants a sign-in first shows a page of its own under any address. Of our files only the index is a page. */
-async function isOurs(response: Response, isPage: boolean): Promise<boolean> {
-  if (isPage) return (await response.clone().text()).includes(MARK);
-  return response.headers.get('content-type')?.startsWith('text/html') !== true;
+/** A network that wants a sign-in first shows a page of its own under any address. Of our files only those with the mark are pages. */
+async function isOurs(response: Response, mayBePage: boolean): Promise<boolean> {
+  if (response.headers.get('content-type')?.startsWith('text/html') !== true) return true;
+  return mayBePage && (await response.clone().text()).includes(MARK);
 }

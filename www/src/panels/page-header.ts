@@ -14,11 +14,8 @@ import { menu } from '../menu.js';
 import { openFile } from './open-file.js';
 
 export class PageHeader extends LightElement {
-  /** The preset that the present setting started from. */
-  #from: string | null = null;
-
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.history.reach, this.app.view];
+    return [this.app.shown, this.app.origin, this.app.editor.history.reach, this.app.view];
   }
 
   /** A dragged slider changes none of it but once. */
@@ -26,7 +23,7 @@ export class PageHeader extends LightElement {
     const { editor, presets, store, view } = this.app;
     const { undo, redo } = editor.history.reach.value;
     const exact = presetOf(presets, store.values.value)?.id ?? '';
-    return `${view.value.tab} ${Number(undo)}${Number(redo)} ${exact} ${String(this.#from)} ${String(store.resolved.values['scheduler.kind'])}`;
+    return `${view.value.tab} ${Number(undo)}${Number(redo)} ${exact} ${String(this.app.origin.value)} ${String(store.resolved.values['scheduler.kind'])}`;
   }
 
   protected override render(): TemplateResult {
@@ -60,17 +57,13 @@ export class PageHeader extends LightElement {
     const { text } = app;
     const values = app.store.values.value;
     const exact = presetOf(app.presets, values);
-    if (exact !== undefined) this.#from = exact.id;
-    const from = this.#from;
+    const from = app.origin.value;
     const words = (preset: Preset): { title: string; about: string } => presetWords(text, preset);
     const origin = app.presets.find(({ id }) => id === from);
     const name = origin === undefined ? text.t('menu.custom') : words(origin).title;
     const modified = exact === undefined && from !== null;
     const item = (preset: Preset): TemplateResult => html`
-      <button type="button" class="preset" data-preset=${preset.id} aria-pressed=${exact?.id === preset.id} @click=${() => {
-        this.#from = preset.id;
-        app.take(preset);
-      }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
+      <button type="button" class="preset" data-preset=${preset.id} aria-pressed=${exact?.id === preset.id} @click=${() => { app.take(preset); }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
     return menu({
       className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
       label: html`<span data-preset=${from ?? ''} data-modified=${String(modified)}>${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}</span>`,

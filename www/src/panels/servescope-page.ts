@@ -49,7 +49,7 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)} ${String(this.app.sweep.value !== null)}`;
+    return `${this.app.view.value.tab} ${String(this.app.view.value.lesson !== null)} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)} ${String(this.app.sweep.value !== null)}`;
   }
 
   get #hasReplicas(): boolean {
@@ -76,7 +76,7 @@ export class ServescopePage extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    const { tab, source } = app.view.value;
+    const { tab, source, lesson } = app.view.value;
     if (tab !== 'explore') this.#want(tab);
     else if (source) this.#want('source');
     if (this.#hasGateway || this.#isStory) this.#want('gateway');
@@ -91,7 +91,7 @@ export class ServescopePage extends LightElement {
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
-      <div class="columns">
+      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'learn' && lesson !== null ? 'reading' : ''}">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>

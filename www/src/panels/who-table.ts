@@ -1,5 +1,6 @@
 // Who gets how much: the busiest adapters and users, what they were expected to ask beside what they did.
-import { html, svg, type TemplateResult } from 'lit';
+import { html, nothing, svg, type TemplateResult } from 'lit';
+import { clientRole } from '../client-role.js';
 import { LightElement } from '../element.js';
 import type { GroupRow } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
@@ -60,10 +61,17 @@ export class WhoTable extends LightElement {
         <table class="who">
           <caption id="who-caption">${t(this.users ? 'who.caption_users' : 'who.caption_adapters', { shown: shown.length, all: (this.users ? summary?.users : summary?.adapters.asked_for) ?? 0 })}</caption>
           <thead><tr><th scope="col">${t(this.users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
-          <tbody>${shown.map((row) => html`<tr><th scope="row">${row.id < 0 ? t('chart.base_model') : row.id}</th>
-            ${columns.map((column) => html`<td>${column.bar === true ? bar((column.of(row) ?? 0) / widest, column.key === 'who.expected') : ''}${text.format.of(column.kind, column.of(row))}</td>`)}</tr>`)}</tbody>
+          <tbody>${shown.map((row) => html`<tr><th scope="row">${swatch(row.id)}${row.id < 0 ? t('chart.base_model') : row.id}</th>
+            ${columns.map((column) => html`<td>${this.#cell(column, row, widest)}</td>`)}</tr>`)}</tbody>
         </table>
       </div>`;
+  }
+
+  /** Bars begin at one place, whatever the number beside them. */
+  #cell(column: Column, row: GroupRow, widest: number): TemplateResult {
+    const value = column.of(row);
+    const shown = this.app.text.format.of(column.kind, value);
+    return column.bar === true ? html`<span class="share-cell">${bar((value ?? 0) / widest, column.key === 'who.expected')}${shown}</span>` : html`${shown}`;
   }
 
   #heading({ key }: Column): TemplateResult {
@@ -81,6 +89,12 @@ export class WhoTable extends LightElement {
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return this.ascending ? one - other : other - one;
   }
+}
+
+/** The client's colour in the picture and the charts, where it has one. */
+function swatch(id: number): TemplateResult | typeof nothing {
+  const role = clientRole(id);
+  return role === null ? nothing : html`<i class="client-swatch" data-role=${role} aria-hidden="true"></i>`;
 }
 
 function bar(part: number, expected: boolean): TemplateResult {

@@ -6,7 +6,7 @@ const entry = (kind: Entry['kind'], id: string, label: string, about = '', also 
 const ENTRIES = [
   entry('parameter', 'fleet.gpu', 'GPU', 'Which GPU a replica has.', 'NVIDIA H100 SXM5, NVIDIA A10G'),
   entry('parameter', 'scheduler.swap_gb', 'Swap space', 'Host memory for preempted requests.'),
-  entry('chart', 'preemptions', 'Preemptions', 'Requests thrown out of the batch for lack of KV blocks.'),
+  entry('chart', 'preemptions', 'Preemptions', 'Requests preempted for lack of KV blocks.'),
   entry('term', 'Preemption', '抢占', '调度器将请求移出批次。', 'Preemption'),
 ];
 const ids = (query: string): string[] => find(ENTRIES, query).map(({ id }) => id);

@@ -4,7 +4,7 @@
 import type { Failure, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
-export interface PageKeys { lang: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; embed: Embed | null }
+export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; embed: Embed | null }
 
 /** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
@@ -29,7 +29,7 @@ export const MOST_PINS = 8;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), embed: parseEmbed(keys.get('embed')) };
+  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), embed: parseEmbed(keys.get('embed')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -40,6 +40,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.file !== null) parts.push(`file=${encodeURIComponent(keys.file)}`);
   if (keys.pipe !== null && keys.pipe.steps.length > 0) parts.push(`pipe=${[keys.pipe.join, ...keys.pipe.steps].map(encodeURIComponent).join(';')}`);
   if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
+  if (keys.preset !== null) parts.push(`preset=${encodeURIComponent(keys.preset)}`);
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
   if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
   if (keys.turn !== null) parts.push(`turn=${encodeURIComponent(`${keys.turn.metric}|${keys.turn.over}`)}`);

@@ -3,6 +3,7 @@
 import type { Text } from '../i18n/text.js';
 import type { ScenarioPatch } from '../simulation/types.js';
 import type { Language } from './settings.js';
+import type { SplitBy } from './session.js';
 import { sameValues, type Values } from './store.js';
 
 export interface Story {
@@ -10,7 +11,13 @@ export interface Story {
   words: Record<Language, Record<'title' | 'about' | 'with' | 'without' | 'text', string>>;
   /** Users whose numbers are compared. */
   clients: readonly ({ user: number } & Record<Language, string>)[];
+  /** Rows of its table, in this order; the usual ones where it names none. */
+  rows?: readonly string[];
+  /** The charts that show it, of both runs, already split and zoomed. */
+  view?: StoryView;
 }
+
+export interface StoryView { by: SplitBy; zoom: [number, number]; charts: readonly string[] }
 
 export const PRESET_GROUPS = ['first_steps', 'slora', 'fleets', 'fairness'] as const;
 export type PresetGroup = (typeof PRESET_GROUPS)[number];
@@ -35,7 +42,8 @@ export function presetsOf(files: readonly PresetFile[], fromJson: (text: string)
   return files.map(({ id, group, scenario, story }) => ({ id, group, values: fromJson(JSON.stringify(scenario)), story }));
 }
 
-async function fetchJson(path: string): Promise<unknown> {
+/** A file that is served beside the page. */
+export async function fetchJson(path: string): Promise<unknown> {
   const response = await fetch(new URL(path, document.baseURI));
   if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
   return response.json();

@@ -2,6 +2,7 @@
 // progress is doing.
 import type { Answer } from '../simulation/protocol.js';
 import type { ChartData, RequestFacts, Summary } from '../simulation/types.js';
+import { lessonName, lessonPlace, type LessonPlace } from './lesson-place.js';
 import { Topic } from './topic.js';
 
 /** `trafficEnd`: when the last request arrives, seconds. */
@@ -18,8 +19,8 @@ export interface Session {
 
 export const TABS = ['learn', 'explore', 'plan', 'validation'] as const;
 export type Tab = (typeof TABS)[number];
-/** A tab, and whether the traffic source of Explore is unfolded. */
-export interface Place { tab: Tab; source: boolean }
+/** A tab, whether the traffic source of Explore is unfolded, and the screen that Learn shows (null: the list of lessons). */
+export interface Place { tab: Tab; source: boolean; lesson: LessonPlace | null }
 /** What links called them before. */
 const FORMER: Readonly<Record<string, Tab>> = { service: 'explore', capacity: 'plan', published: 'validation' };
 const SOURCE = 'traffic';
@@ -52,12 +53,15 @@ export function newView(window: View['window'], by: string | null, tab: string |
 
 /** The place that a link names. */
 export function placeOf(name: string | null): Place {
-  if (name === SOURCE || name === FORMER_SOURCE) return { tab: 'explore', source: true };
-  return { tab: TABS.find((tab) => tab === name) ?? FORMER[name ?? ''] ?? 'explore', source: false };
+  if (name === SOURCE || name === FORMER_SOURCE) return { tab: 'explore', source: true, lesson: null };
+  const [, lesson] = /^learn\.(.+)$/.exec(name ?? '') ?? [];
+  if (lesson !== undefined) return { tab: 'learn', source: false, lesson: lessonPlace(lesson) };
+  return { tab: TABS.find((tab) => tab === name) ?? FORMER[name ?? ''] ?? 'explore', source: false, lesson: null };
 }
 
 /** The name of a place in a link; null for the one where a visit begins. */
-export function placeName({ tab, source }: Place): string | null {
+export function placeName({ tab, source, lesson }: Place): string | null {
+  if (tab === 'learn' && lesson !== null) return `learn.${lessonName(lesson)}`;
   if (tab !== 'explore') return tab;
   return source ? SOURCE : null;
 }

@@ -10,12 +10,12 @@ export interface Settings { language: Language; theme: Theme; dark: boolean; see
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
 
-function stored(key: string): string | null {
+export function stored(key: string): string | null {
   // Storage may be forbidden; the page works without it.
   try { return localStorage.getItem(`servescope.${key}`); } catch { return null; }
 }
 
-function store(key: string, value: string): void {
+export function store(key: string, value: string): void {
   try { localStorage.setItem(`servescope.${key}`, value); } catch { return; }
 }
 

@@ -56,4 +56,14 @@ describe.each(stories.map((story) => [story.id, story] as const))('the story %s'
     }
     if (others.some(([path]) => path.startsWith('gateway.'))) expect(own.get('gateway.kind')).toBe('proxy');
   });
+
+  it('shows charts of a stretch within its traffic', () => {
+    if (story.view === undefined) return;
+    const [from, to] = story.view.zoom;
+    const duration = new Map(paths(story.scenario)).get('workload.duration_s') as number;
+    expect(from).toBeLessThan(to);
+    expect(to).toBeLessThanOrEqual(duration);
+    expect(story.view.charts.length).toBeGreaterThan(0);
+    expect(story.rows?.length).toBeGreaterThan(0);
+  });
 });

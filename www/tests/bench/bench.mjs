@@ -9,7 +9,7 @@ const SERVICES = ['D=300', 'D=1000', 'D=5000', 'D=1000&sched=vllm_v1&cost=profil
 /** Moves of a round: each of a hundred places of the slider once. Where other work comes and goes, rounds differ. */
 const MOVES = 100;
 const ROUNDS = 5;
-/** Somebody looks at a page before taking a slider in hand. */
+/** The page rests this long before a slider is moved. */
 const LOOKING_MS = 1_000;
 /** The first moves of a page warm the compiler up. */
 const WARM_UP = 10;

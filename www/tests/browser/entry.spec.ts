@@ -80,18 +80,17 @@ for (const language of ['en', 'zh']) {
 
 test('the first screen says what this is and has three ways in', async ({ page }) => {
   await open(page);
-  const first = await digest(page);
   const welcome = page.locator('.welcome');
   await expect(welcome).toContainText('simulates an LLM inference service');
   await expect(welcome).toBeInViewport();
   await welcome.locator('[data-door=burst]').click();
-  await expect(welcome.locator('[data-story=burst]')).toBeVisible();
-  await expect.poll(() => digest(page)).not.toBe(first);
-  await welcome.locator('[data-door-next]').click();
-  await expect(page.locator('[data-chart=running_waiting]')).toBeInViewport();
+  await expect(page.locator('[data-lesson=burstiness] [data-screen="1"]')).toBeVisible();
+  await page.goBack();
   await welcome.locator('[data-door=long]').click();
-  await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', 'tail_prompt_budget');
+  await expect(page.locator('[data-lesson=long_prompt] [data-screen="1"]')).toBeVisible();
+  await page.goBack();
   await welcome.locator('[data-door=own]').click();
+  await expect(welcome.locator('[data-door-lesson]')).toBeVisible();
   await expect(page.locator('source-section')).toBeVisible();
   await welcome.locator('[data-door-next]').click();
   await expect(page.locator(current('plan'))).toBeVisible();

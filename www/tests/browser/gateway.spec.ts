@@ -1,9 +1,9 @@
 // The gateway's panel, its section and its stories.
 import type { Page } from '@playwright/test';
-import { another, control, digest, expect, link, ONLY_WHOLE, open, settled, test, violations } from './page.js';
+import { another, control, digest, drawn, expect, link, ONLY_WHOLE, open, settled, test, violations } from './page.js';
 
 const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
-const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory'];
+const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory', 'tail_prompt_budget', 'tail_mixed_prefill', 'tail_mixed_decode'];
 /** A busy service where each check has something to stop. */
 const BUSY = '#v=1&R=5&n=0&D=60&u=3&gk=proxy&grp=40&gtt=16000&gc=12&gqr=20&pool=6000&gtb=9&gt=20&goq=refuse';
 
@@ -170,6 +170,18 @@ for (const [place, story] of STORIES.entries()) {
     await expect(table.locator('th[data-side="without"] button')).toHaveAttribute('aria-pressed', 'true');
   });
 }
+
+test('a story of long prompts shows charts of both runs on the same axes, split by length and zoomed', async ({ page }) => {
+  await open(page);
+  await choose(page, 'Long prompt in the way');
+  for (const chart of ['ttft_by_arrival', 'time_split']) for (const side of ['with', 'without']) await drawn(page, `story_${side}_${chart}`);
+  const tops = await page.locator('.story-charts chart-view').evaluateAll((charts) => charts.map((chart) => (chart as unknown as { frame: { y_max: number } }).frame.y_max));
+  expect(tops[0]).toBe(tops[1]);
+  expect(tops[2]).toBe(tops[3]);
+  const address = await link(page);
+  expect(address).toContain('by=length');
+  expect(address).toContain('zoom=60-80');
+});
 
 for (const [language, rules] of [['en', 'all'], ['zh', 'words']] as const) {
   test(`panel, section and story have no accessibility violations (${language})`, language === 'zh' ? ONLY_WHOLE : {}, async ({ page }) => {

@@ -1,4 +1,4 @@
-import { digest, expect, another, open, test } from './page.js';
+import { control, digest, expect, another, link, open, setNumber, settled, test } from './page.js';
 
 test('every preset runs, without problems, and differs from the others', async ({ page }) => {
   test.slow();
@@ -27,4 +27,21 @@ test('a preset that was changed says so', async ({ page }) => {
   await page.locator('[data-parameter="workload.rate_rps"] input[type=range]').focus();
   await page.keyboard.press('PageUp');
   await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-modified', 'true');
+});
+
+test('a preset has no changes beside its numbers; a changed one keeps its name over a reload, and bad keys leave the address', async ({ page }) => {
+  const name = page.locator('.menu.presets > summary span');
+  await open(page, '#v=3&R=3');
+  await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+  await page.locator('button.preset[data-preset="s1"]').click();
+  await settled(page);
+  for (const change of await page.locator('.change i').all()) await expect(change).toHaveText('');
+  await setNumber(page, 'workload.rate_rps', 1);
+  await expect(page.locator('.change i').first()).not.toHaveText('');
+  await open(page, await link(page));
+  await expect(name).toHaveAttribute('data-preset', 's1');
+  await expect(name).toHaveAttribute('data-modified', 'true');
+  await open(page, '#v=3&R=1.7&nonsense=4');
+  await expect(control(page, 'workload.rate_rps').locator('input.value')).toHaveValue('1.7');
+  await expect.poll(() => page.evaluate(() => location.hash)).toBe('#v=3&R=1.7');
 });

@@ -3,7 +3,7 @@ import { another, drawn, expect, exported, metric, open, setNumber, test } from 
 
 const CHARTS = ['lanes', 'operators', 'batch', 'preemptions'];
 const SINGLE = '#v=1&R=6&D=30';
-/** Three replicas with little memory, so that requests are thrown out. */
+/** Three replicas with little memory, so that requests are preempted. */
 const FLEET = `${SINGLE}&sched=vllm_v1&rep=3&pool=3000`;
 
 test('every replica has its charts, a single server’s too', async ({ page }) => {

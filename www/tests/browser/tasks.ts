@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Locator, Page } from '@playwright/test';
 import type { ParameterId } from '../../src/generated/parameters.js';
 import { Text, type ParameterTexts } from '../../src/i18n/text.js';
-import { expect, settled } from './page.js';
+import { expect, settled, test } from './page.js';
 
 const PARAMETERS = JSON.parse(readFileSync(new URL('../../src/generated/parameter-text.json', import.meta.url), 'utf8')) as ParameterTexts;
 
@@ -68,8 +68,9 @@ export class Person {
     await expect(this.page.getByRole('dialog')).toBeHidden();
   }
 
-  /** The task is done. */
+  /** The task is done; how many actions it took is printed. */
   done(): void {
+    process.stdout.write(`${String(this.actions)} actions: ${test.info().title}\n`);
     expect(this.actions, 'actions').toBeLessThanOrEqual(MOST_ACTIONS);
   }
 }

@@ -82,6 +82,7 @@ impl Operator {
 
 /// Where times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TimedOrigin", rename_all = "snake_case"))]
 pub enum Origin {
     /// Taken on the hardware.
     Measured,

@@ -80,8 +80,8 @@ impl AdapterConfig {
     /// KV blocks of `block_size` tokens that an adapter takes.
     pub(crate) fn blocks(&self, rank: u32, block_size: u32) -> u32 {
         match self.memory {
-            AdapterMemory::Unified => self.pool_tokens(rank).div_ceil(block_size),
-            AdapterMemory::Slots | AdapterMemory::Resident => 0,
+            AdapterMemory::Unified if rank > 0 => self.pool_tokens(rank).div_ceil(block_size),
+            AdapterMemory::Unified | AdapterMemory::Slots | AdapterMemory::Resident => 0,
         }
     }
 

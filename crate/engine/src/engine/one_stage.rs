@@ -38,13 +38,12 @@ impl Fleet {
         }
         let goes_on = batch.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.valid_for);
         if !goes_on {
-            replica.close_run(&mut context);
+            replica.close_run(&mut context, &[]);
             let time = cost.stage_time(&batch.batch(), true);
             debug_assert!(
                 batch.decodes == 0 || batch.decode_kv_tokens == replica.decode_batch.kv_tokens,
                 "what decodes is told by what is in memory"
             );
-            replica.chunks.clone_from(&batch.chunks);
             let stalled = if batch.decodes > 0 { 0 } else { replica.decode_batch.count };
             replica.run = Some(BatchRun::begin(replica, &context, &batch, time, stalled));
         }
@@ -81,7 +80,7 @@ impl Fleet {
         }
         let mut finished = 0;
         if !batch.chunks.is_empty() || replica.decode_batch.has_ended() {
-            replica.close_run(context);
+            replica.close_run(context, &batch.chunks);
             let mut ended = std::mem::take(&mut replica.ended);
             while let Some(id) = replica.decode_batch.pop_ended() {
                 // An entry may be left over from before a preemption, and be the same as the one that counts.

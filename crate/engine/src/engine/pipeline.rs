@@ -140,6 +140,7 @@ impl Fleet {
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
+        self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];
@@ -189,11 +190,9 @@ impl Fleet {
         let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;
-        self.event_count += 1;
-        let (replica, stage) = (place as u32, stage as u32);
-        self.events.push(Event { time_us: now_us + took_us, number: self.event_count, replica, stage });
+        self.events.push(now_us + took_us, place, stage);
         if stage == 0 {
-            self.begin_batch(replica as usize, slot, now_us);
+            self.begin_batch(place, slot, now_us);
         }
     }
 

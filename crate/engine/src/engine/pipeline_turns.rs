@@ -5,8 +5,8 @@
 
 use servescope_cost::BatchCost;
 
+use super::Fleet;
 use super::pipeline::Stage;
-use super::{Event, Fleet};
 use crate::replica::context::ScheduleContext;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{Replica, batch_end};
@@ -21,7 +21,7 @@ impl Fleet {
         if self.max_fast_forward == 1 || !is_bounded || may_form || !pipeline.again.is_empty() {
             return;
         }
-        let until_us = self.next_given_us().unwrap_or(f64::INFINITY);
+        let until_us = self.next_given_us();
         if self.next_end_us() >= until_us || !self.takes_turns(place, now_us) {
             return;
         }
@@ -43,11 +43,9 @@ impl Fleet {
             cost,
         };
         turns.play(until_us);
-        for (number, stage) in (0..).zip(&stages) {
+        for (number, stage) in stages.iter().enumerate() {
             if stage.end_us < f64::INFINITY {
-                self.event_count += 1;
-                let (time_us, count) = (stage.end_us, self.event_count);
-                self.events.push(Event { time_us, number: count, replica: place as u32, stage: number });
+                self.events.push(stage.end_us, place, number);
             }
         }
         let pipeline = &mut self.pipelines[place];
@@ -76,13 +74,7 @@ impl Fleet {
     fn take_events(&mut self, place: usize) {
         let stages = &mut self.pipelines[place].stages;
         stages.iter_mut().for_each(|stage| stage.end_us = f64::INFINITY);
-        self.events.retain(|event| {
-            let is_other = event.replica as usize != place;
-            if !is_other {
-                stages[event.stage as usize].end_us = event.time_us;
-            }
-            is_other
-        });
+        self.events.take_replica(place, |event| stages[event.stage as usize].end_us = event.time_us);
     }
 }
 

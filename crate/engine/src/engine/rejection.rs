@@ -32,11 +32,14 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
     // Beside its adapter it finds less memory.
     let may_block = scheduler.may_block_queue(config);
     let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
-    let blocks = config.blocks.saturating_sub(adapter_blocks);
     let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
-    let reason = refuses(&FleetConfig { blocks, ..*config });
-    let fits_alone = blocks < config.blocks && refuses(config).is_none();
-    reason.map(|reason| if fits_alone { Rejection::NeverFits } else { reason })
+    let reason = refuses(config);
+    let blocks = config.blocks.saturating_sub(adapter_blocks);
+    if blocks == config.blocks {
+        return reason;
+    }
+    let beside_adapter = refuses(&FleetConfig { blocks, ..*config });
+    beside_adapter.map(|beside| if reason.is_none() { Rejection::NeverFits } else { beside })
 }
 
 /// What the rejection of a request compared.

@@ -62,6 +62,11 @@ impl Frontend {
         }
     }
 
+    /// The log of the proxy's decisions, if there is a proxy.
+    pub(crate) fn decision_log(&mut self) -> Option<&mut DecisionLog> {
+        self.proxy().map(Proxy::decision_log)
+    }
+
     /// The proxy's decisions so far.
     pub(crate) fn take_decisions(&mut self) -> DecisionLog {
         self.proxy().map(Proxy::take_decisions).unwrap_or_default()

@@ -37,7 +37,7 @@ pub enum LoadPolicy {
     AdmitAll,
     /// Clients that used more than an equal share lately wait.
     FairShare,
-    /// Who comes is refused.
+    /// New requests are rejected.
     Shed,
 }
 

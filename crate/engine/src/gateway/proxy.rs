@@ -16,6 +16,7 @@
 mod conservation;
 mod dispatch;
 mod sampling;
+pub(crate) mod snapshot;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -216,6 +217,11 @@ impl Proxy {
         self.decisions = DecisionLog::on();
     }
 
+    /// The log of its decisions.
+    pub(crate) fn decision_log(&mut self) -> &mut DecisionLog {
+        &mut self.decisions
+    }
+
     /// The decisions kept so far.
     pub(crate) fn take_decisions(&mut self) -> DecisionLog {
         std::mem::take(&mut self.decisions)
@@ -342,6 +348,7 @@ impl Proxy {
                 break;
             }
             self.deadlines.pop();
+            self.is_seen(trace, at_us);
             self.leave_queue(trace, id, at_us);
             self.answer(trace, id, None, at_us, None);
             self.drop_old_deadlines();
@@ -416,6 +423,7 @@ impl Proxy {
         }
         self.due_us = f64::NAN;
         self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
+        self.is_seen(trace, at_us);
         let client = self.config.client.of(trace, id, self.clients);
         let input = trace.input_tokens[i];
         let predicted = self.lengths.predict(trace, id, client);

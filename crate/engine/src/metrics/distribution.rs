@@ -5,6 +5,7 @@ use serde::Serialize;
 /// Mean and quantiles of one quantity. Quantiles interpolate linearly; one that fewer than one sample would lie beyond is
 /// missing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Distribution {
     /// Mean.
     pub mean: Option<f64>,

@@ -15,6 +15,7 @@ use crate::report::Report;
 
 /// One replica over the makespan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ReplicaRow {
     /// Index.
     pub id: u32,
@@ -36,7 +37,7 @@ pub struct ReplicaRow {
     pub peak_kv: Option<f64>,
     /// Prompt tokens that its prefix cache had, over those looked up; missing without one.
     pub prefix_hit_rate: Option<f64>,
-    /// Requests thrown out of a batch, each time counted.
+    /// Preemptions of its requests.
     pub preemptions: u64,
     /// FLOPs over those of the peak; missing where the cost model knows either not.
     pub mfu: Option<f64>,
@@ -46,14 +47,15 @@ pub struct ReplicaRow {
 
 /// What a summary says of a fleet. Times of requests are over completed ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FleetSummary {
     /// GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out.
     pub operators_s: BTreeMap<&'static str, f64>,
     /// Every replica.
     pub per_replica: Vec<ReplicaRow>,
-    /// How long the iterations of a request were worked on.
+    /// Execution time of the iterations of a request.
     pub execution_s: Distribution,
-    /// How long it stood still, waited between stages, or waited again, from its first iteration on.
+    /// How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on.
     pub preempted_s: Distribution,
     /// From its first iteration to its first token, over the tokens of its prompt.
     pub prefill_per_token_s: Distribution,

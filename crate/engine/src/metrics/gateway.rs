@@ -15,19 +15,21 @@ use crate::request::Rejection;
 
 /// Requests that needed no second attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FirstAttempt {
     /// Served to the end.
     pub completed: u64,
     /// Those within every bound of the SLO, requests a second of the makespan.
     pub goodput_rps: Option<f64>,
-    /// Share of all requests that come once and have a first token within the bound on TTFT.
+    /// Share of all requests that have one attempt and have a first token within the bound on TTFT.
     pub attainment: Option<f64>,
-    /// Share of all requests that come once and meet every bound.
+    /// Share of all requests that have one attempt and meet every bound.
     pub attainment_all: Option<f64>,
 }
 
-/// Predicted against true outputs of the requests that were let through.
+/// Predicted against true outputs of the requests that were forwarded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PredictionError {
     /// Predicted over true.
     pub ratio: Distribution,
@@ -37,16 +39,17 @@ pub struct PredictionError {
     pub under_share: Option<f64>,
 }
 
-/// What became of what the proxy held, over time.
+/// What the proxy did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct GatewaySummary {
     /// Attempts of all requests.
     pub attempts: u64,
-    /// Attempts that were refused, by reason; every reason that a proxy knows is listed.
+    /// Attempts that were rejected, by reason; every reason that a proxy knows is listed.
     pub refusals: BTreeMap<&'static str, u64>,
-    /// Attempts that waited too long.
+    /// Attempts that timed out.
     pub timeouts: u64,
-    /// Requests that came more than once.
+    /// Requests with more than one attempt.
     pub retried: u64,
     /// Attempts that no file lists, because there were too many.
     pub unlisted_attempts: u64,
@@ -54,7 +57,7 @@ pub struct GatewaySummary {
     pub first_attempt: FirstAttempt,
     /// Requests that had to wait at the gateway, by what held them last.
     pub held: BTreeMap<&'static str, u64>,
-    /// Wait of the last attempt at the gateway, of the requests let through, seconds.
+    /// Wait of the last attempt at the gateway, of the requests forwarded, seconds.
     pub wait_s: Distribution,
     /// Estimated less true time to first token of the last attempt, seconds.
     pub estimate_error_s: Distribution,

@@ -11,6 +11,7 @@ use crate::request::Outcome;
 
 /// One user's or adapter's part of a run. Times are means or quantiles over completed requests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct GroupRow {
     /// Index; -1 is the base model.
     pub id: i64,
@@ -20,7 +21,7 @@ pub struct GroupRow {
     pub offered: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused.
+    /// Requests rejected.
     pub rejected: u32,
     /// Prompt tokens of completed requests.
     pub input_tokens: u64,
@@ -28,7 +29,7 @@ pub struct GroupRow {
     pub output_tokens: u64,
     /// Requests sent in a second of the time up to the last arrival of all; `None` where that time is 0.
     pub rate_rps: Option<f64>,
-    /// Share of requests that the workload's law gives it, if there is a law.
+    /// Share of requests that the workload's distribution gives it, if there is one.
     pub expected_share: Option<f64>,
     /// Its share of the requests sent.
     pub share: f64,

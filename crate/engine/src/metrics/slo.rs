@@ -60,6 +60,7 @@ impl SloCount {
 
 /// Judgement by the SLO. Requests that were rejected, timed out or never served count as missed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct SloScore {
     /// Bound on TTFT, seconds; missing where there is none.
     pub ttft_s: Option<f64>,

@@ -18,33 +18,35 @@ use crate::request::{Outcome, Rejection};
 
 /// Counts of requests by outcome; they add up to `offered`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RequestCounts {
     /// Requests sent.
     pub offered: u64,
     /// Served to the end.
     pub completed: u64,
-    /// Refused, by reason (every reason is listed).
+    /// Rejected, by reason (every reason is listed).
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Refused for any reason.
+    /// Rejected for any reason.
     pub rejected_total: u64,
     /// Left the waiting queue because they had waited too long.
     pub timed_out: u64,
     /// Still waiting when nothing more could happen.
     pub unfinished: u64,
-    /// Clients that went away.
+    /// Cancelled by the client.
     pub cancelled: u64,
 }
 
 /// Mean of each part of E2E, seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct SplitMeans {
-    /// waiting queue.
+    /// Time in the waiting queue.
     pub queue: Option<f64>,
     /// Loading adapters.
     pub adapter_load: Option<f64>,
     /// Own prefill.
     pub prefill: Option<f64>,
-    /// Standing still for others.
+    /// Stalled while other requests were prefilled.
     pub stalled: Option<f64>,
     /// Decode iterations.
     pub decode: Option<f64>,
@@ -52,6 +54,7 @@ pub struct SplitMeans {
 
 /// Iterations, prefills and decodes alike.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct BatchMeans {
     /// How many.
     pub iterations: u64,
@@ -64,6 +67,7 @@ pub struct BatchMeans {
 /// KV memory over pool, over the makespan: the tokens held on average, and at the most; of a fleet the most blocks of any
 /// replica, those included that are reserved or not full.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct KvUsage {
     /// Time average.
     pub mean_usage: Option<f64>,
@@ -77,6 +81,7 @@ pub struct KvUsage {
 
 /// What the prefix caches of all replicas were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PrefixCacheUse {
     /// Cached tokens over those looked up.
     pub hit_rate: Option<f64>,
@@ -88,6 +93,7 @@ pub struct PrefixCacheUse {
 
 /// Use of the GPU over the makespan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct GpuUse {
     /// Share of time in iterations (adapter loading is not counted).
     pub busy: Option<f64>,
@@ -99,6 +105,7 @@ pub struct GpuUse {
 
 /// Adapter swapping.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct AdapterUse {
     /// Times an adapter was loaded.
     pub loads: u64,
@@ -114,6 +121,7 @@ pub struct AdapterUse {
 
 /// The summary of a run. Times are over completed requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Summary {
     /// 64-bit digest of all outcomes, hexadecimal.
     pub digest: String,
@@ -155,7 +163,7 @@ pub struct Summary {
     pub prefix_cache: Option<PrefixCacheUse>,
     /// The GPU.
     pub gpu: GpuUse,
-    /// Requests thrown out of the batch; S-LoRA has none.
+    /// Preemptions of running requests; S-LoRA has none.
     pub preemptions: u64,
     /// Adapter swapping.
     pub adapters: AdapterUse,

@@ -5,7 +5,10 @@
 //! iterations, has one entry at the first of them, until the reason changes or it is admitted. So the log is as long with
 //! fast-forward as without, and equal to it.
 
+pub(crate) mod passes;
+
 use crate::request::Rejection;
+use passes::{AdapterLoad, Taking};
 
 /// In place of a request or a replica: none.
 const NONE_U32: u32 = u32::MAX;
@@ -191,6 +194,13 @@ impl Decision {
         (self.replica != NONE_U16).then_some(self.replica)
     }
 
+    /// Requests are told by `places`.
+    pub(crate) fn rename(&mut self, places: &[u32]) {
+        for id in [&mut self.request, &mut self.on_behalf_of] {
+            *id = places.get(*id as usize).copied().unwrap_or(*id);
+        }
+    }
+
     /// Whether both decide the same of the same request by the same test, whenever and by whatever numbers.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.request == other.request
@@ -209,6 +219,9 @@ struct KeptDecisions {
     decisions: Vec<Decision>,
     /// The test for which each request, and behind the requests each replica's queue, waits or is skipped; `None`: it does not.
     holds: [Vec<Option<(Verdict, Test)>>; 2],
+    loads: Vec<AdapterLoad>,
+    /// What a debugger wants to see of the passes in which decisions are taken.
+    taking: Option<Taking>,
 }
 
 impl DecisionLog {
@@ -239,11 +252,7 @@ impl DecisionLog {
     /// Requests are told by `places`.
     pub(crate) fn rename(&mut self, places: &[u32]) {
         let Some(kept) = &mut self.0 else { return };
-        for decision in &mut kept.decisions {
-            for id in [&mut decision.request, &mut decision.on_behalf_of] {
-                *id = places.get(*id as usize).copied().unwrap_or(*id);
-            }
-        }
+        kept.decisions.iter_mut().for_each(|decision| decision.rename(places));
     }
 
     /// The decisions in order of time; at equal times those before the router come first, then replica by replica.

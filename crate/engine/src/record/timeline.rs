@@ -60,7 +60,7 @@ pub struct IterationRun {
     pub chunks_at: usize,
 }
 
-/// A request is thrown out of the batch.
+/// A running request is preempted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreemptionEvent {
     /// When, microseconds.

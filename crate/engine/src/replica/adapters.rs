@@ -7,6 +7,7 @@
 
 pub mod pool;
 mod resident;
+pub(crate) mod seen;
 mod slots;
 mod unified;
 

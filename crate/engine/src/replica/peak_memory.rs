@@ -40,6 +40,11 @@ impl PeakKvEstimator {
         self.entries.len()
     }
 
+    /// The requests, by `finish` descending.
+    pub fn entries(&self) -> &[KvFootprint] {
+        &self.entries
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -47,7 +52,7 @@ impl PeakKvEstimator {
 
     /// Adds a request.
     pub fn insert(&mut self, entry: KvFootprint) {
-        let place = self.entries.partition_point(|e| e.finish > entry.finish);
+        let place = self.place(entry.finish);
         self.entries.insert(place, entry);
         self.held += entry.held;
         self.reserved += entry.finish + entry.held;
@@ -55,11 +60,35 @@ impl PeakKvEstimator {
 
     /// Removes a request that was inserted with these coordinates.
     pub fn remove(&mut self, entry: KvFootprint) {
-        let from = self.entries.partition_point(|e| e.finish > entry.finish);
-        let place = self.entries[from..].iter().position(|e| *e == entry).expect("the entry was inserted");
-        self.entries.remove(from + place);
+        let place = self.place_of(entry);
+        self.entries.remove(place);
         self.held -= entry.held;
         self.reserved -= entry.finish + entry.held;
+    }
+
+    /// A request that was inserted with the coordinates `old` has `new` ones, which finish no later.
+    pub fn replace(&mut self, old: KvFootprint, new: KvFootprint) {
+        debug_assert!(new.finish <= old.finish, "{new:?} in place of {old:?}");
+        let mut place = self.place_of(old);
+        while let Some(&behind) = self.entries.get(place + 1).filter(|behind| behind.finish > new.finish) {
+            self.entries[place] = behind;
+            place += 1;
+        }
+        self.entries[place] = new;
+        self.held += new.held - old.held;
+        self.reserved += new.finish + new.held - (old.finish + old.held);
+    }
+
+    /// The first place of requests that finish at this step, or earlier.
+    fn place(&self, finish: i64) -> usize {
+        self.entries.partition_point(|e| e.finish > finish)
+    }
+
+    /// The place of a request that was inserted.
+    fn place_of(&self, entry: KvFootprint) -> usize {
+        let from = self.place(entry.finish);
+        let behind = self.entries[from..].iter().position(|e| *e == entry);
+        from + behind.expect("the entry was inserted")
     }
 
     /// The need in tokens with `candidate` added.
@@ -196,6 +225,17 @@ mod tests {
             for limit in [need - 1, need, need + 1] {
                 prop_assert_eq!(estimate.fits(entry, limit), need < limit);
             }
+            // One of them finishes earlier.
+            let (mut replaced, mut anew) = (estimate.clone(), estimate.clone());
+            if let Some((&(used, left), earlier)) = requests.first().zip(Some(later.min(9) as u32)) {
+                let (old, new) = (KvFootprint::new(step, used, left), KvFootprint::new(step, used, left.saturating_sub(earlier)));
+                replaced.replace(old, new);
+                anew.remove(old);
+                anew.insert(new);
+            }
+            prop_assert_eq!(replaced.need_with(entry), anew.need_with(entry));
+            prop_assert_eq!((replaced.held, replaced.reserved), (anew.held, anew.reserved));
+            prop_assert!(replaced.entries.is_sorted_by_key(|e| std::cmp::Reverse(e.finish)));
             // `later` steps on, with the same requests each one token further.
             let mut moved = PeakKvEstimator::default();
             let still: Vec<_> = requests.iter().filter(|r| u64::from(r.1) >= later).collect();

@@ -162,7 +162,7 @@ impl Replica {
             context.requests.token_us.remove(&id);
             return context.decode_member(batch, id);
         }
-        self.close_run(context);
+        self.close_run(context, &[]);
         let member = context.member(id, tokens);
         let requests = &mut *context.requests;
         requests.done[i] = tokens.wrapping_sub(self.decode_batch.step);

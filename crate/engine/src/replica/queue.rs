@@ -10,6 +10,7 @@
 //! Where LoRA slots are short, first come, first served keeps its requests by adapter (`adapter_queue`). Policies that look at
 //! the running batch belong to the scheduler that has one: [`crate::slora`].
 
+mod adapter_lists;
 mod adapter_queue;
 pub mod client;
 pub mod client_queue;

@@ -81,9 +81,8 @@ impl BatchRun {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k =
-            self.time_model.iterations_until(time_us - self.start_us - self.load_us).clamp(first, latest);
-        // `start + elapsed` rounds once more than `time - start`: settle the last iteration on the clock itself.
+        let mut k = self.time_model.about_until(time_us - self.start_us - self.load_us).clamp(first, latest);
+        // The last iteration is settled on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;
         }
@@ -101,31 +100,35 @@ pub(crate) fn longest_of(time_model: &LinearDecode, from: u32, to: u32) -> f64 {
 }
 
 impl Replica {
-    /// Writes the iterations since the last change into the record.
-    pub(crate) fn close_run(&mut self, context: &mut ScheduleContext<'_>) {
-        let Some(run) = self.run.take().filter(|_| self.is_single()) else { return };
-        if run.done == 0 {
+    /// Writes the iterations since the last change into the record. `chunks`: what they read of prompts, if they are the ones
+    /// that end.
+    pub(crate) fn close_run(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
+        let Self { run, last_token_groups, shared_gaps, resumed, .. } = self;
+        let Some(run) = run.as_ref().filter(|run| self.keeps_decode_batch && run.done > 0) else {
+            self.run = None;
             return;
-        }
+        };
         let end_us = run.time_after(run.done);
         let mut fresh = 0;
         if run.decodes > 0 {
             let first_end_us = run.time_after(1);
-            for (count, token_us) in self.last_token_groups.drain(..) {
-                self.shared_gaps.add(token_us, first_end_us - token_us);
+            for &(count, token_us) in &*last_token_groups {
+                shared_gaps.add(token_us, first_end_us - token_us);
                 if token_us == run.start_us {
                     fresh += count;
                 } else {
                     context.record.gap(token_us, first_end_us, count);
                 }
             }
-            for (id, token_us) in self.resumed.drain(..) {
+            last_token_groups.clear();
+            for &(id, token_us) in &*resumed {
                 context.requests.waited_for_token(id, first_end_us - token_us);
             }
+            resumed.clear();
             if run.done > 1 {
-                self.shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
+                shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
             }
-            self.last_token_groups.push((run.decodes, end_us));
+            last_token_groups.push((run.decodes, end_us));
         }
         let written = IterationRun {
             start_us: run.start_us,
@@ -151,7 +154,8 @@ impl Replica {
             copying_us: run.copying_us,
             ..IterationRun::BLANK
         };
-        context.record.iterations.push(&written, &self.chunks);
+        context.record.iterations.push(&written, chunks);
+        self.run = None;
     }
 }
 

@@ -4,6 +4,7 @@
 mod lightllm;
 mod orca;
 mod sarathi;
+mod seen;
 pub(crate) mod slora;
 mod static_batch;
 mod vllm;
@@ -14,7 +15,7 @@ use super::context::ScheduleContext;
 use super::iteration::{Scheduled, ScheduledBatch};
 use super::queue::QueueConfig;
 use super::requests::Requests;
-use super::{Replica, batch_end};
+use super::{Replica, batch_end, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
 use crate::request::{BlockReason, Outcome, Rejection};
@@ -364,6 +365,7 @@ pub(crate) fn schedule_or_retry(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) {
+    let loads = snapshot::begins(replica, context);
     let preempted_before = context.record.preemptions.len();
     let waiting = replica.num_waiting;
     let mut scan = schedule(replica, context, batch);
@@ -386,6 +388,7 @@ pub(crate) fn schedule_or_retry(
     if context.config.loads_ahead() && !batch.is_empty() {
         replica.prefetch(context);
     }
+    snapshot::ends(replica, context, loads);
     batch.lora = replica.adapters.batch(context.trace, &replica.decode_batch, batch);
     batch.in_memory = replica.adapters_in_memory();
 }
@@ -444,8 +447,12 @@ fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
     let loads_ahead = config.loads_ahead();
     let looks = config.policy().looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
-        // The head is not the next request.
-        return 1;
+        // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
+        // round robin gives quanta when it is looked at, and that the head is skipped is a decision.
+        let is_none = replica.adapters.admits_none()
+            && !replica.waiting.takes_turns()
+            && !context.record.decisions.is_on();
+        return if is_none { u32::MAX } else { 1 };
     }
     // That the head is skipped before the cap is found is a decision, too.
     let tells_skipped = context.record.decisions.is_on() && config.adapters.memory == AdapterMemory::Slots;

@@ -50,7 +50,7 @@ fn static_batches_leak_only_as_the_original() {
     assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
 }
 
-/// Vidur: a request that fills the memory evicts itself for its next token. Nothing runs then, and it is let in again when
+/// Vidur: a request that fills the memory preempts itself for its next token. Nothing runs then, and it is admitted again when
 /// another one arrives, although that one stands behind it.
 #[test]
 fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
@@ -86,9 +86,9 @@ fn a_run_may_end_at_a_time() {
     }
 }
 
-/// Vidur takes what was read of a half-read prompt for all of it when it evicts the request; here it is read anew.
+/// Vidur takes the prefilled part of a prompt for the whole prompt when it preempts the request; here it is recomputed.
 #[test]
-fn a_half_read_prompt_is_read_anew() {
+fn a_partly_prefilled_prompt_is_recomputed() {
     // Memory for the second prompt is taken whole, and the first then needs a block.
     let trace = fixed(&[(0.0, 60, 40), (10.0, 90, 3)]);
     let config = FleetConfig {

@@ -7,6 +7,7 @@ mod causes;
 mod checks;
 mod decisions;
 mod pipelines;
+pub(crate) mod steps;
 mod toy;
 pub(crate) mod why;
 

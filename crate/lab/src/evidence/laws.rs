@@ -12,7 +12,7 @@ mod servers;
 
 use std::fmt;
 
-use serde_json::{Value as Json, json};
+use serde::{Serialize, Serializer};
 
 use crate::closed_forms::open_server;
 use crate::metric::Metric;
@@ -68,17 +68,38 @@ impl fmt::Display for Obstacle {
     }
 }
 
+/// An obstacle as a page shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct LawObstacle {
+    /// Path of the parameter.
+    pub path: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// What the law needs: one of `wanted`, or a number at least, above or below it.
+    #[cfg_attr(feature = "types", ts(type = "'is' | 'at_least' | 'above' | 'below'"))]
+    pub kind: &'static str,
+    /// The values.
+    pub wanted: Vec<Value>,
+}
+
+impl Serialize for Obstacle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.shown().serialize(serializer)
+    }
+}
+
 impl Obstacle {
-    /// As JSON: the parameter, its value, and what the law needs.
-    pub fn to_json(&self) -> Json {
+    /// As a page shows it.
+    pub fn shown(&self) -> LawObstacle {
         let (kind, wanted) = match &self.wanted {
-            Wanted::Is(value) => ("is", json!([value.to_json()])),
-            Wanted::OneOf(options) => ("is", json!(options)),
-            Wanted::AtLeast(least) => ("at_least", json!([least])),
-            Wanted::Above(bound) => ("above", json!([bound])),
-            Wanted::Below(bound) => ("below", json!([bound])),
+            Wanted::Is(value) => ("is", vec![value.clone()]),
+            Wanted::OneOf(options) => ("is", options.iter().copied().map(Value::Choice).collect()),
+            Wanted::AtLeast(least) => ("at_least", vec![Value::Number(*least)]),
+            Wanted::Above(bound) => ("above", vec![Value::Number(*bound)]),
+            Wanted::Below(bound) => ("below", vec![Value::Number(*bound)]),
         };
-        json!({"path": self.id.row().id, "value": self.value.to_json(), "kind": kind, "wanted": wanted})
+        LawObstacle { path: self.id.row().id, value: self.value.clone(), kind, wanted }
     }
 }
 

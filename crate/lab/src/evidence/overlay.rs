@@ -17,5 +17,7 @@ pub use compare::{Bucket, Metric, Overlay, Pair, Times};
 pub use fit::{Fit, FitError, FitSearch, Fitted, MAX_CONSTANTS, fit};
 pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
 pub use read::{NamedText, ReadError, Tool, read, read_among};
-pub use report::{document, requests_csv};
+pub use report::{
+    FittedConstant, FittedHalf, OverlaidMetric, OverlayFit, document, overlaid_metrics, requests_csv,
+};
 pub use taken::{Taken, take_over};

@@ -11,6 +11,7 @@ pub mod numpy;
 pub mod one_run;
 pub mod peft;
 pub mod policies;
+pub mod sglang;
 pub mod shipped;
 pub mod vtc;
 

@@ -84,7 +84,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
     scenario
 }
 
-/// The memory's bound: `output` is the law of the answers' lengths, `allocation` how memory is handed out.
+/// The memory's bound: `output` is the distribution of output lengths, `allocation` how memory is handed out.
 fn of_memory(output: &[(&str, &str)], allocation: &str) -> Scenario {
     let base = [
         ("workload.input_tokens.value", "100"),

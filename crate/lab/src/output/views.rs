@@ -4,6 +4,7 @@
 
 pub mod bands;
 pub mod capacity;
+pub mod client_roles;
 pub mod deployment;
 mod engine_charts;
 mod gateway;

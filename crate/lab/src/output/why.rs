@@ -11,6 +11,7 @@ use servescope_workload::BASE_MODEL;
 
 /// Seconds of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct CauseTime {
     /// Its name ([`Cause::name`]).
     pub cause: &'static str,
@@ -20,6 +21,7 @@ pub struct CauseTime {
 
 /// Requests of one user that delayed another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Holders {
     /// The user with the largest part in the delay.
     pub user: u32,
@@ -33,6 +35,7 @@ pub struct Holders {
 
 /// A delay of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RequestDelay {
     /// Its cause.
     pub cause: &'static str,
@@ -50,6 +53,7 @@ pub struct RequestDelay {
 
 /// One request's time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RequestWhy {
     /// Which request.
     pub id: usize,
@@ -65,6 +69,7 @@ pub struct RequestWhy {
 
 /// Requests of one user or adapter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct WhyGroup {
     /// The user's or adapter's index; -1: the base model; none: all further ones together.
     pub index: Option<i64>,
@@ -78,6 +83,7 @@ pub struct WhyGroup {
 
 /// Where the time of all requests went, and who delayed whom.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Why {
     /// Every cause with the time of all requests.
     pub causes: Vec<CauseTime>,
@@ -119,6 +125,7 @@ const MOST_DELAYED: usize = 5;
 
 /// A request and all its delays.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Delayed {
     /// Which request.
     pub id: usize,

@@ -11,6 +11,7 @@ pub const EXPECTED_ERRORS: &str = include_str!("expected-errors.txt");
 
 /// Median absolute errors against measured deployments of vLLM, shares of what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedError {
     /// Of the mean TTFT.
     pub ttft: f64,
@@ -19,6 +20,7 @@ pub struct ExpectedError {
     /// Measured rows.
     pub rows: u32,
     /// Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured.
+    #[cfg_attr(feature = "types", ts(type = "'model_and_gpu' | 'gpu' | 'all'"))]
     pub of: &'static str,
 }
 

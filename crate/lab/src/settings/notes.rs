@@ -21,8 +21,8 @@ mod unused;
 use crate::failure::Failure;
 use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
-pub use conditions::subject;
-use conditions::{Settings, words};
+use conditions::Settings;
+pub use conditions::{subject, words};
 pub use remedy::remedy;
 pub use traffic::Traffic;
 use traffic::is_decided;
@@ -180,6 +180,29 @@ pub fn only_tables(scenario: &Scenario, context: &Context, id: Id) -> Option<Rea
     let is_run = matches!(context.purpose, Purpose::Run | Purpose::Capacity);
     let condition = id.row().beyond_tables.filter(|condition| is_run && !settings.holds(condition))?;
     idle(scenario, context, id).is_none().then_some(Reason::Tables(condition))
+}
+
+/// The notes that hold for each of several scenarios.
+pub fn common<'s>(scenarios: impl Iterator<Item = &'s Scenario>, context: &Context) -> Vec<Note> {
+    let kept = scenarios.map(|scenario| notes(scenario, context)).reduce(|mut kept, other| {
+        kept.retain(|note| other.contains(note));
+        kept
+    });
+    kept.unwrap_or_default()
+}
+
+/// The notes as text, a line for each reason: `without effect: PATH, PATH (reason)`.
+pub fn lines(notes: &[Note]) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for note in notes {
+        let (id, reason) = (note.id.row().id, note.reason.text());
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, ids)) => ids.push(id),
+            None => reasons.push((reason, vec![id])),
+        }
+    }
+    let line = |(reason, ids): (String, Vec<&str>)| format!("without effect: {} ({reason})", ids.join(", "));
+    reasons.into_iter().map(line).collect()
 }
 
 /// Why a parameter has no effect, whatever its value; `None` where it acts.

@@ -19,11 +19,13 @@ pub use adapters::AdapterRanks;
 pub use recognise::objections;
 pub(crate) use recognise::shown;
 pub use sampling::sampling_problems;
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 pub use timed::{CostSource, SourcePart};
 
 use crate::failure::Failure;
+use crate::ordered::Ordered;
 pub use crate::parameters::choices::CostKind;
 use crate::parameters::choices::{Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
@@ -50,6 +52,11 @@ impl Default for Scenario {
         Self { values: [const { None }; TABLE.len()], profile: None }
     }
 }
+
+/// Values by dotted path ("workload.rate_rps"), in the order of the table; a path that is absent has its default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ScenarioPatch(pub Ordered<Value>);
 
 impl Scenario {
     /// The scenario with these settings, in their order; every other parameter has its default.
@@ -129,6 +136,12 @@ impl Scenario {
     pub fn changed(&self) -> impl Iterator<Item = (Id, &Value)> {
         let set = Id::ALL.iter().filter_map(|&id| Some((id, self.values[id as usize].as_ref()?)));
         set.filter(|(id, value)| **value != self.default_of(*id))
+    }
+
+    /// The same by path.
+    pub fn patch(&self) -> ScenarioPatch {
+        let entry = |(id, value): (Id, &Value)| (id.row().id.to_owned(), value.clone());
+        ScenarioPatch(self.changed().map(entry).collect())
     }
 
     /// Takes a parameter back to its default.

@@ -32,10 +32,10 @@ pub use check::{CHECKED, Check, Checked, Limit};
 pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
 pub use load::{Load, quick_search};
-pub use plan::plan;
+pub use plan::{plan, search, to_json};
 pub use price::{Price, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
 pub use ranking::{
-    Entry, Found, Need, Ranked, Standing, Tried, Unranked, columns, costs, csv, rank, standings,
+    Entry, Found, Need, Ranked, Standing, Tried, Unranked, columns, costs, csv, rank, rank_again, standings,
 };
 pub use search::{Capacity, Search};

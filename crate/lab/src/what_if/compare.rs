@@ -15,16 +15,20 @@ pub mod decisions;
 pub mod interval;
 pub mod requests;
 pub mod sentence;
+mod task;
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value as Json, json};
+use serde::Serialize;
 
 use crate::metric::{Measured, Metric};
+use crate::ordered::Ordered;
 use crate::run::Run;
 use batch_means::{BATCHES, batched};
 use interval::Paired;
 use sentence::sentence;
+
+pub use task::{Outcome, Task, of_side};
 
 /// What is said of one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +42,67 @@ pub struct Row {
     /// Of one long run: what its batches are, or why there are none.
     pub note: Option<String>,
 }
+
+/// A metric of A and B over the seeds: means, and the difference B - A with its 95 % interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ComparedMetric {
+    /// Mean of A.
+    pub a: Option<f64>,
+    /// Mean of B.
+    pub b: Option<f64>,
+    /// B less A.
+    pub difference: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The difference relative to A.
+    pub relative: Option<f64>,
+    /// Lower end of its interval.
+    pub relative_low: Option<f64>,
+    /// Upper end.
+    pub relative_high: Option<f64>,
+    /// Seeds that have the metric in both runs.
+    pub seeds: usize,
+    /// Batches of one run in place of seeds.
+    pub batches: Option<usize>,
+    /// By how much common random numbers shrink the interval.
+    pub common_random_numbers_factor: Option<f64>,
+    /// In English, as the terminal prints it.
+    pub sentence: String,
+    /// What a reader should know, in English.
+    pub note: Option<String>,
+}
+
+impl ComparedMetric {
+    fn of(row: &Row, is_one_run: bool) -> Self {
+        let paired = row.paired.as_ref();
+        let bounds = paired.and_then(|p| p.bounds);
+        let relative = paired.and_then(|p| p.relative_bounds);
+        let is_batched = is_one_run && bounds.is_some();
+        Self {
+            a: paired.map(|p| p.a),
+            b: paired.map(|p| p.b),
+            difference: paired.map(|p| p.difference),
+            low: bounds.map(|b| b.low),
+            high: bounds.map(|b| b.high),
+            relative: paired.and_then(|p| p.relative),
+            relative_low: relative.map(|b| b.low),
+            relative_high: relative.map(|b| b.high),
+            seeds: if is_batched { 1 } else { paired.map_or(0, |p| p.pairs) },
+            batches: is_batched.then_some(BATCHES),
+            common_random_numbers_factor: paired.and_then(|p| p.shrink),
+            sentence: row.sentence.clone(),
+            note: row.note.clone(),
+        }
+    }
+}
+
+/// By metric, a key path of the summary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "Comparison"))]
+pub struct ComparedMetrics(pub Ordered<ComparedMetric>);
 
 /// A comparison of A and B.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,32 +154,11 @@ impl Comparison {
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: vec![seed] }
     }
 
-    /// The metrics by name: means of A and B, the difference with its interval, the same relative to A, the seeds that have
-    /// the metric in both, and the sentence.
-    pub fn to_json(&self) -> Json {
-        let one = |row: &Row| {
-            let paired = row.paired.as_ref();
-            let bounds = paired.and_then(|p| p.bounds);
-            let relative = paired.and_then(|p| p.relative_bounds);
-            let is_batched = self.seeds.len() == 1 && bounds.is_some();
-            let value = json!({
-                "a": paired.map(|p| p.a),
-                "b": paired.map(|p| p.b),
-                "difference": paired.map(|p| p.difference),
-                "low": bounds.map(|b| b.low),
-                "high": bounds.map(|b| b.high),
-                "relative": paired.and_then(|p| p.relative),
-                "relative_low": relative.map(|b| b.low),
-                "relative_high": relative.map(|b| b.high),
-                "seeds": if is_batched { 1 } else { paired.map_or(0, |p| p.pairs) },
-                "batches": is_batched.then_some(BATCHES),
-                "common_random_numbers_factor": paired.and_then(|p| p.shrink),
-                "sentence": row.sentence,
-                "note": row.note,
-            });
-            (row.metric.path().to_owned(), value)
-        };
-        Json::Object(self.rows.iter().map(one).collect::<Map<_, _>>())
+    /// The metrics by name, in their order.
+    pub fn metrics(&self) -> ComparedMetrics {
+        let is_one_run = self.seeds.len() == 1;
+        let one = |row: &Row| (row.metric.path().to_owned(), ComparedMetric::of(row, is_one_run));
+        ComparedMetrics(self.rows.iter().map(one).collect())
     }
 
     /// The metrics as CSV, a row each.

@@ -1,5 +1,6 @@
 //! A number of the summary by its key path, such as `ttft_s.p99`: what a comparison or a sweep measures of a run.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::failure::Failure;
@@ -340,7 +341,8 @@ fn nearest(path: &str) -> String {
 }
 
 /// What is measured of one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MeasuredRun"))]
 pub struct Measured {
     /// The value of each metric; none where the summary has none.
     pub values: Vec<Option<f64>>,

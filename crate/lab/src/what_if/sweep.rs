@@ -6,6 +6,8 @@
 
 mod axis;
 mod expected;
+mod idle;
+pub mod journal;
 mod lines;
 mod plan;
 mod results;
@@ -14,7 +16,7 @@ pub use axis::{Axis, MAX_VALUES, Range};
 pub use expected::{Expected, ExpectedValue};
 pub use lines::{Line, LinesError, Resumed, Shape, join, resume};
 pub use plan::PlanError;
-pub use results::{AxisValues, Results, Row};
+pub use results::{AxisValues, Results, Row, SweepCell, SweepPoint};
 
 use std::fmt::Write as _;
 

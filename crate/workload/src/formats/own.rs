@@ -42,7 +42,7 @@ impl RankTable {
     }
 }
 
-/// What the rows say about who waits for whom.
+/// Which request each row waits for.
 #[derive(Default)]
 pub(super) struct Waits {
     chain: Chain,

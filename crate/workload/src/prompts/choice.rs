@@ -133,7 +133,7 @@ pub struct ChosenPrompt<'a> {
 /// Who says a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The one who asks.
+    /// The user.
     User,
     /// The model.
     Assistant,

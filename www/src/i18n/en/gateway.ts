@@ -89,6 +89,9 @@ export const gateway = area('gateway', {
   'story.jain': 'Jain index of SLO met (1 = all clients equal)',
   'story.ttft_p50': 'TTFT median, all',
   'story.ttft_p99': 'TTFT p99, all',
+  'story.queue_mean': 'Queueing delay, mean',
+  'story.tbt_max': 'Longest gap between two tokens',
+  'story.chart': '{chart}: {run}',
   'story.client_mean': '{client}: mean TTFT',
   'story.client_p99': '{client}: TTFT p99',
 });

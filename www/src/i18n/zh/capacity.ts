@@ -79,7 +79,7 @@ export const capacity: Translation<typeof english> = {
   'price.no_date': '未注明日期',
   'price.own': '您设定的价格',
   'price.other': '没有“{kind}”价格；{other} {usd} 美元/小时（{origin}）',
-  'price.no_gpu': '没有价格：线性开销模型不指定 GPU；请设定每 GPU 小时价格',
+  'price.no_gpu': '没有价格：线性耗时模型不指定 GPU；请设定每 GPU 小时价格',
   'price.none': '没有已知价格',
   'column.rate': '请求/秒',
   'column.per_usd': '请求/美元',

@@ -89,6 +89,9 @@ export const gateway: Translation<typeof english> = {
   'story.jain': '达成率的 Jain 指数（1 表示各客户端相同）',
   'story.ttft_p50': 'TTFT 中位数（全体）',
   'story.ttft_p99': 'TTFT p99（全体）',
+  'story.queue_mean': '平均排队时间',
+  'story.tbt_max': '相邻两个 token 的最大间隔',
+  'story.chart': '{chart}：{run}',
   'story.client_mean': '{client}：平均 TTFT',
   'story.client_p99': '{client}：TTFT p99',
 };

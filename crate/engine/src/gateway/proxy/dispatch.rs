@@ -32,6 +32,7 @@ impl Proxy {
                 self.queue.skip(client);
                 continue;
             }
+            self.is_seen(trace, at_us);
             match self.decision(trace, client, id, at_us, probe) {
                 DispatchDecision::Goes => self.forward(trace, client, id, at_us),
                 DispatchDecision::Parks(held, until_us) => {

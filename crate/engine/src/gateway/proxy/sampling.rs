@@ -45,7 +45,7 @@ impl Proxy {
         self.held.clear();
         probe.held_tokens(self.reservations.open(), at_us, &mut self.held);
         let queue = &mut self.queue;
-        // Who comes next matters where several wait; what is not charged now is charged at a request's end.
+        // The order of the queue matters where several wait; what is not charged now is charged at a request's end.
         let counts = self.waiting > 1 && queue.keeps_counters();
         self.reservations.look(at_us, &self.held, |entry, note, held| {
             if !counts {

@@ -18,6 +18,7 @@ use std::collections::binary_heap::PeekMut;
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
+use crate::rounding::nearest_whole;
 use read::{Cursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
@@ -175,21 +176,24 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// The step of the clock at a time.
+/// The step of the clock at a time, which is not negative.
 fn step_us(time_us: f64) -> f64 {
-    time_us.next_up() - time_us
+    f64::from_bits(time_us.to_bits().wrapping_add(1)) - time_us
 }
 
 /// A time in whole steps of the clock at `end_us`: so it takes few bytes.
 pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
-    (time_us / step_us(end_us)).round() * step_us(end_us)
+    let step_us = step_us(end_us);
+    nearest_whole(time_us / step_us) * step_us
 }
 
 /// How many steps of the clock at `end_us` a time is, where it is so many exactly.
 fn steps_of(time_us: f64, end_us: f64) -> Option<u64> {
-    let steps = time_us / step_us(end_us);
-    let is_told = (0.0..9e15).contains(&steps)
-        && ((steps as u64) as f64 * step_us(end_us)).to_bits() == time_us.to_bits();
+    let step_us = step_us(end_us);
+    // Over the signed ones, to which processors turn a number at once.
+    let steps = (time_us / step_us) as i64;
+    let is_told = (0..9_000_000_000_000_000).contains(&steps)
+        && (steps as f64 * step_us).to_bits() == time_us.to_bits();
     is_told.then_some(steps as u64)
 }
 
@@ -332,69 +336,62 @@ fn is_single(run: &IterationRun) -> bool {
 
 impl EncodedIterations {
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
-        let flags = self.flags(run);
+        let (flags, busy_steps) = self.flags(run);
         let mut to = Writer::behind(&mut self.bytes, self.used);
         to.byte(flags as u8);
         if flags & MORE != 0 {
             to.byte((flags >> 8) as u8);
         }
-        self.before.times(&mut to, flags, run);
+        self.before.times(&mut to, flags, run, busy_steps);
         let has_sum = run.prompt_tokens == tokens_of(chunks);
         self.before.counts(&mut to, flags, run, has_sum);
+        let (first, others) = chunks.split_at(chunks.len().min(CHUNKS_AT_ONCE));
+        first.iter().for_each(|&chunk| write_chunk(&mut to, chunk));
         self.used += to.length;
-        for some in chunks.chunks(CHUNKS_AT_ONCE) {
+        for some in others.chunks(CHUNKS_AT_ONCE) {
             let mut to = Writer::behind(&mut self.bytes, self.used);
-            for chunk in some {
-                to.count(u64::from(chunk.kv_tokens));
-                to.count(u64::from(chunk.tokens));
-            }
+            some.iter().for_each(|&chunk| write_chunk(&mut to, chunk));
             self.used += to.length;
         }
         self.before.passes(run);
     }
 
-    /// What is to be said of a run; where it does not begin as is foreseen, `before` is told.
-    fn flags(&mut self, run: &IterationRun) -> u16 {
-        let start = differs(START, run.start_us, self.before.place().0);
-        if start > 0 {
-            let begins = |back: &usize| differs(1, run.start_us, self.before.ago(*back).0) == 0;
-            self.before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
+    /// What is to be said of a run, and for how many steps of the clock its stages worked, where that is said; where it does
+    /// not begin as is foreseen, `before` is told.
+    fn flags(&mut self, run: &IterationRun) -> (u16, u64) {
+        let before = &mut self.before;
+        let mut flags = differs(START, run.start_us, before.place().0);
+        if flags > 0 {
+            let begins = |back: &usize| differs(1, run.start_us, before.ago(*back).0) == 0;
+            before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
         }
-        let is_busy = differs(1, run.busy_us, whole_us(run)) == 0;
-        let growth = self.before.growths.of(run.decodes);
-        let flags = start
-            | if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) }
-            | if is_busy {
-                0
-            } else if steps_of(run.busy_us, run.end_us).is_some() {
-                BUSY
-            } else {
-                ODD
-            }
-            | differs(GROWTH, run.growth_us, 0.0)
-            | differs(KV, run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
-            | differs(COPIES, run.copying_us, 0.0)
-            | differs(LOADS, run.adapter_load_us, 0.0)
-            | if self.before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
-            | if run.stalled == 0 { 0 } else { STALLED }
-            | if differs(GROWTH, run.growth_us, 0.0) == 0 {
-                0
-            } else {
-                differs(OTHER_GROWTH, run.growth_us, std::mem::replace(growth, run.growth_us))
-            }
+        flags |= if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) };
+        let mut busy_steps = 0;
+        if differs(1, run.busy_us, whole_us(run)) > 0 {
+            let steps = steps_of(run.busy_us, run.end_us);
+            flags |= if steps.is_some() { BUSY } else { ODD };
+            busy_steps = steps.unwrap_or(0);
+        }
+        if differs(GROWTH, run.growth_us, 0.0) > 0 {
+            let growth = std::mem::replace(before.growths.of(run.decodes), run.growth_us);
+            flags |= GROWTH | differs(OTHER_GROWTH, run.growth_us, growth);
+        }
+        if run.copying_us.to_bits() | run.adapter_load_us.to_bits() | u64::from(run.stalled) > 0 {
+            flags |= differs(COPIES, run.copying_us, 0.0)
+                | differs(LOADS, run.adapter_load_us, 0.0)
+                | if run.stalled == 0 { 0 } else { STALLED };
+        }
+        flags |= differs(KV, run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
+            | if before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
             | if run.fresh == run.decodes { 0 } else { FRESH }
-            | if run.any_adapter || run.rank_sum > 0 || run.lora != LoraBatch::default() {
-                ADAPTERS
-            } else {
-                0
-            };
-        flags | if flags > 0xff { MORE } else { 0 }
+            | if tells_adapters(run) { ADAPTERS } else { 0 };
+        (flags | if flags > 0xff { MORE } else { 0 }, busy_steps)
     }
 }
 
 impl DeltaState {
     #[inline]
-    fn times(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun) {
+    fn times(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun, busy_steps: u64) {
         if flags & START != 0 {
             to.byte(self.back);
             if usize::from(self.back) == KNOWN {
@@ -412,12 +409,14 @@ impl DeltaState {
             }
         }
         if flags & BUSY != 0 {
-            to.count(steps_of(run.busy_us, run.end_us).unwrap_or(0));
+            to.count(busy_steps);
         }
-        for (flag, number) in [(ODD, run.busy_us), (COPIES, run.copying_us), (LOADS, run.adapter_load_us)] {
-            if flags & flag != 0 {
-                to.number(number);
-            }
+        if flags & (ODD | COPIES | LOADS) != 0 {
+            let numbers = [(ODD, run.busy_us), (COPIES, run.copying_us), (LOADS, run.adapter_load_us)];
+            numbers
+                .into_iter()
+                .filter(|(flag, _)| flags & flag != 0)
+                .for_each(|(_, number)| to.number(number));
         }
     }
 
@@ -452,6 +451,20 @@ impl DeltaState {
             to.count(run.stalled.into());
         }
     }
+}
+
+#[inline]
+fn write_chunk(to: &mut Writer<'_>, chunk: Chunk) {
+    to.count(u64::from(chunk.kv_tokens));
+    to.count(u64::from(chunk.tokens));
+}
+
+/// Whether anything is to be said of its adapters.
+#[inline]
+fn tells_adapters(run: &IterationRun) -> bool {
+    let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
+    let any = run.rank_sum | u64::from(adapters) | adapter_ranks | u64::from(tokens) | token_ranks;
+    run.any_adapter || any > 0
 }
 
 #[inline]

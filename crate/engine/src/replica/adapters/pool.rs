@@ -6,6 +6,7 @@
 
 use servescope_workload::BASE_MODEL;
 
+use super::seen::ResidentAdapter;
 use crate::config::adapters::TOKENS_PER_RANK;
 
 /// The adapters on the GPU.
@@ -153,6 +154,19 @@ impl AdapterPool {
                 tell(adapter);
             }
         }
+    }
+
+    /// The resident adapters, by their numbers.
+    pub(crate) fn resident(&self) -> Vec<ResidentAdapter> {
+        let list = (0u32..).zip(&self.resident).zip(&self.users);
+        list.filter(|((_, is_resident), _)| **is_resident)
+            .map(|((adapter, _), &users)| ResidentAdapter { adapter, users })
+            .collect()
+    }
+
+    /// Adapters that requests of the batch use.
+    pub(crate) fn used(&self) -> u32 {
+        self.used
     }
 
     /// Number of resident adapters.

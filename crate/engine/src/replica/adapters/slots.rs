@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::seen::ResidentAdapter;
 use super::{Loaded, Users, entry};
 use crate::config::adapters::AdapterConfig;
 
@@ -61,6 +62,15 @@ impl Slots {
 
     pub(super) fn admits(&self, adapter: u32) -> bool {
         !self.is_full() || self.users.has(adapter)
+    }
+
+    /// The adapters in slots, by their numbers.
+    pub(super) fn resident(&self) -> Vec<ResidentAdapter> {
+        let all = self.in_use.iter().chain(self.idle.values());
+        let of = |&adapter: &u32| ResidentAdapter { adapter, users: self.users.of(adapter) };
+        let mut list: Vec<ResidentAdapter> = all.map(of).collect();
+        list.sort_unstable_by_key(|resident| resident.adapter);
+        list
     }
 
     /// Adapters in slots.

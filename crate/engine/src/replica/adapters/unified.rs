@@ -57,6 +57,11 @@ impl Unified {
         if self.pool.is_resident(adapter) { 0 } else { self.blocks(adapter) }
     }
 
+    /// The adapters as a pool.
+    pub(super) fn pool(&self) -> &AdapterPool {
+        &self.pool
+    }
+
     /// Adapters in memory and the tokens of the pool that they take.
     pub(super) fn in_memory(&self) -> (u32, u32) {
         (self.pool.resident_count(), self.tokens)

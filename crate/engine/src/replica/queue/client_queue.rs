@@ -13,6 +13,7 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::adapter_lists::{AdapterLists, ClientsByAdapter};
 use super::client::cycle_get;
 use super::drr::Turns;
 use super::fairness::FairnessRules;
@@ -40,8 +41,6 @@ struct ClientEntry {
     waiting: Sorted,
     /// How many of them have not gone away.
     stay: u32,
-    /// How many are set aside.
-    aside: u32,
     standing: Standing,
     /// Place among clients in the order of their first requests.
     seen: u32,
@@ -81,10 +80,12 @@ pub struct ClientQueue {
     number: u32,
     /// Clients of which a request waits.
     present: u32,
-    /// Requests that are set aside, and their clients.
-    aside: Vec<(u32, QueueKey<Numbered>)>,
     /// The client that is next while the requests of others are skipped.
     chosen: Option<u32>,
+    /// Clients of round robin whose turn was skipped.
+    passed: Vec<u32>,
+    /// Where LoRA slots are short and service is counted: the clients by adapter.
+    by_adapter: Option<Box<ClientsByAdapter>>,
 }
 
 impl ClientQueue {
@@ -109,7 +110,6 @@ impl ClientQueue {
         let entry = ClientEntry {
             waiting: if is_sorted { Sorted::Heap(BinaryHeap::new()) } else { Sorted::Fifo(VecDeque::new()) },
             stay: 0,
-            aside: 0,
             standing: Standing::Absent,
             seen: u32::MAX,
         };
@@ -122,9 +122,17 @@ impl ClientQueue {
             seen: Vec::new(),
             number: 0,
             present: 0,
-            aside: Vec::new(),
             chosen: None,
+            passed: Vec::new(),
+            by_adapter: None,
         }
+    }
+
+    /// Keeps the requests of each client by adapter, in a queue that counts service: for [`Self::skip_to`].
+    pub(super) fn listed_by_adapter(mut self) -> Self {
+        self.clients.iter_mut().for_each(|own| own.waiting = Sorted::ByAdapter(AdapterLists::default()));
+        self.by_adapter = Some(Box::default());
+        self
     }
 
     /// Whether service is counted.
@@ -179,13 +187,14 @@ impl ClientQueue {
 
     /// A request joins the queue; says whether its client was not waiting. `predicted_output`: tokens.
     pub fn push(&mut self, id: u32, client: u32, predicted_output: f64, at_us: f64) -> bool {
-        self.push_to(client, id, client, predicted_output, at_us)
+        self.push_to([client, 0], id, client, predicted_output, at_us)
     }
 
-    /// The same where the requests of one list are kept as those of a client, and `owner` says of which class one is.
+    /// The same where the requests of one list are kept as those of a client, and `owner` says of which class one is, or where
+    /// those of a client are kept in lists by adapter.
     pub(super) fn push_to(
         &mut self,
-        client: u32,
+        [client, list]: [u32; 2],
         id: u32,
         owner: u32,
         predicted_output: f64,
@@ -213,8 +222,12 @@ impl ClientQueue {
         }
         let entry = QueueKey { key, id: Numbered { number, id } };
         let leads = own.waiting.peek().is_none_or(|head| entry < head);
-        own.waiting.push(entry);
+        own.waiting.push(entry, list);
         own.stay += 1;
+        if let (Some(by_adapter), Ranking::Least(_)) = (&mut self.by_adapter, &self.ranking) {
+            let numbered = Numbered { number: own.seen, id: client };
+            by_adapter.enter(list, numbered, self.counters.value(client));
+        }
         if is_new {
             self.stand(client);
         } else if let (true, true, Ranking::QueueKey(_, heads)) = (leads, own.is_ready(), &mut self.ranking) {
@@ -238,10 +251,6 @@ impl ClientQueue {
     fn stand(&mut self, client: u32) {
         let own = &mut self.clients[client as usize];
         let Some(head) = own.waiting.peek() else {
-            if own.aside > 0 {
-                own.standing = Standing::Throttled(f64::INFINITY);
-                return;
-            }
             own.standing = Standing::Absent;
             self.present -= 1;
             match &mut self.ranking {
@@ -287,13 +296,21 @@ impl ClientQueue {
 
     /// The next request of `client`, which has gone away, is looked at no more.
     pub fn skip(&mut self, client: u32) {
-        let own = &mut self.clients[client as usize];
-        own.waiting.pop();
         self.chosen = None;
-        if own.stay == 0 {
-            own.waiting.clear();
+        let Self { clients, by_adapter, .. } = self;
+        let own = &mut clients[client as usize];
+        let taken = own.waiting.peek();
+        if let (Some(list), Some(by_adapter)) = (own.waiting.pop(), by_adapter) {
+            by_adapter.leave(list, client);
         }
+        if own.stay == 0 {
+            self.clear(client);
+        }
+        let own = &self.clients[client as usize];
         if let Ranking::Turns(turns) = &mut self.ranking {
+            if own.waiting.last().zip(taken).is_some_and(|(last, taken)| last < taken.id.number) {
+                return self.skip_turn(client);
+            }
             if !own.waiting.is_empty() && self.counters.value(client) > 0.0 {
                 return;
             }
@@ -302,36 +319,97 @@ impl ClientQueue {
         self.stand(client);
     }
 
-    /// The next request is passed over until [`Self::put_back`]. No client is charged for it, and its client's others are
-    /// next in its place.
-    pub fn set_aside(&mut self) {
-        let Some((client, _)) = self.head() else { return };
-        let own = &mut self.clients[client as usize];
-        let Some(entry) = own.waiting.pop() else { return };
-        own.aside += 1;
-        self.aside.push((client, entry));
-        match own.waiting.peek() {
-            None => self.throttle(client, f64::INFINITY),
-            Some(next) => {
-                if let Ranking::QueueKey(_, heads) = &mut self.ranking {
-                    heads.enter(client, next);
-                }
+    /// All requests of a client leave, which have gone away.
+    fn clear(&mut self, client: u32) {
+        let Self { clients, by_adapter, .. } = self;
+        clients[client as usize].waiting.clear(|list| {
+            if let Some(by_adapter) = by_adapter {
+                by_adapter.leave(list, client);
             }
-        }
+        });
     }
 
-    /// From now on the next request is the first one of these clients by its key, until it leaves or [`Self::put_back`].
-    /// Returns that request with its client, if there is one.
-    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32>) -> Option<(u32, u32)> {
+    /// From now on the next request is the first one of these clients by its key, or where requests are kept by adapter the
+    /// first of these lists of the client that comes first, until it leaves or [`Self::put_back`]. Returns that request with
+    /// its client, if there is one.
+    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, u32)> {
+        if self.by_adapter.is_some() {
+            return self.skip_to_adapters(among);
+        }
         let first = |client: u32| self.clients[client as usize].head().map(|head| (head, client));
         let (head, client) = among.filter_map(first).min()?;
         self.chosen = Some(client);
         Some((client, head.id.id))
     }
 
-    /// Of each client the first request, if it is before the next one, in the order of their keys. Those that have gone away
-    /// leave the queue.
+    /// No list is chosen.
+    fn choose_none(&mut self) {
+        if let Some(own) = self.chosen.take().map(|client| &mut self.clients[client as usize])
+            && let Some(lists) = own.waiting.by_adapter()
+        {
+            lists.put_back();
+        }
+    }
+
+    /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under virtual
+    /// token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for each gets its
+    /// quantum.
+    fn skip_to_adapters(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, u32)> {
+        self.choose_none();
+        loop {
+            let Self { ranking, clients, counters, by_adapter, .. } = self;
+            let client = if let Ranking::Turns(turns) = ranking {
+                turns.first(counters, |client| clients[client as usize].is_ready())?
+            } else {
+                let by_adapter = by_adapter.as_mut()?;
+                let first = |list| by_adapter.first(list, counters);
+                among.clone().filter_map(first).min()?.id.id
+            };
+            let own = &mut clients[client as usize];
+            if own.waiting.by_adapter()?.choose(among.clone()) {
+                self.chosen = Some(client);
+                return self.head();
+            }
+            self.skip_turn(client);
+        }
+    }
+
+    /// All requests of a client that wait are skipped: its turn comes first when this is over.
+    fn skip_turn(&mut self, client: u32) {
+        self.throttle(client, f64::INFINITY);
+        self.passed.push(client);
+    }
+
+    /// Where requests are kept by adapter, those before the next one in the order in which they would come.
+    fn skipped_in_order(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
+        let Self { ranking, clients, counters, chosen, passed, seen, .. } = self;
+        let mut before = passed.clone();
+        if !matches!(ranking, Ranking::Turns(_)) {
+            let ready = seen.iter().copied().filter(|&client| clients[client as usize].is_ready());
+            let mut ready: Vec<(f64, u32)> = ready.map(|client| (counters.value(client), client)).collect();
+            ready.sort_by(|a, b| a.0.total_cmp(&b.0));
+            before.extend(ready.into_iter().map(|own| own.1).take_while(|&client| Some(client) != *chosen));
+        }
+        before.extend(*chosen);
+        let mut skipped = Vec::new();
+        for client in before {
+            let waiting = &clients[client as usize].waiting;
+            let next =
+                waiting.peek().filter(|_| Some(client) == *chosen).map_or(u32::MAX, |next| next.id.number);
+            let mut own: Vec<Numbered> = waiting.iter().map(|entry| entry.id).collect();
+            own.retain(|id| id.number < next && !is_gone(id.id));
+            own.sort_unstable();
+            skipped.extend(own.into_iter().map(|id| id.id));
+        }
+        skipped
+    }
+
+    /// Of each client the first request, if it is before the next one, in the order of their keys; where requests are kept by
+    /// adapter all of them. Those that have gone away leave the queue.
     pub(super) fn skipped(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
+        if self.by_adapter.is_some() {
+            return self.skipped_in_order(is_gone);
+        }
         let chosen = self.chosen;
         for client in (0..self.clients.len() as u32).filter(|&client| Some(client) != chosen) {
             while self.clients[client as usize].head().is_some_and(|head| is_gone(head.id.id)) {
@@ -346,20 +424,15 @@ impl ClientQueue {
         before.into_iter().map(|head| head.id.id).collect()
     }
 
-    /// Requests that were set aside or skipped are back in their places, their clients first in turn.
+    /// No request is skipped any more; clients whose turn was skipped come first.
     pub fn put_back(&mut self) {
-        self.chosen = None;
-        while let Some((client, entry)) = self.aside.pop() {
-            let own = &mut self.clients[client as usize];
-            own.aside -= 1;
-            own.waiting.put_back(entry);
+        self.choose_none();
+        while let Some(client) = self.passed.pop() {
             if self.is_throttled(client) {
                 if let Ranking::Turns(turns) = &mut self.ranking {
                     turns.enter_first(client);
                 }
                 self.stand(client);
-            } else if let Ranking::QueueKey(_, heads) = &mut self.ranking {
-                heads.enter(client, entry);
             }
         }
         let Self { ranking, clients, present, .. } = self;
@@ -373,7 +446,7 @@ impl ClientQueue {
         let own = &mut self.clients[client as usize];
         own.stay = own.stay.saturating_sub(1);
         if own.stay == 0 && own.standing != Standing::Absent {
-            own.waiting.clear();
+            self.clear(client);
             if let Ranking::Turns(turns) = &mut self.ranking {
                 turns.leave(client);
             }
@@ -388,9 +461,15 @@ impl ClientQueue {
             Ranking::Turns(_) => self.counters.add(client, -amount),
             Ranking::Least(least) => {
                 self.counters.add(client, amount);
-                let own = &self.clients[client as usize];
+                let own = &mut self.clients[client as usize];
                 if amount < 0.0 && own.is_ready() {
                     least.enter(client, own.seen, &mut self.counters);
+                    let numbered = Numbered { number: own.seen, id: client };
+                    if let (Some(by_adapter), Some(lists)) = (&mut self.by_adapter, own.waiting.by_adapter())
+                    {
+                        let counter = self.counters.value(client);
+                        lists.numbers().for_each(|list| by_adapter.enter(list, numbered, counter));
+                    }
                 }
             }
         }

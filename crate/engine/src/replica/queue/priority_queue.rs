@@ -4,6 +4,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::adapter_lists::AdapterLists;
 use super::fcfs;
 
 /// A place, or whatever waits, and its key.
@@ -50,6 +51,8 @@ pub(super) enum Sorted {
     Fifo(VecDeque<Numbered>),
     /// By key.
     Heap(BinaryHeap<Reverse<QueueKey<Numbered>>>),
+    /// First come, first served, by adapter.
+    ByAdapter(AdapterLists),
 }
 
 impl Sorted {
@@ -57,13 +60,16 @@ impl Sorted {
         match self {
             Self::Fifo(list) => list.is_empty(),
             Self::Heap(heap) => heap.is_empty(),
+            Self::ByAdapter(lists) => lists.is_empty(),
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Takes all requests out; `each` gets the lists of adapters that they were in.
+    pub(super) fn clear(&mut self, each: impl FnMut(u32)) {
         match self {
             Self::Fifo(list) => list.clear(),
             Self::Heap(heap) => heap.clear(),
+            Self::ByAdapter(lists) => lists.clear(each),
         }
     }
 
@@ -72,41 +78,52 @@ impl Sorted {
         match self {
             Self::Fifo(list) => list.front().map(|&id| by_number(id)),
             Self::Heap(heap) => heap.peek().map(|entry| entry.0),
+            Self::ByAdapter(lists) => lists.peek().map(by_number),
         }
     }
 
-    /// Takes the next request out.
-    pub(super) fn pop(&mut self) -> Option<QueueKey<Numbered>> {
+    /// Takes the next request out. Returns the list of its adapter, if there is one that is empty now.
+    pub(super) fn pop(&mut self) -> Option<u32> {
         match self {
-            Self::Fifo(list) => list.pop_front().map(by_number),
-            Self::Heap(heap) => heap.pop().map(|entry| entry.0),
+            Self::Fifo(list) => {
+                list.pop_front();
+            }
+            Self::Heap(heap) => {
+                heap.pop();
+            }
+            Self::ByAdapter(lists) => return lists.pop(),
         }
+        None
     }
 
-    /// A request waits; of those served first come, first served the last one.
-    pub(super) fn push(&mut self, entry: QueueKey<Numbered>) {
+    /// A request waits, in the list of its adapter where there are such; of those served first come, first served the last one.
+    pub(super) fn push(&mut self, entry: QueueKey<Numbered>, list: u32) {
         match self {
-            Self::Fifo(list) => list.push_back(entry.id),
+            Self::Fifo(own) => own.push_back(entry.id),
             Self::Heap(heap) => heap.push(Reverse(entry)),
+            Self::ByAdapter(lists) => lists.push(list, entry.id),
         }
     }
 
-    /// A request that was taken out is back in its place.
-    pub(super) fn put_back(&mut self, entry: QueueKey<Numbered>) {
-        match self {
-            Self::Fifo(list) => list.push_front(entry.id),
-            Self::Heap(heap) => heap.push(Reverse(entry)),
-        }
+    /// Number of the last request that came, where they are kept by adapter.
+    pub(super) fn last(&self) -> Option<u32> {
+        if let Self::ByAdapter(lists) = self { lists.last() } else { None }
+    }
+
+    /// The requests by adapter, where they are kept so.
+    pub(super) fn by_adapter(&mut self) -> Option<&mut AdapterLists> {
+        if let Self::ByAdapter(lists) = self { Some(lists) } else { None }
     }
 
     /// The requests, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = QueueKey<Numbered>> + '_ {
-        let (list, heap) = match self {
-            Self::Fifo(list) => (Some(list), None),
-            Self::Heap(heap) => (None, Some(heap)),
+        let (list, heap, lists) = match self {
+            Self::Fifo(list) => (Some(list), None, None),
+            Self::Heap(heap) => (None, Some(heap), None),
+            Self::ByAdapter(lists) => (None, None, Some(lists)),
         };
-        let list = list.into_iter().flatten().map(|&id| by_number(id));
-        list.chain(heap.into_iter().flatten().map(|entry| entry.0))
+        let list = list.into_iter().flatten().copied().chain(lists.into_iter().flat_map(AdapterLists::iter));
+        list.map(by_number).chain(heap.into_iter().flatten().map(|entry| entry.0))
     }
 }
 

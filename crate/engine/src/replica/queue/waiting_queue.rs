@@ -6,6 +6,8 @@
 //! again; an output token when it is there. Which moments are charged besides is the scheduler's
 //! ([`super::service_counters::OutputAccounting`]).
 
+pub(crate) mod listing;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -44,7 +46,7 @@ struct Ranked {
     accounting: OutputAccounting,
     /// How many clients are told apart.
     clients: usize,
-    /// Whether the queue has a list for each adapter, and not for each client.
+    /// Whether it has a list for each adapter and not for each client, or of each client one for each adapter.
     by_adapter: bool,
 }
 
@@ -69,7 +71,7 @@ impl WaitingQueue {
     /// The same of a replica that has, or has not, fewer LoRA slots than the trace has adapters.
     pub(crate) fn with_short_slots(mut self, trace: &Trace, are_short: bool) -> Self {
         match &mut self.ranked {
-            Some(ranked) if are_short && !ranked.queue.keeps_counters() => ranked.list_by_adapter(trace),
+            Some(ranked) if are_short => ranked.list_by_adapter(trace),
             None if are_short => self.by_adapter = Some(Box::default()),
             _ => {}
         }
@@ -217,29 +219,19 @@ impl WaitingQueue {
             return head;
         }
         loop {
-            let is_by_adapter =
-                self.ahead.is_empty() && self.ranked.as_ref().is_some_and(|own| own.by_adapter);
-            if let (true, Some(ranked)) = (is_by_adapter, &mut self.ranked) {
-                return ranked.skip_to_slots(in_use, is_gone, skipped);
-            }
+            let Some(first) = self.ahead.pop_front() else {
+                return self.ranked.as_mut()?.skip_to_slots(in_use, is_gone, skipped);
+            };
             if let Some(skipped) = &mut skipped {
-                skipped.extend(self.head(&is_gone));
+                skipped.push(first);
             }
-            self.set_aside(&is_gone);
+            self.aside.push(first);
+            self.skip_gone(&is_gone);
             let id = self.head(&is_gone)?;
             let adapter = trace.adapter[id as usize];
             if adapter == BASE_MODEL || in_use.contains(&adapter) {
                 return Some(id);
             }
-        }
-    }
-
-    fn set_aside(&mut self, is_gone: impl Fn(u32) -> bool) {
-        if let Some(id) = self.ahead.pop_front() {
-            self.aside.push(id);
-            self.skip_gone(is_gone);
-        } else if let Some(ranked) = &mut self.ranked {
-            ranked.queue.set_aside();
         }
     }
 
@@ -264,8 +256,8 @@ impl WaitingQueue {
         if let Some(ranked) = &mut self.ranked
             && !self.ahead.contains(&id)
         {
-            let list = ranked.list_of(trace, id);
-            ranked.queue.forget(list);
+            let [client, _] = ranked.list_of(trace, id);
+            ranked.queue.forget(client);
         }
         self.skip_gone(is_gone);
     }
@@ -440,20 +432,29 @@ impl Ranked {
     }
 
     /// Keeps the requests in a list for each adapter, so that those whose adapter has no slot are skipped together and not one
-    /// by one. Their keys put them in order whichever lists they are in.
+    /// by one. Their keys put them in order whichever lists they are in; where service is counted, each client has such lists.
     fn list_by_adapter(&mut self, trace: &Trace) {
+        self.by_adapter = true;
+        if self.queue.keeps_counters() {
+            self.queue = self.queue.clone().listed_by_adapter();
+            return;
+        }
         let lists = trace.adapter_count() + 1;
         self.queue = ClientQueue::new(&self.config.policy, FairnessRules::Engine, lists, 0.0);
-        self.by_adapter = true;
     }
 
     fn client_of(&self, trace: &Trace, id: u32) -> u32 {
         self.config.client.of(trace, id, self.clients)
     }
 
-    /// The list in which a request waits.
-    fn list_of(&self, trace: &Trace, id: u32) -> u32 {
-        if self.by_adapter { list_number(trace.adapter[id as usize]) } else { self.client_of(trace, id) }
+    /// The client in whose place a request waits, and in which list of it.
+    fn list_of(&self, trace: &Trace, id: u32) -> [u32; 2] {
+        let list = || list_number(trace.adapter[id as usize]);
+        match (self.by_adapter, self.queue.keeps_counters()) {
+            (false, _) => [self.client_of(trace, id), 0],
+            (true, false) => [list(), 0],
+            (true, true) => [self.client_of(trace, id), list()],
+        }
     }
 
     /// A request joins; says whether its list was empty.

@@ -19,6 +19,18 @@ pub(super) struct State {
     estimate: PeakKvEstimator,
 }
 
+impl State {
+    /// The batch as the memory test knows it.
+    pub(super) fn estimate(&self) -> &PeakKvEstimator {
+        &self.estimate
+    }
+
+    /// Decode iterations since it last tried to admit prompts.
+    pub(super) fn decode_steps(&self) -> u32 {
+        self.decode_steps
+    }
+}
+
 impl BatchScheduler for LightLlm {
     fn schedule(
         &self,

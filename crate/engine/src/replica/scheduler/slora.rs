@@ -19,6 +19,7 @@ mod fcfs;
 mod peft;
 mod pets;
 mod queue;
+mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
@@ -195,7 +196,11 @@ impl State {
 
     /// Learns of what came in and went away since the last step.
     fn read_mail(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
-        for news in std::mem::take(&mut self.mail) {
+        if self.mail.is_empty() {
+            return;
+        }
+        let mut mail = std::mem::take(&mut self.mail);
+        for news in mail.drain(..) {
             match news {
                 News::Arrived(id, at_us) => {
                     context.watch.emit(|| Event::Arrived(id));
@@ -220,6 +225,7 @@ impl State {
                 }
             }
         }
+        self.mail = mail;
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
@@ -339,7 +345,7 @@ impl State {
         batch: &mut ScheduledBatch,
     ) {
         // The iterations so far took none of the blocks that are allocated now.
-        replica.close_run(context);
+        replica.close_run(context, &[]);
         for place in 0..self.admitted.len() {
             let id = self.admitted[place];
             let adapter = context.trace.adapter[id as usize];
@@ -367,7 +373,7 @@ impl State {
         }
     }
 
-    /// A request has its first token.
+    /// A request has its first token, and leaves.
     fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
         context.requests.joined[i] = self.joined;
@@ -378,10 +384,12 @@ impl State {
 
     fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
-        self.starts(replica, context, id);
+        context.requests.joined[i] = self.joined;
+        self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
         let first_step = u64::from(replica.decode_batch.step);
-        self.memory.insert(KvFootprint::new(first_step, input + 1, max - 2));
+        let footprint = |left| KvFootprint::new(first_step, input + 1, left);
+        self.memory.replace(footprint(max - 1), footprint(max - 2));
         if self.queue.follows_batch() {
             self.queue.joined(id, first_step, context.trace);
         }

@@ -9,6 +9,7 @@
 
 mod end;
 mod running;
+mod seen;
 mod steady;
 mod waiting;
 

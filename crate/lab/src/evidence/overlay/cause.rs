@@ -14,6 +14,7 @@ const AGREES: f64 = 0.05;
 
 /// What differs most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Culprit {
     /// Nothing by more than 5 %.
@@ -32,6 +33,7 @@ pub enum Culprit {
 
 /// The likeliest culprit, with the numbers that name it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "OverlayCause"))]
 pub struct Cause {
     /// What differs most.
     pub culprit: Culprit,

@@ -77,6 +77,7 @@ pub struct Metric {
 
 /// Requests of similar prompt length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "LengthBucket"))]
 pub struct Bucket {
     /// Shortest prompt, tokens.
     pub from_tokens: u32,

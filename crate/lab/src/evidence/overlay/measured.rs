@@ -50,6 +50,7 @@ impl MeasuredRequest {
 
 /// How requests were sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub enum Sending {
     /// At times of their own.
     Times,
@@ -57,8 +58,19 @@ pub enum Sending {
     InFlight(u32),
 }
 
+impl Sending {
+    /// How many are in flight, in a closed loop.
+    pub fn in_flight(self) -> Option<u32> {
+        match self {
+            Self::Times => None,
+            Self::InFlight(most) => Some(most),
+        }
+    }
+}
+
 /// Means over all requests, of a file that tells nothing about single ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MeasuredMeans"))]
 pub struct Means {
     /// Time to first token, seconds.
     pub ttft_s: Option<f64>,
@@ -76,10 +88,13 @@ pub struct Means {
 
 /// A measured run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "ReadResult"))]
 pub struct MeasuredRun {
     /// What wrote the file.
+    #[cfg_attr(feature = "types", ts(type = "string"))]
     pub tool: Tool,
     /// The requests that were answered, in the order in which they were sent.
+    #[cfg_attr(feature = "types", ts(type = "Array<object>"))]
     pub requests: Vec<MeasuredRequest>,
     /// How they were sent.
     pub sending: Sending,

@@ -73,12 +73,12 @@ impl Tool {
         }
     }
 
-    /// The file that it writes beside its results with the settings of server or client.
-    pub fn companion(self) -> Option<&'static str> {
+    /// Names of the file that it writes beside the result `name` with the settings of server or client, the likeliest first.
+    pub fn companions(self, name: &str) -> Vec<String> {
         match self {
-            Self::AiPerf => Some("profile_export_aiperf.json"),
-            Self::ServingSimBench => Some("meta.json"),
-            Self::VllmBench | Self::GuideLlm | Self::InferenceX | Self::ServingSim => None,
+            Self::AiPerf => vec![aiperf::companion(name), aiperf::companion("profile_export.jsonl")],
+            Self::ServingSimBench => vec!["meta.json".to_owned()],
+            Self::VllmBench | Self::GuideLlm | Self::InferenceX | Self::ServingSim => Vec::new(),
         }
     }
 }
@@ -115,11 +115,12 @@ fn recognised(text: &str) -> Option<Tool> {
 /// [`ReadError`] with the place, the bound and the value.
 pub fn read<'a>(
     file: NamedText<'_>,
-    companion: impl FnOnce(&str) -> Option<&'a str>,
+    companion: impl Fn(&str) -> Option<&'a str>,
 ) -> Result<MeasuredRun, ReadError> {
     let text = file.text.trim_start_matches('\u{feff}');
     let tool = recognised(text).ok_or_else(|| unknown(text))?;
-    let beside = tool.companion().and_then(|name| Some(NamedText { name, text: companion(name)? }));
+    let names = tool.companions(file.name);
+    let beside = names.iter().find_map(|name| Some(NamedText { name, text: companion(name)? }));
     let run = match tool {
         Tool::VllmBench => vllm_bench::read(&json::document(text)?)?,
         Tool::AiPerf => aiperf::read(text, beside)?,

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value as Json, json};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::compare::{Metric, Overlay};
-use super::fit::Fit;
-use super::measured::{MeasuredRun, Sending};
+use super::fit::{Fit, Fitted};
+use super::measured::MeasuredRun;
 use super::taken::Taken;
+use crate::ordered::Ordered;
 use crate::scenario::Scenario;
 
 /// Everything: `metrics` by name with the means of both runs, `distributions`, `by_input_length`, `likely_cause`, the settings
@@ -19,20 +21,12 @@ pub fn document(
     overlay: &Overlay,
     fit: Option<&Fit>,
 ) -> Json {
-    let in_flight = match measured.sending {
-        Sending::Times => None,
-        Sending::InFlight(most) => Some(most),
-    };
-    let taken: Vec<Json> = taken
-        .iter()
-        .map(|taken| json!({"path": taken.path, "value": taken.value, "from": taken.from}))
-        .collect();
     let mut document = json!({
         "tool": measured.tool.name(),
-        "in_flight": in_flight,
+        "in_flight": measured.sending.in_flight(),
         "scenario": scenario.to_json(),
         "taken_over": taken,
-        "metrics": metrics(&overlay.metrics),
+        "metrics": overlaid_metrics(&overlay.metrics),
         "distributions": distributions(&overlay.metrics),
         "by_input_length": overlay.by_length,
         "likely_cause": overlay.cause.sentence,
@@ -40,37 +34,90 @@ pub fn document(
         "unfinished": overlay.unfinished,
     });
     if let Some(fit) = fit {
-        let halves =
-            |halves: &[Vec<Metric>; 2]| json!({"before": metrics(&halves[0]), "after": metrics(&halves[1])});
-        let constants: Map<String, Json> = fit
-            .constants
-            .iter()
-            .map(|c| (c.id.row().id.to_owned(), json!({"before": c.before, "after": c.after})))
-            .collect();
-        document["fit"] = json!({
-            "constants": constants,
-            "runs": fit.runs,
-            "rule": "even places in the order of sending are fitted, odd ones left out",
-            "fitted_half": halves(&fit.fitted_half),
-            "left_out_half": halves(&fit.left_out_half),
-        });
+        document["fit"] = json!(OverlayFit::of(fit));
     }
     document["requests"] = json!(overlay.pairs);
     document
 }
 
-fn metrics(metrics: &[Metric]) -> Json {
-    let rows = metrics.iter().map(|metric| {
-        let value = json!({
-            "measured": metric.measured,
-            "simulated": metric.simulated,
-            "mape": metric.mape,
-            "bias": metric.bias,
-            "correlation": metric.correlation,
-        });
-        (metric.name.to_owned(), value)
-    });
-    Json::Object(rows.collect())
+/// A quantity in a measured run and in its simulation; times in seconds, errors as shares.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct OverlaidMetric {
+    /// Mean, or rate, measured.
+    pub measured: Option<f64>,
+    /// The same simulated.
+    pub simulated: Option<f64>,
+    /// Mean of the absolute errors of single requests over what was measured of each.
+    pub mape: Option<f64>,
+    /// Simulated mean over measured mean, less 1.
+    pub bias: Option<f64>,
+    /// Pearson's correlation.
+    pub correlation: Option<f64>,
+}
+
+/// A constant before and after a fit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct FittedConstant {
+    /// As it was set.
+    pub before: f64,
+    /// As fitted.
+    pub after: f64,
+}
+
+/// Metrics of one half of the requests before and after a fit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct FittedHalf {
+    /// With the constants as they were set.
+    pub before: Ordered<OverlaidMetric>,
+    /// With the fitted ones.
+    pub after: Ordered<OverlaidMetric>,
+}
+
+/// Constants that were fitted on one half of the requests, and the errors on both halves.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct OverlayFit {
+    /// By path.
+    pub constants: Ordered<FittedConstant>,
+    /// How many runs it took.
+    pub runs: usize,
+    /// Which requests were fitted, in English.
+    pub rule: &'static str,
+    /// The half that was fitted.
+    pub fitted_half: FittedHalf,
+    /// The other half.
+    pub left_out_half: FittedHalf,
+}
+
+impl OverlayFit {
+    /// Of a fit.
+    pub fn of(fit: &Fit) -> Self {
+        let half = |[before, after]: &[Vec<Metric>; 2]| FittedHalf {
+            before: overlaid_metrics(before),
+            after: overlaid_metrics(after),
+        };
+        let constant =
+            |c: &Fitted| (c.id.row().id.to_owned(), FittedConstant { before: c.before, after: c.after });
+        Self {
+            constants: fit.constants.iter().map(constant).collect(),
+            runs: fit.runs,
+            rule: "even places in the order of sending are fitted, odd ones left out",
+            fitted_half: half(&fit.fitted_half),
+            left_out_half: half(&fit.left_out_half),
+        }
+    }
+}
+
+/// The metrics by name.
+pub fn overlaid_metrics(metrics: &[Metric]) -> Ordered<OverlaidMetric> {
+    let one = |metric: &Metric| {
+        let &Metric { measured, simulated, mape, bias, correlation, .. } = metric;
+        (metric.name.to_owned(), OverlaidMetric { measured, simulated, mape, bias, correlation })
+    };
+    metrics.iter().map(one).collect()
 }
 
 fn distributions(metrics: &[Metric]) -> Json {

@@ -1,5 +1,6 @@
 //! Server settings that a result file tells, taken over where the user has not set them.
 
+use serde::Serialize;
 use servescope_cost::gpus::{GPUS, Gpu};
 
 use super::measured::MeasuredRun;
@@ -9,7 +10,8 @@ use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// A setting that was taken over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TakenSetting"))]
 pub struct Taken {
     /// The parameter's path.
     pub path: &'static str,

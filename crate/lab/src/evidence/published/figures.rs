@@ -17,6 +17,7 @@ const PARTS: usize = 3;
 
 /// What a figure shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedMeasure"))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Requests a second, up to the last answer.
@@ -62,6 +63,7 @@ impl Measure {
 
 /// One of the authors' points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedPoint"))]
 pub struct Point {
     /// The value of `scheduler.order`.
     pub policy: &'static str,
@@ -83,6 +85,7 @@ pub struct Point {
 
 /// Errors of one calibration at the authors' points, without what settled it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedErrors"))]
 pub struct Errors {
     /// The largest, without its sign.
     pub max: f64,
@@ -111,6 +114,7 @@ pub struct Curve {
 
 /// A figure: points, curves and how far they lie apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedFigure"))]
 pub struct Figure {
     /// "n", "R", "cv", "alpha" or "policies".
     pub sweep: &'static str,

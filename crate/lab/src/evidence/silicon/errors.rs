@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "RelativeErrors"))]
 pub struct Errors {
     /// Predictions.
     pub count: usize,

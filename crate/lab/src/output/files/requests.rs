@@ -1,4 +1,4 @@
-//! `requests.csv`: what became of every request.
+//! What became of every request: as columns, and as `requests.csv`.
 
 use std::fmt::Write as _;
 
@@ -6,45 +6,84 @@ use servescope_engine::metrics::departures::left_us;
 use servescope_engine::{Outcome, Report};
 use servescope_workload::BASE_MODEL;
 
-/// `requests.csv`: one row a request, times in seconds, empty where there is none. `left_s` is when it left the system, whatever
-/// its outcome.
-pub fn requests_csv(report: &Report) -> String {
-    let mut text = String::with_capacity(report.results.len() * 96);
-    text.push_str(
-        "id,arrival_s,user,adapter,input_tokens,output_tokens,max_tokens,replica,outcome,scheduled_s,first_token_s,\
-         finish_s,preemptions,queue_s,adapter_load_s,prefill_s,stalled_s,decode_s,left_s\n",
-    );
+/// A column of the requests.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Ids, tokens, counts.
+    Whole(Vec<i64>),
+    /// Seconds; none where the request has none.
+    Seconds(Vec<Option<f64>>),
+    /// Names.
+    Names(Vec<&'static str>),
+}
+
+/// A column with its name, whose end is the unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// As in the header of `requests.csv`.
+    pub name: &'static str,
+    /// One for each request, in the order of their ids.
+    pub values: Values,
+}
+
+/// The columns of `requests.csv`: one value a request, times in seconds, none where there is none. `left_s` is when it left the
+/// system, whatever its outcome.
+pub fn request_columns(report: &Report) -> Vec<Column> {
+    let ids = || 0..report.results.len();
+    let whole =
+        |name, of: &dyn Fn(usize) -> i64| Column { name, values: Values::Whole(ids().map(of).collect()) };
+    let seconds = |name, of_us: &dyn Fn(usize) -> Option<f64>| {
+        let values = ids().map(|id| of_us(id).map(|us| us / 1e6)).collect();
+        Column { name, values: Values::Seconds(values) }
+    };
+    let request = |id| report.trace.request(id);
+    let adapter = |id| match request(id).adapter {
+        BASE_MODEL => -1,
+        adapter => i64::from(adapter),
+    };
+    let part = |place: usize| move |id: usize| report.split(id).map(|split| split.parts()[place]);
     let left_us = left_us(report).0;
-    for (id, result) in report.results.iter().enumerate() {
-        let r = report.trace.request(id);
-        let adapter = if r.adapter == BASE_MODEL { -1 } else { i64::from(r.adapter) };
-        let _ = write!(
-            text,
-            "{id},{},{},{adapter},{},{},{},{},{}",
-            r.arrival_us / 1e6,
-            r.user,
-            r.input_tokens,
-            r.output_tokens,
-            r.max_tokens,
-            report.replica(id),
-            result.outcome.name()
-        );
-        for time in [report.scheduled_us(id), report.first_token_us(id), result.finish_us] {
-            text.push(',');
-            if let Some(us) = time {
-                let _ = write!(text, "{}", us / 1e6);
+    let has_left = |id: usize| report.results[id].outcome != Outcome::Unfinished;
+    let outcomes = report.results.iter().map(|result| result.outcome.name()).collect();
+    vec![
+        whole("id", &|id| id as i64),
+        seconds("arrival_s", &|id| Some(request(id).arrival_us)),
+        whole("user", &|id| request(id).user.into()),
+        whole("adapter", &adapter),
+        whole("input_tokens", &|id| request(id).input_tokens.into()),
+        whole("output_tokens", &|id| request(id).output_tokens.into()),
+        whole("max_tokens", &|id| request(id).max_tokens.into()),
+        whole("replica", &|id| i64::from(report.replica(id))),
+        Column { name: "outcome", values: Values::Names(outcomes) },
+        seconds("scheduled_s", &|id| report.scheduled_us(id)),
+        seconds("first_token_s", &|id| report.first_token_us(id)),
+        seconds("finish_s", &|id| report.results[id].finish_us),
+        whole("preemptions", &|id| i64::from(report.preemptions(id))),
+        seconds("queue_s", &part(0)),
+        seconds("adapter_load_s", &part(1)),
+        seconds("prefill_s", &part(2)),
+        seconds("stalled_s", &part(3)),
+        seconds("decode_s", &part(4)),
+        seconds("left_s", &|id| has_left(id).then(|| left_us[id])),
+    ]
+}
+
+/// `requests.csv`: the columns, a row a request.
+pub fn requests_csv(report: &Report) -> String {
+    let columns = request_columns(report);
+    let mut text = String::with_capacity(report.results.len() * 96);
+    text.push_str(&columns.iter().map(|column| column.name).collect::<Vec<_>>().join(","));
+    text.push('\n');
+    for id in 0..report.results.len() {
+        for (place, column) in columns.iter().enumerate() {
+            if place > 0 {
+                text.push(',');
             }
-        }
-        let _ = write!(text, ",{}", report.preemptions(id));
-        match report.split(id) {
-            Some(split) => split.parts().iter().for_each(|us| {
-                let _ = write!(text, ",{}", us / 1e6);
-            }),
-            None => text.push_str(",,,,,"),
-        }
-        text.push(',');
-        if result.outcome != Outcome::Unfinished {
-            let _ = write!(text, "{}", left_us[id] / 1e6);
+            let _ = match &column.values {
+                Values::Whole(values) => write!(text, "{}", values[id]),
+                Values::Seconds(values) => values[id].map_or(Ok(()), |s| write!(text, "{s}")),
+                Values::Names(values) => text.write_str(values[id]),
+            };
         }
         text.push('\n');
     }

@@ -14,6 +14,7 @@ const POINTS: usize = 160;
 
 /// The axes that the bands are drawn on, those of the run that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SeedSpans"))]
 pub struct Spans {
     /// The ends of the clock, seconds.
     pub time_s: (f64, f64),
@@ -39,6 +40,7 @@ impl Spans {
 
 /// A curve at [`POINTS`] places along its axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SeedCurve"))]
 pub struct Curve {
     /// The name of its chart.
     pub chart: String,

@@ -11,8 +11,10 @@ use crate::scenario::{CostSource, Scenario};
 
 /// One part of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MemoryPart"))]
 pub struct Part {
     /// `weights`, `activations`, `adapters`, `kv` or `margin`.
+    #[cfg_attr(feature = "types", ts(type = "'weights' | 'activations' | 'adapters' | 'kv' | 'margin'"))]
     pub name: &'static str,
     /// Gigabytes (1e9).
     pub gb: f64,
@@ -20,6 +22,7 @@ pub struct Part {
 
 /// Where the times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct CostOrigin {
     /// The GPU on which the operators were measured; "" for the data sheet's peaks.
     pub measured_on: &'static str,
@@ -33,6 +36,7 @@ pub struct CostOrigin {
 
 /// What a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct DeploymentView {
     /// GPU.
     pub gpu: &'static str,

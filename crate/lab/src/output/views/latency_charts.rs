@@ -5,6 +5,7 @@ use servescope_engine::{LatencyBreakdown, Outcome};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
+use super::client_roles::own_role;
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, SplitBy, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
@@ -61,15 +62,17 @@ pub(super) fn latency_cdf(run: &Run) -> Chart {
     }
 }
 
-/// TTFT of each request at its arrival; refused requests lie at 0. Too many points are thinned to the extremes of each
-/// stretch.
+/// TTFT of each request at its arrival, of several users in the colours of the users; refused requests lie at 0. Too many
+/// points are thinned to the extremes of each stretch.
 pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let arrivals = &report.trace.arrival_us;
     let inside =
         arrivals.partition_point(|&t| t < window.start_us)..arrivals.partition_point(|&t| t <= window.end_us);
     let stretch = inside.len().div_ceil(SCATTER_POINTS / 2).max(1);
-    let mut served = Series { role: Role::Ttft, mark: Mark::Points, ..Series::default() };
+    let users = &report.trace.user;
+    let is_one = report.trace.user_count() < 2;
+    let mut served: Vec<Series> = Vec::new();
     let mut refused = Series { role: Role::Refused, mark: Mark::Points, ..Series::default() };
     let add = |series: &mut Series, id: usize, y: f64| {
         series.x.push(arrivals[id] / 1e6);
@@ -88,7 +91,10 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
             );
             points = if low.0 < high.0 { vec![low, high] } else { vec![high, low] };
         }
-        points.into_iter().for_each(|(id, t)| add(&mut served, id, t));
+        for (id, t) in points {
+            let own = if is_one { None } else { own_role(i64::from(users[id])) };
+            add(of_role(&mut served, own.unwrap_or(Role::Ttft)), id, t);
+        }
         if let Some(&id) =
             chunk.iter().find(|&&id| matches!(report.results[id].outcome, Outcome::Rejected(_)))
         {
@@ -96,7 +102,9 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
         }
     }
     let slo = run.scenario.slo().ttft_s;
-    let mut series = vec![served];
+    // Users in their order, all others behind them, so that a drag keeps the legend as it is.
+    served.sort_by_key(|series| (series.role == Role::Ttft, series.role as usize));
+    let mut series = served;
     if !refused.x.is_empty() {
         series.push(refused);
     }
@@ -110,6 +118,15 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
         ..Series::default()
     });
     Chart { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
+}
+
+/// The points of this role.
+fn of_role(all: &mut Vec<Series>, role: Role) -> &mut Series {
+    let place = all.iter().position(|series| series.role == role).unwrap_or_else(|| {
+        all.push(Series { role, mark: Mark::Points, ..Series::default() });
+        all.len() - 1
+    });
+    &mut all[place]
 }
 
 /// Where the time went: mean of each part of E2E, stacked, by adapter or user (the busiest and all others) or by length class.

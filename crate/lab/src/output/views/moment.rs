@@ -24,6 +24,7 @@ enum Phase {
 
 /// The service at one time. Users are those of the trace; columns of one station have one entry a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Moment {
     /// When, seconds.
     pub time_s: f64,

@@ -6,25 +6,13 @@ use std::borrow::Cow;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
+use super::client_roles::roles_of;
 use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, y_axis_from_zero};
 use crate::files::{CounterSource, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
-/// Colours of the charted clients, the best served first, and of all others: the set that no stage has;
-/// the legend names the client.
-pub const ROLES: [Role; CHARTED + 1] = [
-    Role::Client0,
-    Role::Client1,
-    Role::Client2,
-    Role::Client3,
-    Role::Client4,
-    Role::Client5,
-    Role::Client6,
-    Role::Slo,
-];
-
-/// The charts, and the monitor that their series are of: row for row, in the order of [`ROLES`].
+/// The charts, and the monitor that their series are of: row for row, in the order of [`charted`].
 pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<Chart>, Cow<'a, Monitor>) {
     let window = Window::of(run, options);
     let monitor = if options.window_s.is_none() {
@@ -48,9 +36,18 @@ pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<
     (views, monitor)
 }
 
-/// Role of a row: that of the others is always the last colour.
-fn role(monitor: &Monitor, row: usize) -> Role {
-    if monitor.cells.has_others() && row + 1 == monitor.cells.rows() { ROLES[CHARTED] } else { ROLES[row] }
+/// The charted clients, the best served first, and their colours; all others are one more row.
+pub fn charted(monitor: &Monitor) -> impl Iterator<Item = (i64, Role)> {
+    let own = monitor.cells.rows() - usize::from(monitor.cells.has_others());
+    let ids: Vec<i64> = monitor.clients[..own].iter().map(|client| client.id).collect();
+    let roles = roles_of(&ids);
+    ids.into_iter().zip(roles)
+}
+
+/// Colours of the rows; the last is that of all others, where there are any.
+fn roles(monitor: &Monitor) -> Vec<Role> {
+    let others = monitor.cells.has_others().then_some(Role::Slo);
+    charted(monitor).map(|(_, role)| role).chain(others).collect()
 }
 
 /// One area a row, each on those before it.
@@ -61,12 +58,14 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
     let edges = |w: usize| [grid.edge_us(w) / 1e6, grid.edge_us(w + 1) / 1e6];
     let x: Vec<f64> = (0..windows).flat_map(edges).collect();
     let mut base = vec![0.0; x.len()];
-    (0..monitor.cells.rows())
-        .map(|row| {
+    roles(monitor)
+        .into_iter()
+        .enumerate()
+        .map(|(row, role)| {
             let own = monitor.cells.row(row).iter().flat_map(|cell| [height(cell); 2]);
             let y: Vec<f64> = base.iter().zip(own).map(|(below, own)| below + own).collect();
             let y0 = std::mem::replace(&mut base, y.clone());
-            Series { role: role(monitor, row), mark: Mark::Area, x: x.clone(), y, y0, ..Series::default() }
+            Series { role, mark: Mark::Area, x: x.clone(), y, y0, ..Series::default() }
         })
         .collect()
 }
@@ -130,13 +129,13 @@ fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &Window)
     if !why.is_empty() {
         return empty(name, why, window.axis());
     }
-    let rows = monitor.cells.rows() - usize::from(monitor.cells.has_others());
-    let series: Vec<Series> = (0..rows)
-        .map(|row| {
+    let series: Vec<Series> = charted(monitor)
+        .enumerate()
+        .map(|(row, (_, role))| {
             let inside = |time_us: &f64| (window.start_us..=window.end_us).contains(time_us);
             let kept = counters(run, monitor, keeper, monitor.clients[row].id);
             let (x, y) = kept.into_iter().filter(|(time, _)| inside(time)).map(|(t, v)| (t / 1e6, v)).unzip();
-            Series { role: role(monitor, row), mark: Mark::Line, x, y, ..Series::default() }
+            Series { role, mark: Mark::Line, x, y, ..Series::default() }
         })
         .collect();
     let mut y = y_axis_from_zero("tokens", &series);
@@ -174,7 +173,7 @@ mod tests {
         let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
         assert!((mean_top(&views[1]) / kv - 1.0).abs() < 1e-9, "{} of {kv}", mean_top(&views[1]));
         assert_eq!(views[0].series.len(), CHARTED + 1);
-        assert_eq!(views[0].series.last().unwrap().role, ROLES[CHARTED]);
+        assert_eq!(views[0].series.last().unwrap().role, Role::Slo);
         assert_eq!(views[2].empty, "empty.no_counters");
     }
 

@@ -181,7 +181,7 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
     view("utilisation", window, y, series)
 }
 
-/// Requests thrown out of batches, a second.
+/// Preemptions a second.
 fn preemptions(run: &Run, window: &Window) -> Chart {
     let preemptions = &run.report.timeline.preemptions;
     if preemptions.is_empty() {

@@ -2,7 +2,8 @@
 
 mod map;
 
-use serde_json::{Map, Value as Json, json};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series};
 use crate::metric::{Metric, Unit};
@@ -43,20 +44,67 @@ pub struct SweepChart {
     pub chart: Chart,
 }
 
+/// What a chart of a sweep shows, and what its roles stand for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SweepView {
+    /// The metric.
+    pub metric: String,
+    /// The parameter of the horizontal axis.
+    pub x: String,
+    /// Of a heat map: the parameter of the vertical axis.
+    pub y: Option<String>,
+    /// The names of the laws that are drawn.
+    pub laws: Vec<String>,
+    /// Of a heat map: its values of the other parameters.
+    #[cfg_attr(feature = "types", ts(type = "Record<string, ParameterValue>"))]
+    pub fixed: Map<String, Json>,
+    /// Of a heat map: what its shades mean.
+    pub shades: Vec<ShownShade>,
+    /// The curves.
+    pub curves: Vec<SweepCurve>,
+}
+
+/// A shade of a heat map.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SweepShade"))]
+pub struct ShownShade {
+    /// Its role.
+    pub role: &'static str,
+    /// The lowest value that has it.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+/// A curve of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SweepCurve {
+    /// Its role.
+    pub role: &'static str,
+    /// Its values of the other parameters.
+    #[cfg_attr(feature = "types", ts(type = "Record<string, ParameterValue>"))]
+    pub point: Map<String, Json>,
+}
+
 impl SweepChart {
-    /// All but the chart, as JSON.
-    pub fn to_json(&self) -> Json {
-        let curve = |(role, point): &(Role, Map<String, Json>)| json!({"role": role.name(), "point": point});
-        let shade = |shade: &Shade| json!({"role": shade.role.name(), "low": shade.low, "high": shade.high});
-        json!({
-            "metric": self.metric,
-            "x": self.x,
-            "y": self.y,
-            "laws": self.laws,
-            "fixed": self.fixed,
-            "shades": self.shades.iter().map(shade).collect::<Vec<_>>(),
-            "curves": self.curves.iter().map(curve).collect::<Vec<_>>(),
-        })
+    /// All but the chart.
+    pub fn view(&self) -> SweepView {
+        let curve = |(role, point): &(Role, Map<String, Json>)| SweepCurve {
+            role: role.name(),
+            point: point.clone(),
+        };
+        let shade = |shade: &Shade| ShownShade { role: shade.role.name(), low: shade.low, high: shade.high };
+        SweepView {
+            metric: self.metric.clone(),
+            x: self.x.clone(),
+            y: self.y.clone(),
+            laws: self.laws.clone(),
+            fixed: self.fixed.clone(),
+            shades: self.shades.iter().map(shade).collect(),
+            curves: self.curves.iter().map(curve).collect(),
+        }
     }
 }
 
@@ -262,6 +310,8 @@ pub fn axis_around(values: impl Iterator<Item = f64>, is_log: bool, from_zero: b
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::Scenario;
     use crate::sweep::{Axis as Over, Line, Sweep};

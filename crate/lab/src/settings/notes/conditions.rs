@@ -88,7 +88,7 @@ pub fn subject(condition: &Condition) -> Option<Id> {
 }
 
 /// A condition in words.
-pub(super) fn words(condition: &Condition) -> String {
+pub fn words(condition: &Condition) -> String {
     let several = |of: &[Condition], between: &str| of.iter().map(words).collect::<Vec<_>>().join(between);
     match *condition {
         Condition::Is(id, names) => format!("{} is {}", id.row().id, one_of(names)),

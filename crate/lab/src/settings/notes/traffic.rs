@@ -9,6 +9,7 @@ use crate::scenario::Scenario;
 
 /// What the conditions of the parameter table ask of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Traffic {

@@ -1,5 +1,7 @@
 //! What a row of the parameter table says, and whether a value obeys it.
 
+use serde::Serialize;
+
 use super::table::Id;
 use super::texts;
 use super::value::Value;
@@ -50,7 +52,9 @@ pub enum Kind {
 }
 
 /// How a slider maps its length to values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// Evenly.
     Linear,
@@ -59,7 +63,8 @@ pub enum Scale {
 }
 
 /// The usual range of a parameter: what its slider covers. Typed values may go on to the bounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SliderRange"))]
 pub struct Slider {
     /// Left end.
     pub min: f64,
@@ -72,7 +77,8 @@ pub struct Slider {
 }
 
 /// A meaningful place on a slider.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct SliderStop {
     /// Where.
     pub value: f64,

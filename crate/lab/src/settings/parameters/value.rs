@@ -1,7 +1,10 @@
 //! A parameter's value.
 
+use serde::{Serialize, Serializer};
+
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "ParameterValue", untagged))]
 pub enum Value {
     /// Of a number or a whole number.
     Number(f64),
@@ -39,6 +42,12 @@ impl Value {
             Self::Text(text) => text.as_str().into(),
             Self::List(items) => items.iter().map(|&x| number(x)).collect(),
         }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
     }
 }
 

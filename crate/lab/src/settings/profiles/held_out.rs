@@ -28,10 +28,13 @@ pub struct UnseenHeads {
 
 /// What a deployment's times are off by where nothing was timed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct HeldOutError {
     /// `products`, `decode` or `prompts`.
+    #[cfg_attr(feature = "types", ts(type = "'products' | 'decode' | 'prompts'"))]
     pub name: &'static str,
     /// What the fit had not seen: every other of the `points`, or, where attention is a law, the `heads`.
+    #[cfg_attr(feature = "types", ts(type = "'points' | 'heads'"))]
     pub unseen: &'static str,
     /// Median of the relative errors; of heads that of the best predicted.
     pub from: f64,

@@ -201,7 +201,7 @@ impl Scenario {
         }
     }
 
-    /// The same fleet behind a proxy: who waits too long, or finds too many there, is the proxy's matter.
+    /// The same fleet behind a proxy: time-outs and the limit on queued requests are the proxy's.
     pub fn fleet_behind(&self, config: FleetConfig) -> FleetConfig {
         FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..config }
     }

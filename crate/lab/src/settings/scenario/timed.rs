@@ -19,10 +19,12 @@ use crate::profiles::{
 
 /// Where a part of iteration times comes from, and how far it is from what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TimedPart"))]
 pub struct SourcePart {
     /// `operators` or `attention`.
     pub name: &'static str,
     /// `measured`, `reconstructed`, `synthetic` or `modelled`.
+    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::Origin"))]
     pub origin: &'static str,
     /// Median of the relative errors.
     pub median_error: f64,
@@ -32,8 +34,10 @@ pub struct SourcePart {
 
 /// Where iteration times come from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TimedSource"))]
 pub struct CostSource {
     /// The iteration-time model: `profile` or `kernels`.
+    #[cfg_attr(feature = "types", ts(type = "'profile' | 'kernels'"))]
     pub kind: &'static str,
     /// What was timed: GPU, model, degree.
     pub name: String,

@@ -25,6 +25,7 @@ const LIMITED_REQUESTS: f64 = 5_000.0;
 
 /// What a check showed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Checked {
     /// Replicas that were simulated.
     pub replicas: u32,
@@ -48,6 +49,7 @@ pub struct Checked {
 
 /// The cause with the largest part in the delays of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityLimit"))]
 pub struct Limit {
     /// Its name ([`Cause::name`]).
     pub cause: &'static str,

@@ -17,6 +17,7 @@ const MOST_REQUESTS: f64 = 20_000.0;
 
 /// The load of a setting beside its capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityLoad"))]
 pub struct Load {
     /// The scenario's own load, requests a second.
     pub load_rps: f64,

@@ -10,6 +10,7 @@ use crate::scenario::Scenario;
 
 /// GPUs and their price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Price {
     /// GPUs of all replicas.
     pub gpus: u32,
@@ -27,6 +28,7 @@ pub struct Price {
 
 /// A listed price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PriceQuote"))]
 pub struct Quote {
     /// USD for a GPU and an hour.
     pub usd_per_gpu_hour: f64,

@@ -12,11 +12,12 @@ use crate::run::Run;
 
 /// What a run showed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityMeasures"))]
 pub struct Measures {
     /// Requests offered.
     pub requests: u64,
-    /// The goal's quantile of each of [`METRICS`], seconds, over everything that was offered: who was refused, timed out or
-    /// was never served counts as infinitely late. Missing where it is infinite or there is no sample.
+    /// The goal's quantile of each of [`METRICS`], seconds, over all requests offered: one that was rejected, timed out or
+    /// never served counts as infinitely late. Missing where it is infinite or there is no sample.
     pub quantile_s: [Option<f64>; METRICS.len()],
     /// Completed requests over the makespan.
     pub throughput_rps: f64,
@@ -30,6 +31,7 @@ pub struct Measures {
 
 /// Why a rate does not meet the goal.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityMiss"))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Miss {
     /// The quantile of a time is above its bound.
@@ -41,7 +43,7 @@ pub enum Miss {
         /// The bound, seconds.
         limit_s: f64,
     },
-    /// More than the quantile leaves over was refused, timed out or never served.
+    /// More than the quantile leaves over was rejected, timed out or never served.
     Unserved {
         /// How many.
         requests: u64,
@@ -64,6 +66,7 @@ pub enum Miss {
 
 /// A run of the search.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityProbe"))]
 pub struct Probe {
     /// The rate that the run had: requests that arrived over the time in which they did.
     pub rate_rps: f64,

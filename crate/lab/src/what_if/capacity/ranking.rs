@@ -26,6 +26,7 @@ pub struct Found {
 
 /// What the order of a configuration depends on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityEntry"))]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The rate found.
@@ -50,6 +51,7 @@ pub struct Entry {
 
 /// Replicas that were simulated at the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityTried"))]
 #[serde(deny_unknown_fields)]
 pub struct Tried {
     /// How many.
@@ -60,6 +62,7 @@ pub struct Tried {
 
 /// What serves the load: as many replicas as a replica's share of the capacity goes into it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityNeed"))]
 pub struct Need {
     /// The load, requests a second.
     pub load_rps: f64,
@@ -77,6 +80,7 @@ pub struct Need {
 
 /// Why a configuration has no rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Unranked {
     /// No rate was found.
@@ -89,6 +93,7 @@ pub enum Unranked {
 
 /// How a configuration stands among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityStanding"))]
 pub struct Standing {
     /// Its place in the list.
     pub place: usize,
@@ -283,7 +288,7 @@ pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
 }
 
 /// Puts a ranking in order again, once something more was simulated.
-pub(super) fn rank_again(ranking: &mut Vec<Ranked>) {
+pub fn rank_again(ranking: &mut Vec<Ranked>) {
     ranking.sort_by_key(|ranked| ranked.standing.place);
     let entries: Vec<Entry> = ranking.iter().map(Entry::of).collect();
     let mut left: Vec<Option<Ranked>> = std::mem::take(ranking).into_iter().map(Some).collect();

@@ -14,6 +14,7 @@ use crate::scenario::{MAX_REQUESTS, Scenario};
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Capacity {
     /// The highest rate that was seen to meet the goal, as the run had it; none when the lowest fails already.
     pub rate_rps: Option<f64>,

@@ -1,6 +1,6 @@
 //! The first moment at which two runs decided differently, in words.
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use servescope_engine::decisions::{Compared, Decision, Test, Verdict};
 use servescope_engine::first_difference::{FirstDifference, first_difference};
 
@@ -28,30 +28,68 @@ impl DecisionDifference {
         format!("first different decision: A {a}; B {b}")
     }
 
-    /// Both decisions; null where there is no difference.
-    pub fn to_json(&self) -> Json {
-        let Some(difference) = self.0 else { return Json::Null };
-        let one = |decision: Option<Decision>| {
-            decision.map(|decision| {
-                let numbers = decision.compared.numbers();
-                json!({
-                    "time_s": decision.time_us / 1e6,
-                    "replica": decision.replica(),
-                    "request": decision.request(),
-                    "verdict": decision.verdict.name(),
-                    "test": decision.compared.test.name(),
-                    "need": numbers.map(|numbers| numbers.0),
-                    "have": numbers.map(|numbers| numbers.1),
-                    "for_request": decision.on_behalf_of(),
-                    "sentence": told(&decision),
-                })
-            })
-        };
-        json!({
-            "time_s": difference.time_us() / 1e6,
-            "a": one(difference.a),
-            "b": one(difference.b),
+    /// Both decisions; none where there is no difference.
+    pub fn differing(&self) -> Option<DifferingDecisions> {
+        let difference = self.0?;
+        let of = |decision: Option<Decision>| decision.map(|decision| ShownDecision::of(&decision));
+        Some(DifferingDecisions {
+            time_s: difference.time_us() / 1e6,
+            a: of(difference.a),
+            b: of(difference.b),
         })
+    }
+}
+
+/// Where two runs first decided differently; null where a run decides nothing more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct DifferingDecisions {
+    /// The earlier of both, seconds.
+    pub time_s: f64,
+    /// In A.
+    pub a: Option<ShownDecision>,
+    /// In B.
+    pub b: Option<ShownDecision>,
+}
+
+/// A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "DecisionTold"))]
+pub struct ShownDecision {
+    /// When, seconds.
+    pub time_s: f64,
+    /// The replica; none of the gateway.
+    pub replica: Option<u16>,
+    /// The request; none where no waiting request was admitted.
+    pub request: Option<u32>,
+    /// What was decided.
+    pub verdict: &'static str,
+    /// The test that decided it.
+    pub test: &'static str,
+    /// What the test needed, in its unit.
+    pub need: Option<u32>,
+    /// What there was.
+    pub have: Option<u32>,
+    /// The request that it was decided for, where that is another one.
+    pub for_request: Option<u32>,
+    /// In English, as the terminal prints it.
+    pub sentence: String,
+}
+
+impl ShownDecision {
+    fn of(decision: &Decision) -> Self {
+        let numbers = decision.compared.numbers();
+        Self {
+            time_s: decision.time_us / 1e6,
+            replica: decision.replica(),
+            request: decision.request(),
+            verdict: decision.verdict.name(),
+            test: decision.compared.test.name(),
+            need: numbers.map(|numbers| numbers.0),
+            have: numbers.map(|numbers| numbers.1),
+            for_request: decision.on_behalf_of(),
+            sentence: told(decision),
+        }
     }
 }
 
@@ -131,16 +169,21 @@ mod tests {
         Running::begin(&scenario, None).unwrap().with_decisions().run()
     }
 
+    fn sides(difference: &DecisionDifference) -> [ShownDecision; 2] {
+        let DifferingDecisions { a, b, .. } = difference.differing().unwrap();
+        [a.unwrap(), b.unwrap()]
+    }
+
     #[test]
     fn a_smaller_cap_parts_two_runs_of_every_scheduler_and_nothing_parts_equal_ones() {
         for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
             let of = |most: &str| run(&[("scheduler.kind", kind), ("scheduler.max_running_requests", most)]);
             let (wide, narrow) = (of("60"), of("2"));
-            assert_eq!(DecisionDifference::of(&wide, &of("60")).to_json(), Json::Null);
+            assert_eq!(DecisionDifference::of(&wide, &of("60")).differing(), None);
             let difference = DecisionDifference::of(&wide, &narrow);
-            let told = difference.to_json();
-            assert_eq!(told["a"]["verdict"], "admitted", "{kind}: {told}");
-            assert_eq!(told["b"]["test"], "running_cap", "{kind}: {told}");
+            let [a, b] = sides(&difference);
+            assert_eq!(a.verdict, "admitted", "{kind}: {a:?}");
+            assert_eq!(b.test, "running_cap", "{kind}: {b:?}");
             let sentence = difference.sentence();
             let ends = "B admits no waiting request (cap on running requests: 3, at most 2) at";
             assert!(sentence.starts_with("first different decision: A admits request "), "{sentence}");
@@ -153,9 +196,9 @@ mod tests {
         let of = |rpm: &str| {
             run(&[("gateway.kind", "proxy"), ("gateway.rpm", rpm), ("workload.users.count", "1")])
         };
-        let told = DecisionDifference::of(&of("100000"), &of("30")).to_json();
-        assert_eq!(told["a"]["verdict"], "forwarded", "{told}");
-        assert_eq!(told["b"]["test"], "requests_per_minute", "{told}");
-        assert_eq!(told["a"]["request"], told["b"]["request"], "{told}");
+        let [a, b] = sides(&DecisionDifference::of(&of("100000"), &of("30")));
+        assert_eq!(a.verdict, "forwarded", "{a:?}");
+        assert_eq!(b.test, "requests_per_minute", "{b:?}");
+        assert_eq!(a.request, b.request);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 use servescope_workload::Trace;
 
 use crate::run::Run;
@@ -32,6 +32,73 @@ impl RequestPair {
     pub fn difference_s(&self) -> Option<f64> {
         Some(self.b_s? - self.a_s?)
     }
+}
+
+/// A request that has a first token in both runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ComparedRequest {
+    /// Its place in the order of arrival.
+    pub id: usize,
+    /// Arrival in A, seconds.
+    pub arrival_s: f64,
+    /// Time to first token in A, seconds.
+    pub a_ttft_s: f64,
+    /// The same in B.
+    pub b_ttft_s: f64,
+    /// B less A, seconds.
+    pub difference_s: f64,
+}
+
+impl ComparedRequest {
+    fn of(pair: &RequestPair) -> Option<Self> {
+        let (a_ttft_s, b_ttft_s, difference_s) = (pair.a_s?, pair.b_s?, pair.difference_s()?);
+        Some(Self { id: pair.id, arrival_s: pair.arrival_s, a_ttft_s, b_ttft_s, difference_s })
+    }
+}
+
+/// Requests that only one run has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct UnpairedRequests {
+    /// Only A.
+    pub a: usize,
+    /// Only B.
+    pub b: usize,
+}
+
+/// Requests by their first token in both runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct FirstTokens {
+    /// Sooner in B.
+    pub sooner_in_b: usize,
+    /// Later in B.
+    pub later_in_b: usize,
+    /// After the same time in both.
+    pub same: usize,
+    /// A first token in A alone.
+    pub only_in_a: usize,
+    /// A first token in B alone.
+    pub only_in_b: usize,
+}
+
+/// The same requests in two runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ComparedRequests {
+    /// Ids that both runs have.
+    pub paired: usize,
+    /// How many of them come at the same time with the same prompt, output, user and adapter.
+    pub equal: usize,
+    /// Ids that one run has.
+    pub unpaired: UnpairedRequests,
+    /// Counts by first token.
+    pub first_token: FirstTokens,
+    /// Requests whose TTFT B lowers most, the first most.
+    pub gained_most: Vec<ComparedRequest>,
+    /// Requests whose TTFT B raises most.
+    pub lost_most: Vec<ComparedRequest>,
 }
 
 /// The requests that two runs have in common, by TTFT.
@@ -100,35 +167,18 @@ impl RequestPairs {
         counts
     }
 
-    /// As JSON: the counts, and the requests that gained and lost most.
-    pub fn to_json(&self) -> Json {
-        let [sooner, later, same, only_a, only_b] = self.counts();
-        let list = |pairs: Vec<RequestPair>| -> Vec<Json> {
-            let one = |pair: RequestPair| {
-                json!({
-                    "id": pair.id,
-                    "arrival_s": pair.arrival_s,
-                    "a_ttft_s": pair.a_s,
-                    "b_ttft_s": pair.b_s,
-                    "difference_s": pair.difference_s(),
-                })
-            };
-            pairs.into_iter().map(one).collect()
-        };
-        json!({
-            "paired": self.pairs.len(),
-            "equal": self.equal,
-            "unpaired": {"a": self.only[0], "b": self.only[1]},
-            "first_token": {
-                "sooner_in_b": sooner,
-                "later_in_b": later,
-                "same": same,
-                "only_in_a": only_a,
-                "only_in_b": only_b,
-            },
-            "gained_most": list(self.gained()),
-            "lost_most": list(self.lost()),
-        })
+    /// The counts, and the requests that gained and lost most.
+    pub fn compared(&self) -> ComparedRequests {
+        let [sooner_in_b, later_in_b, same, only_in_a, only_in_b] = self.counts();
+        let list = |pairs: Vec<RequestPair>| pairs.iter().filter_map(ComparedRequest::of).collect();
+        ComparedRequests {
+            paired: self.pairs.len(),
+            equal: self.equal,
+            unpaired: UnpairedRequests { a: self.only[0], b: self.only[1] },
+            first_token: FirstTokens { sooner_in_b, later_in_b, same, only_in_a, only_in_b },
+            gained_most: list(self.gained()),
+            lost_most: list(self.lost()),
+        }
     }
 
     /// Every pair as CSV: id, arrival and TTFT in both runs, seconds; empty where there is no first token.

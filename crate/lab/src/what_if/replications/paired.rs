@@ -20,6 +20,7 @@ pub const LEAST_PAIRS: usize = 2;
 
 /// A number of two settings over common seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PairedDifference {
     /// Mean of the first setting.
     pub a: f64,

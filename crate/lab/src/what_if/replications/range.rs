@@ -10,6 +10,7 @@ use crate::metric::{Measured, Metric};
 
 /// A number over several seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "ValueRange"))]
 pub struct Range {
     /// The lowest value, in the number's own unit.
     pub low: f64,
@@ -47,6 +48,7 @@ pub fn ranges(metrics: &[Metric], runs: &[Measured]) -> BTreeMap<String, Range> 
 
 /// What a number is over the seeds of a setting, and by how much it differs from a former setting.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SeedRange"))]
 pub struct Change {
     /// Over the seeds of the setting.
     #[serde(flatten)]

@@ -1,13 +1,13 @@
 //! What laws of queueing theory say of the points of a sweep.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
 
 use super::Sweep;
 use crate::laws::{Obstacle, law};
 
 /// A law at a point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedValue {
     /// The law's name.
     pub law: String,
@@ -16,20 +16,14 @@ pub struct ExpectedValue {
 }
 
 /// What laws say of one metric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SweepExpected"))]
 pub struct Expected {
     /// A value each point, in the order of the sweep; none where no law holds.
     pub points: Vec<Option<ExpectedValue>>,
     /// What breaks the law at the first point where none holds.
+    #[cfg_attr(feature = "types", ts(as = "Vec<crate::laws::LawObstacle>"))]
     pub obstacles: Vec<Obstacle>,
-}
-
-impl Expected {
-    /// As JSON: `points` and `obstacles`.
-    pub fn to_json(&self) -> Json {
-        let obstacles: Vec<Json> = self.obstacles.iter().map(Obstacle::to_json).collect();
-        json!({"points": self.points, "obstacles": obstacles})
-    }
 }
 
 impl Sweep {

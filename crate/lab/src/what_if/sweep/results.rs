@@ -1,17 +1,21 @@
 //! The results of a sweep by point: means over the seeds with their intervals.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::expected::ExpectedValue;
 use super::lines::{Line, Shape};
 use crate::compare::interval::MeanInterval;
+use crate::ordered::Ordered;
 
 /// A parameter and the values that it has, in the order in which they come.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SweepAxis"))]
 pub struct AxisValues {
     /// The path.
     pub path: String,
     /// Its values.
+    #[cfg_attr(feature = "types", ts(type = "Array<ParameterValue>"))]
     pub values: Vec<Json>,
 }
 
@@ -25,6 +29,51 @@ pub struct Row {
     /// Runs of the point.
     pub runs: usize,
     /// Why a run could not be made, of the first that could not.
+    pub error: Option<String>,
+}
+
+/// A metric of a point over its seeds: the mean with its 95 % interval.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SweepCell {
+    /// The mean.
+    pub mean: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Seeds that have the metric.
+    pub seeds: usize,
+}
+
+impl SweepCell {
+    fn of(cell: Option<MeanInterval>) -> Self {
+        let bounds = cell.and_then(|c| c.bounds);
+        Self {
+            mean: cell.map(|c| c.mean),
+            low: bounds.map(|b| b.low),
+            high: bounds.map(|b| b.high),
+            seeds: cell.map_or(0, |c| c.count),
+        }
+    }
+}
+
+/// A point of a sweep, as the terminal's `sweep --json` has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SweepPoint {
+    /// The value of each axis by path.
+    #[cfg_attr(feature = "types", ts(type = "Record<string, ParameterValue>"))]
+    pub point: Map<String, Json>,
+    /// The metrics.
+    pub metrics: Ordered<SweepCell>,
+    /// By metric, where a law speaks of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub expected: Option<Ordered<ExpectedValue>>,
+    /// Why a run could not be made, of the first that could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
     pub error: Option<String>,
 }
 
@@ -121,41 +170,32 @@ impl Results {
         Self { shape: shape.clone(), axes, rows, expected: Vec::new() }
     }
 
-    /// As JSON: the axes, the metrics, and each point with mean, interval and number of seeds of each metric, and what laws say
-    /// of it.
+    /// Each point with mean, interval and number of seeds of each metric, and what laws say of it.
+    pub fn points(&self) -> Vec<SweepPoint> {
+        let point = |row: &Row| {
+            let metrics = &self.shape.metrics;
+            let law = |(place, metric): (usize, &String)| {
+                Some((metric.clone(), self.expected(row, place)?.clone()))
+            };
+            let laws: Vec<_> = metrics.iter().enumerate().filter_map(law).collect();
+            SweepPoint {
+                point: self.shape.paths.iter().cloned().zip(row.point.iter().cloned()).collect(),
+                metrics: metrics.iter().cloned().zip(row.cells.iter().copied().map(SweepCell::of)).collect(),
+                expected: (!laws.is_empty()).then_some(Ordered(laws)),
+                error: row.error.clone(),
+            }
+        };
+        self.rows.iter().map(point).collect()
+    }
+
+    /// As JSON: the axes, the metrics, and the points.
     pub fn to_json(&self) -> Json {
-        let over = |axis: &AxisValues| json!({"path": axis.path, "values": axis.values});
-        let cell = |cell: &Option<MeanInterval>| {
-            let bounds = cell.and_then(|c| c.bounds);
-            json!({
-                "mean": cell.map(|c| c.mean),
-                "low": bounds.map(|b| b.low),
-                "high": bounds.map(|b| b.high),
-                "seeds": cell.map_or(0, |c| c.count),
-            })
-        };
-        let row = |row: &Row| {
-            let point: Map<_, _> = self.shape.paths.iter().cloned().zip(row.point.iter().cloned()).collect();
-            let metrics: Map<_, _> =
-                self.shape.metrics.iter().cloned().zip(row.cells.iter().map(cell)).collect();
-            let mut json = json!({"point": point, "metrics": metrics});
-            let laws = (self.shape.metrics.iter().enumerate())
-                .filter_map(|(place, metric)| Some((metric.clone(), json!(self.expected(row, place)?))))
-                .collect::<Map<_, _>>();
-            if !laws.is_empty() {
-                json["expected"] = laws.into();
-            }
-            if let Some(error) = &row.error {
-                json["error"] = error.as_str().into();
-            }
-            json
-        };
         json!({
             "sweep": self.shape.id,
             "runs": self.shape.runs,
-            "over": self.axes.iter().map(over).collect::<Vec<_>>(),
+            "over": self.axes,
             "metrics": self.shape.metrics,
-            "points": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "points": self.points(),
         })
     }
 

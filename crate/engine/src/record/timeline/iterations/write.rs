@@ -1,10 +1,11 @@
 //! Writing the bytes of a run of iterations into a log.
 
-/// Bytes that a run without its prompts takes at most, rounded up: 2 of flags, 8 numbers, 17 counts.
-const MOST_BYTES: usize = 256;
+/// Chunks that are written at once, and bytes that their counts take at most.
+pub(super) const CHUNKS_AT_ONCE: usize = 12;
+const CHUNK_BYTES: usize = 20;
 
-/// Chunks whose counts take no more.
-pub(super) const CHUNKS_AT_ONCE: usize = MOST_BYTES / 24;
+/// Bytes that a run and so many chunks take at most, rounded up: 2 of flags, 8 numbers, 17 counts.
+const MOST_BYTES: usize = 256 + CHUNKS_AT_ONCE * CHUNK_BYTES;
 
 /// Room in a log for the bytes of one run.
 pub(super) struct Writer<'a> {
@@ -17,7 +18,7 @@ impl<'a> Writer<'a> {
     /// Behind the first `used` bytes of a log, which gets more room where it has none.
     pub(super) fn behind(log: &'a mut Vec<u8>, used: usize) -> Self {
         if log.len() < used + MOST_BYTES {
-            log.resize(used + 16 * MOST_BYTES, 0);
+            make_room(log, used);
         }
         let room = log[used..].first_chunk_mut().expect("the log has grown");
         Self { room, length: 0 }
@@ -46,7 +47,13 @@ impl<'a> Writer<'a> {
     pub(super) fn count(&mut self, count: u64) {
         if count < 0x80 {
             self.byte(count as u8);
-        } else if count < 0x4000 {
+        } else {
+            self.count_in_groups(count);
+        }
+    }
+
+    fn count_in_groups(&mut self, count: u64) {
+        if count < 0x4000 {
             self.word(count & 0x7f | 0x80 | count << 1 & 0x7f00, 2);
         } else if count < 1 << 56 {
             self.groups(count);
@@ -73,4 +80,9 @@ impl<'a> Writer<'a> {
         }
         self.byte(count as u8);
     }
+}
+
+#[cold]
+fn make_room(log: &mut Vec<u8>, used: usize) {
+    log.resize(used + 16 * MOST_BYTES, 0);
 }

@@ -81,47 +81,6 @@ proptest! {
         prop_assert!(served.iter().copied().eq(0..clients.len() as u32));
     }
 
-    /// Requests that are set aside and put back come up as if none had been.
-    #[test]
-    fn requests_that_are_put_back_are_in_place(
-        order in orders(),
-        pushes in prop::collection::vec((0u32..5, 1u32..300), 1..60),
-        passes in prop::collection::vec((0usize..9, 0usize..4), 1..6),
-    ) {
-        let is_in_turns = matches!(order, QueuePolicy::Drr(_));
-        let mut queues = [(); 2].map(|()| ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0));
-        for queue in &mut queues {
-            for (id, &(client, size)) in pushes.iter().enumerate() {
-                queue.push(id as u32, client, f64::from(size), id as f64);
-            }
-        }
-        let serve = |queue: &mut ClientQueue| {
-            let (client, id) = queue.head()?;
-            queue.charge(client, f64::from(pushes[id as usize].1));
-            queue.pop(client);
-            Some(id)
-        };
-        let mut served = Vec::new();
-        for (aside, after) in passes {
-            (0..aside).for_each(|_| queues[0].set_aside());
-            // Those behind them may pass; none that was set aside does.
-            served.extend((0..after).filter(|_| is_in_turns).filter_map(|_| serve(&mut queues[0])));
-            queues[0].put_back();
-        }
-        let (first, second): (Vec<u32>, Vec<u32>) = {
-            let [a, b] = &mut queues;
-            (std::iter::from_fn(|| serve(a)).collect(), std::iter::from_fn(|| serve(b)).collect())
-        };
-        if !is_in_turns {
-            // A look at the turns of round robin gives quanta.
-            prop_assert_eq!(&first, &second);
-        }
-        served.extend(first);
-        served.sort_unstable();
-        prop_assert!(served.iter().copied().eq(0..pushes.len() as u32));
-        prop_assert!(queues.iter().all(ClientQueue::is_empty));
-    }
-
     /// The keys of the requests that come next are in order, and ties in order of arrival.
     #[test]
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
@@ -197,7 +156,7 @@ proptest! {
             match kind {
                 0..=2 => {
                     let at_us = f64::from(number);
-                    queue.push_to(list, number, size, f64::from(size), at_us);
+                    queue.push_to([list, 0], number, size, f64::from(size), at_us);
                     let key = match &order {
                         QueuePolicy::Lifo => lifo::key(number),
                         QueuePolicy::Sjf => sjf::key(f64::from(size)),
@@ -247,6 +206,138 @@ proptest! {
                 }
             };
             prop_assert_eq!(head, waiting.first().map(|own| own.1));
+        }
+    }
+}
+
+fn fair_orders() -> impl Strategy<Value = QueuePolicy> {
+    let vtc = |lift| QueuePolicy::Vtc(VtcConfig { lift, weights: vec![1.0, 3.0], ..VtcConfig::default() });
+    prop_oneof![
+        prop_oneof![Just(Lift::Waiting), Just(Lift::Paper), Just(Lift::Never), Just(Lift::Max)].prop_map(vtc),
+        (1.0..400.0f64).prop_map(|quantum| {
+            QueuePolicy::Drr(DrrConfig { quantum: Some(quantum), ..DrrConfig::default() })
+        }),
+    ]
+}
+
+/// A fair queue whose waiting requests are scanned one by one: `clients` ranks the clients, and does not know which request is
+/// which.
+struct Scanned {
+    clients: ClientQueue,
+    /// (client, list, request), in the order in which they came.
+    waiting: Vec<(u32, u32, u32)>,
+    passed: Vec<u32>,
+}
+
+impl Scanned {
+    /// The place of the first request of one of these lists; clients of which none is skip their turn.
+    fn scan(&mut self, lists: &[u32]) -> Option<usize> {
+        loop {
+            let (client, _) = self.clients.head()?;
+            let place = self.waiting.iter().position(|own| own.0 == client && lists.contains(&own.1));
+            if place.is_some() {
+                return place;
+            }
+            self.clients.throttle(client, f64::INFINITY);
+            self.passed.push(client);
+        }
+    }
+
+    /// A request that a scan found is served. In round robin a client of which only skipped ones are left skips its turn.
+    fn serve(&mut self, place: usize, amount: f64) {
+        let (client, ..) = self.waiting.remove(place);
+        self.clients.charge(client, amount);
+        let others: Vec<bool> =
+            (0..).zip(&self.waiting).filter(|own| own.1.0 == client).map(|own| own.0 < place).collect();
+        let skips_turn = matches!(self.clients.ranking, Ranking::Turns(_)) && !others.is_empty();
+        if skips_turn && others.iter().all(|is_before| *is_before) {
+            self.clients.clients[client as usize].waiting.pop();
+            self.clients.clients[client as usize].stay -= 1;
+            self.clients.throttle(client, f64::INFINITY);
+            self.passed.push(client);
+        } else {
+            self.clients.pop(client);
+        }
+    }
+
+    fn put_back(&mut self) {
+        while let Some(client) = self.passed.pop() {
+            if let Ranking::Turns(turns) = &mut self.clients.ranking {
+                turns.enter_first(client);
+            }
+            self.clients.stand(client);
+        }
+    }
+
+    fn forget(&mut self, place: usize) -> (u32, u32, u32) {
+        let own = self.waiting.remove(place);
+        self.clients.forget(own.0);
+        self.clients.clients[own.0 as usize].waiting.pop();
+        own
+    }
+}
+
+proptest! {
+    /// Requests of clients by adapter, of which those of some adapters are skipped, come in the order of a scan of all.
+    #[test]
+    fn skipping_adapters_of_clients_is_scanning(
+        order in fair_orders(),
+        moves in prop::collection::vec(
+            (0u8..7, 0u32..4, 0u32..5, prop::collection::vec(0u32..5, 0..3), 1u32..200),
+            1..120,
+        ),
+    ) {
+        let new = || ClientQueue::new(&order, FairnessRules::Engine, 4, 1_000.0);
+        let is_in_turns = matches!(order, QueuePolicy::Drr(_));
+        let mut queue = new().listed_by_adapter();
+        let mut scanned = Scanned { clients: new(), waiting: Vec::new(), passed: Vec::new() };
+        let (mut gone, mut count) = (Vec::new(), 0u32);
+        for (kind, client, list, lists, size) in moves {
+            match kind {
+                0..=2 => {
+                    let is_new = queue.push_to([client, list], count, client, 0.0, 0.0);
+                    prop_assert_eq!(is_new, scanned.clients.push(count, client, 0.0, 0.0));
+                    scanned.waiting.push((client, list, count));
+                    count += 1;
+                }
+                3 => if !scanned.waiting.is_empty() && !is_in_turns {
+                    let (client, _, id) = scanned.forget(size as usize % scanned.waiting.len());
+                    gone.push(id);
+                    queue.forget(client);
+                },
+                4 => for queue in [&mut queue, &mut scanned.clients] {
+                    // What was charged ahead is given back.
+                    queue.charge(client, -f64::from(size));
+                },
+                _ => {
+                    let is_gone = |id: u32| gone.contains(&id);
+                    for turn in 0..=size % 4 {
+                        let mut head = queue.skip_to(lists.iter().copied());
+                        while let Some((client, _)) = head.filter(|head| is_gone(head.1)) {
+                            queue.skip(client);
+                            head = queue.skip_to(lists.iter().copied());
+                        }
+                        let place = scanned.scan(&lists);
+                        let found = place.map(|place| scanned.waiting[place]);
+                        prop_assert_eq!(head, found.map(|own| (own.0, own.2)));
+                        let waits_elsewhere = |id: &u32| {
+                            let own = scanned.waiting.iter().find(|own| own.2 == *id);
+                            own.is_some_and(|own| !lists.contains(&own.1))
+                        };
+                        let skipped = queue.skipped(is_gone);
+                        prop_assert!(skipped.iter().all(waits_elsewhere), "{:?}", skipped);
+                        let Some(place) = place.filter(|_| turn < 3) else { break };
+                        let (client, ..) = scanned.waiting[place];
+                        queue.charge(client, f64::from(size));
+                        queue.pop(client);
+                        scanned.serve(place, f64::from(size));
+                    }
+                    queue.put_back();
+                    scanned.put_back();
+                }
+            }
+            prop_assert_eq!(queue.is_empty(), scanned.waiting.is_empty());
+            prop_assert_eq!(queue.counters(), scanned.clients.counters());
         }
     }
 }

@@ -80,6 +80,11 @@ impl SloraQueue {
         self.queue.push(trace, id, at_us);
     }
 
+    /// The waiting requests alone.
+    pub(super) fn into_waiting(self) -> WaitingQueue {
+        self.queue
+    }
+
     /// Whether no request waits.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -1,12 +1,18 @@
 //! AIPerf's `profile_export.jsonl` (github.com/ai-dynamo/aiperf): one request a line, `metadata` with the times of the client's
 //! clock in nanoseconds and `metrics` with a value and a unit each; beside it `profile_export_aiperf.json` with the settings of the
-//! run.
+//! run, which has the name of the export before `_aiperf.json`. `servescope replay` writes the same form, with what the server
+//! told under `servescope.server`.
 
 use serde_json::Value as Json;
 
 use super::json::{Field, document};
 use super::{NamedText, ReadError, Tool, room, tell_failed};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
+
+/// Name of the file of settings beside an export.
+pub(super) fn companion(name: &str) -> String {
+    format!("{}_aiperf.json", name.strip_suffix(".jsonl").unwrap_or(name))
+}
 
 /// Reads the lines, and the settings.
 pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
@@ -107,7 +113,14 @@ fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
 }
 
 fn told(json: &Json) -> Vec<(String, String)> {
-    let model = json.pointer("/input_config/models/items/0/name");
-    let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));
-    model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())).into_iter().collect()
+    let server = json.pointer("/servescope/server").map(Field::root);
+    let of_server = server.iter().flat_map(|server| server.json.as_object().into_iter().flatten());
+    let mut told: Vec<(String, String)> =
+        of_server.filter_map(|(key, value)| Some((key.clone(), Field::root(value).setting()?))).collect();
+    if !told.iter().any(|(key, _)| key == "model") {
+        let model = json.pointer("/input_config/models/items/0/name");
+        let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));
+        told.extend(model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())));
+    }
+    told
 }

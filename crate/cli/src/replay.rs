@@ -1,0 +1,273 @@
+//! `servescope replay`: requests sent to a server, and what was measured over its simulation.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::json;
+use servescope_lab::notes::{Purpose, notes as notes_of};
+use servescope_lab::overlay::{MeasuredRun, NamedText, Tool, read};
+use servescope_lab::parameters::{Id, Value};
+use servescope_lab::run::trace_of;
+use servescope_lab::workload::Trace;
+use servescope_lab::workload::trace::{Chain, NO_REQUEST};
+use servescope_lab::{LoadedTrace, Scenario};
+use servescope_replay::{
+    Companion, Facts, Limits, Outcome, Plan, PlanError, Target, companion, facts, lines,
+};
+
+use crate::bodies::{BodyArguments, form, with_lines};
+use crate::output::{Failed, name, note, print, write};
+use crate::overlay::Options;
+use crate::read_args::ReadArguments;
+use crate::replay_text::{counts, dry, report};
+use crate::scenario_args::ScenarioArguments;
+use crate::step_args::StepArguments;
+use crate::{notes, progress};
+
+/// Name of the result where it is not written.
+const UNNAMED: &str = "replay.jsonl";
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Address of the server, http://HOST:PORT; a path before /v1 may follow.
+    #[arg(long, value_name = "URL")]
+    url: String,
+    /// Host that is not this machine and to which load may be sent. May be given many times.
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// Trace file to send in place of generated requests; its format is recognised.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    steps: StepArguments,
+    /// Sends each turn of a session its think time after the answer before, in place of its time stamp.
+    #[arg(long)]
+    closed: bool,
+    /// Keeps so many requests in flight: the next one is sent as soon as one has ended, whatever the time stamps.
+    #[arg(long, value_name = "N", conflicts_with = "closed", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    concurrency: Option<u32>,
+    /// Form of the bodies: vllm, or openai for servers that do not know vLLM's parameters.
+    #[arg(long, value_name = "FORM", default_value = "vllm")]
+    form: String,
+    #[command(flatten)]
+    body: BodyArguments,
+    /// Environment variable that holds the server's API key.
+    #[arg(long, value_name = "NAME")]
+    api_key_env: Option<String>,
+    #[command(flatten)]
+    bounds: Bounds,
+    /// Prints what would be sent, and asks no server.
+    #[arg(long)]
+    dry_run: bool,
+    /// File for the measured requests in AIPerf's form, with NAME_aiperf.json beside it.
+    #[arg(short, long, value_name = "RESULT.jsonl")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What bounds a run.
+#[derive(Args)]
+#[command(next_help_heading = "Bounds")]
+struct Bounds {
+    /// Most requests; a longer trace is refused.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_requests: u32,
+    /// Most requests sent in any second; others wait, which counts as lateness.
+    #[arg(long, value_name = "RPS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    max_rate: u32,
+    /// Most requests in flight; others wait, which counts as lateness.
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    max_in_flight: u32,
+    /// Longest time of the whole run, seconds; what is in flight then is cut off.
+    #[arg(long, value_name = "S", default_value_t = 600.0)]
+    max_s: f64,
+    /// Longest time of one request, seconds.
+    #[arg(long, value_name = "S", default_value_t = 300.0)]
+    timeout_s: f64,
+    /// Longest silence of the server within a request, seconds.
+    #[arg(long, value_name = "S", default_value_t = 60.0)]
+    stall_s: f64,
+}
+
+impl Bounds {
+    fn limits(&self) -> Result<Limits, Failed> {
+        for (option, value) in
+            [("--max-s", self.max_s), ("--timeout-s", self.timeout_s), ("--stall-s", self.stall_s)]
+        {
+            if !(0.001..=1e6).contains(&value) {
+                return Err(Failed::input(format!("{option}: {value} is not between 0.001 and 1000000 s")));
+            }
+        }
+        Ok(Limits {
+            requests: self.max_requests as usize,
+            rate_rps: self.max_rate,
+            in_flight: self.max_in_flight as usize,
+            run_s: self.max_s,
+            request_s: self.timeout_s,
+            silence_s: self.stall_s,
+        })
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+    let limits = arguments.bounds.limits()?;
+    let target = Target::new(&arguments.url, &arguments.allow_host)
+        .map_err(|error| Failed::input(error.to_string()))?;
+    let api_key = arguments.api_key()?;
+    let (scenario, trace) = arguments.workload()?;
+    let facts = if arguments.dry_run {
+        Facts::default()
+    } else {
+        facts(&target, api_key.as_deref()).map_err(Failed::Run)?
+    };
+    let body = arguments.body.clone().with_model(facts.model.as_deref());
+    let plan = arguments.plan(&scenario, &trace, &body, &limits)?;
+    if arguments.dry_run {
+        return print(&dry(&plan, &target, &limits));
+    }
+    if !facts.has_metrics {
+        note("the server has no metrics of vLLM at /metrics: its KV blocks and limits are not known");
+    }
+    let bar = progress::bar(plan.requests.len());
+    let outcome = servescope_replay::replay(
+        &target,
+        &plan,
+        &limits,
+        api_key.as_deref(),
+        facts.has_metrics,
+        |_, ended| bar.set_position(ended as u64),
+    );
+    drop(bar);
+    let beside = Companion { model: &body.model_name(), concurrency: arguments.concurrency, facts: &facts };
+    arguments.finish(&scenario, &plan, &outcome, &beside)
+}
+
+impl Arguments {
+    fn api_key(&self) -> Result<Option<String>, Failed> {
+        let Some(variable) = &self.api_key_env else { return Ok(None) };
+        let key = std::env::var(variable).ok().filter(|key| !key.is_empty());
+        let key = key.ok_or_else(|| Failed::input(format!("--api-key-env: {variable} is not set")))?;
+        if !key.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(Failed::input(format!("--api-key-env: {variable} has characters that no key has")));
+        }
+        Ok(Some(key))
+    }
+
+    /// The scenario, and the requests to send.
+    fn workload(&self) -> Result<(Scenario, Arc<Trace>), Failed> {
+        let (mut scenario, steps) = self.scenario.with_steps(&self.steps)?;
+        let given: Vec<Id> = scenario.given().collect();
+        if !given.contains(&Id::PinOutput) && self.form == "vllm" {
+            scenario.set(Id::PinOutput, Value::Flag(true))?;
+            note(
+                "outputs are held to their lengths (workload.sampling.pin_output=false lets the model end them)",
+            );
+        }
+        if self.closed && self.trace.is_some() {
+            scenario.set_text(Id::TraceTurns.row().id, "held")?;
+        }
+        let loaded = match &self.trace {
+            Some(path) => Some(steps.changed(self.read.read(path)?.loaded)?),
+            None if !steps.is_empty() => Some(steps.generated(&scenario)?),
+            None => None,
+        };
+        loaded.iter().flat_map(|loaded| &loaded.warnings).for_each(|warning| note(&warning.message));
+        let context = notes::context(
+            Purpose::Bodies,
+            loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated),
+        );
+        notes::tell(&notes_of(&scenario, &context));
+        let mut trace = trace_of(&scenario, loaded.as_ref())?;
+        if self.closed && trace.chain.is_none() {
+            return Err(Failed::input(
+                "--closed: no request of this workload waits for another: it has no sessions and no users with think times; \
+                 --concurrency N keeps N requests in flight",
+            ));
+        }
+        if let Some(most) = self.concurrency {
+            trace = Arc::new(in_flight(&trace, most));
+        }
+        Ok((scenario, trace))
+    }
+
+    fn plan(
+        &self,
+        scenario: &Scenario,
+        trace: &Trace,
+        body: &BodyArguments,
+        limits: &Limits,
+    ) -> Result<Plan, Failed> {
+        if !["vllm", "openai"].contains(&&*self.form) {
+            return Err(Failed::input(format!(
+                "--form {}: a server of OpenAI's API takes vllm or openai",
+                self.form
+            )));
+        }
+        with_lines(form(&self.form)?, body, scenario, trace, |mut lines| {
+            let plan = Plan::of(trace, limits, || {
+                let mut line = String::new();
+                let more = lines.next_into(&mut line);
+                let more = more.map_err(|error| PlanError::Line(0, error.to_string()))?;
+                Ok(more.then_some(line))
+            });
+            if lines.left_out() > 0 {
+                note(&format!(
+                    "{} requests were left out: the collection's sessions were used up",
+                    lines.left_out()
+                ));
+            }
+            plan.map_err(|error| Failed::input(error.to_string()))
+        })
+    }
+
+    /// Writes what was measured, and lays it over the simulation.
+    fn finish(
+        &self,
+        scenario: &Scenario,
+        plan: &Plan,
+        outcome: &Outcome,
+        beside: &Companion,
+    ) -> Result<(), Failed> {
+        let (own, settings) = (lines(outcome, plan), format!("{:#}\n", companion(outcome, beside)));
+        if let Some(path) = &self.output {
+            write(path, &own)?;
+            let beside = Tool::AiPerf.companions(&name(path)).into_iter().next();
+            beside.map_or(Ok(()), |name| write(&path.with_file_name(name), &settings))?;
+        }
+        eprint!("{}", report(outcome));
+        let named = self.output.as_deref().map_or_else(|| UNNAMED.to_owned(), name);
+        let measured: MeasuredRun = read(NamedText { name: &named, text: &own }, |_| Some(settings.as_str()))
+            .map_err(|error| Failed::Run(error.to_string()))?;
+        let (mut document, table) = self.options.overlay(scenario, &measured)?;
+        if self.options.is_json() {
+            document["replay"] = json!(counts(outcome));
+            print(&format!("{document:#}\n"))?;
+        } else {
+            print(&table)?;
+        }
+        let failed = outcome.sent.iter().filter(|sent| sent.failure.is_some()).count();
+        if failed + outcome.not_sent > 0 {
+            let told = format!("{failed} requests failed and {} were not sent", outcome.not_sent);
+            return Err(Failed::Run(told));
+        }
+        Ok(())
+    }
+}
+
+/// The requests of a trace with so many in flight.
+fn in_flight(trace: &Trace, most: u32) -> Trace {
+    let mut held = trace.clone();
+    held.arrival_us.fill(0.0);
+    let mut chain = Chain { is_shared: true, ..Chain::default() };
+    for place in 0..held.len() {
+        chain.push(if place >= most as usize { 0 } else { NO_REQUEST }, 0.0);
+    }
+    held.chain = chain.holds_any().then(|| Box::new(chain));
+    held
+}

@@ -1,0 +1,87 @@
+//! `debug`: steps forward and back show the same, whichever way they are come to; commands come from a pipe; a bad one is
+//! refused with its bound.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{good, refused, stderr, stdout};
+
+const BUSY: [&str; 7] = [
+    "debug",
+    "--json",
+    "--set",
+    "workload.rate_rps=6",
+    "--set",
+    "workload.duration_s=20",
+    "--set=scheduler.kind=slora",
+];
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+}
+
+/// Runs with commands on standard input.
+fn piped(arguments: &[&str], commands: &str) -> std::process::Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_servescope"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(commands.as_bytes()).expect("written");
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn steps_forward_are_the_steps_back() {
+    let forward = lines(&good(&[&BUSY[..], &["--steps", "30"]].concat()).0);
+    assert_eq!(forward.len(), 30);
+    let back = piped(&BUSY, &format!("n 29\n{}q\n", "b\n".repeat(29)));
+    assert!(back.status.success(), "{}", stderr(&back));
+    let mut back = lines(&stdout(&back));
+    back.remove(0);
+    back.reverse();
+    assert_eq!(back, forward);
+    for step in &forward {
+        if step["test"]["name"] == "peak_tokens" {
+            assert_eq!(step["memory_test"]["need"], step["test"]["need"], "{step}");
+        }
+    }
+}
+
+#[test]
+fn commands_go_to_a_time_a_request_and_a_kind() {
+    let told = piped(&BUSY, "t 5\nr 7\nnext load\ns 0\nprevious load\ns 3\n");
+    // Before the first step there is none.
+    assert_eq!(told.status.code(), Some(2));
+    let steps = lines(&stdout(&told));
+    assert_eq!(steps.len(), 5, "{}", stderr(&told));
+    assert!(steps[1]["time_s"].as_f64().unwrap() <= 5.0);
+    assert_eq!(steps[2]["candidate"]["request"], 7);
+    assert_eq!(steps[3]["verdict"], "loaded");
+    assert!(stderr(&told).contains("there is no load before step"), "{}", stderr(&told));
+    let one = lines(&good(&[&BUSY[..], &["--request", "7"]].concat()).0);
+    assert_eq!(one[0], steps[2]);
+}
+
+#[test]
+fn a_step_is_told_in_words() {
+    let arguments = [&["debug"], &BUSY[2..], &["--request", "3"]].concat();
+    let told = good(&arguments).0;
+    assert!(told.contains("Request 3 ") && told.contains("rule: S-LoRA"), "{told}");
+    assert!(told.contains("crate/engine/src/replica/scheduler/slora/admission.rs"), "{told}");
+}
+
+#[test]
+fn places_that_are_not_there_are_refused() {
+    assert!(
+        refused(&[&BUSY[..], &["--at", "1e9"]].concat()).contains("time_s: 1000000000 is not between 0 and")
+    );
+    assert!(refused(&[&BUSY[..], &["--request", "100000"]].concat()).contains("request: 100000"));
+    assert!(refused(&[&BUSY[..], &["--next", "rejection"]].concat()).contains("there is no rejection"));
+    let bad = piped(&BUSY, "next apple\n");
+    assert!(stderr(&bad).contains("apple is not one of rejection, preemption, load"), "{}", stderr(&bad));
+}

@@ -1,0 +1,130 @@
+//! What a debugger needs of a fleet: going to just before a time, clones without what they wrote down, and looks at the
+//! decisions of a time.
+
+use servescope_workload::Trace;
+
+use super::Fleet;
+use crate::gateway::proxy::Proxy;
+use crate::record::EventLog;
+use crate::record::decisions::Decision;
+use crate::record::decisions::passes::{AdapterLoad, Camera, Passes};
+use crate::replica::Replica;
+use crate::replica::iteration::ScheduledBatch;
+use crate::replica::snapshot::ReplicaSnapshot;
+use crate::steps::ReplicaTotals;
+
+/// What was decided at a time, and what it was decided on; gateway and replicas each in their own order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Looked {
+    pub(crate) of_engine: (Vec<Decision>, Passes),
+    pub(crate) of_gateway: (Vec<Decision>, Passes),
+}
+
+impl Fleet {
+    /// The requests.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The next time at which something happens; infinite at the end.
+    pub(crate) fn next_us(&mut self) -> f64 {
+        let given_us = self.next_given_us();
+        let now_us = given_us.min(self.next_end_us());
+        if now_us > self.until_us { f64::INFINITY } else { now_us }
+    }
+
+    /// Lets everything happen that happens before a time.
+    pub(crate) fn advance_to_before(&mut self, time_us: f64) {
+        let until_us = self.until_us;
+        self.until_us = until_us.min(time_us.next_down());
+        self.advance(usize::MAX);
+        self.until_us = until_us;
+    }
+
+    /// A clone that goes on from here and has none of the records of what happened, which nothing that happens depends on.
+    pub(crate) fn clone_without_records(&mut self) -> Self {
+        let record = EventLog {
+            results: std::mem::take(&mut self.record.results),
+            decisions: self.record.decisions.emptied(),
+            ended: self.record.ended.clone(),
+            first_tokens: self.record.first_tokens.clone(),
+            had_choice: self.record.had_choice,
+            ..EventLog::default()
+        };
+        let kept = std::mem::replace(&mut self.record, record);
+        let gateway = self.frontend.decision_log().map(|log| {
+            let emptied = log.emptied();
+            std::mem::replace(log, emptied)
+        });
+        let clone = self.clone();
+        let results = std::mem::replace(&mut self.record, kept).results;
+        self.record.results = results;
+        if let Some((log, kept)) = self.frontend.decision_log().zip(gateway) {
+            *log = kept;
+        }
+        clone
+    }
+
+    /// From now on snapshots are taken of what is decided on, or none are.
+    pub(crate) fn take_snapshots(&mut self, takes: bool) {
+        let camera = Camera {
+            replica: Replica::snapshot,
+            resident: Replica::resident_adapters,
+            gateway: Proxy::snapshot,
+        };
+        let camera = takes.then_some(camera);
+        self.record.decisions.take_snapshots(camera);
+        if let Some(log) = self.frontend.decision_log() {
+            log.take_snapshots(camera);
+        }
+    }
+
+    /// What was decided since the last call.
+    pub(crate) fn drain_decisions(&mut self) -> Looked {
+        let of_gateway = self.frontend.decision_log().map(|log| log.drain()).unwrap_or_default();
+        Looked { of_engine: self.record.decisions.drain(), of_gateway }
+    }
+
+    /// The adapters that replicas loaded so far.
+    pub(crate) fn adapter_loads(&self) -> &[AdapterLoad] {
+        self.record.decisions.loads()
+    }
+
+    /// The requests that clients sent, in that order, where some are held.
+    pub(crate) fn sent(&self) -> Option<&[u32]> {
+        self.frontend.sent()
+    }
+
+    /// How many requests wait and run on each replica, and its blocks.
+    pub(crate) fn totals(&self) -> Vec<ReplicaTotals> {
+        let of = |replica: &Replica| ReplicaTotals {
+            waiting: replica.num_waiting,
+            running: replica.holders,
+            used_blocks: replica.kv.used(),
+            free_blocks: replica.kv.available(),
+        };
+        self.replicas.iter().map(of).collect()
+    }
+
+    /// The waiting queue of a replica at a time.
+    pub(crate) fn queue_snapshot(&mut self, place: usize, now_us: f64) -> ReplicaSnapshot {
+        self.ends_are_over = false;
+        let (replica, context, _) = self.parts(place, now_us);
+        // Counters as they stand at that time, on a copy: charging in other portions rounds otherwise.
+        let mut replica = replica.clone();
+        replica.charge_ended(&context);
+        replica.queue_snapshot(&context)
+    }
+
+    /// A replica of several stages is about to form a batch: notes what decodes in those under way, where snapshots are taken.
+    #[inline]
+    pub(super) fn note_under_way(&mut self, place: usize) {
+        if self.has_stages && self.record.decisions.camera().is_some() {
+            let of = |batch: &ScheduledBatch| -> Vec<(u32, u32)> {
+                batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()
+            };
+            let requests = self.pipelines[place].under_way().flat_map(of).collect();
+            self.record.decisions.set_under_way(requests);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What the running requests hold, for a debugger.
+
+use super::{Held, State};
+
+impl State {
+    /// Running requests with their computed tokens and their blocks, those of iterations that are not written down included, and
+    /// how many blocks are counted more than once because requests share them.
+    pub(in crate::replica::scheduler) fn held_blocks(
+        &self,
+        step: u32,
+        block_size: u32,
+    ) -> (Vec<(u32, u32, u32)>, u32) {
+        let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);
+        let list = entries().map(|entry| {
+            let formed = if entry.is_in_group { step - entry.joined } else { 0 };
+            let tokens = entry.computed + formed;
+            let blocks = if formed > 0 { tokens.div_ceil(block_size) } else { 0 };
+            (entry.id, tokens, blocks.max(entry.held.count()))
+        });
+        let mut shared: Vec<u32> = entries().flat_map(|entry| Held::cached(&entry.held)).copied().collect();
+        let counted = shared.len();
+        shared.sort_unstable();
+        shared.dedup();
+        (list.collect(), (counted - shared.len()) as u32)
+    }
+}

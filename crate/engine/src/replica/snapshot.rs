@@ -1,0 +1,289 @@
+//! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, who holds KV blocks,
+//! adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
+
+use servescope_workload::Trace;
+
+use super::Replica;
+use super::context::ScheduleContext;
+use super::queue::waiting_queue::listing::QueueKeyKind;
+use super::requests::RequestStatus;
+use crate::record::decisions::passes::AdapterLoad;
+pub use crate::replica::adapters::seen::ResidentAdapter;
+use crate::replica::peak_memory::KvFootprint;
+use crate::request::Outcome;
+
+/// Most waiting requests that a snapshot lists.
+pub const MOST_LISTED: usize = 200;
+
+/// A waiting request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WaitingEntry {
+    /// Which request.
+    pub id: u32,
+    /// What it is ordered by; none of one that was preempted and stands before the order.
+    pub key: Option<f64>,
+    /// When it came to the replica, microseconds.
+    pub arrival_us: f64,
+    /// Prompt tokens that are to be processed; of a preempted one also what it had generated.
+    pub prompt_tokens: u32,
+    /// Whether it was admitted before and preempted.
+    pub was_preempted: bool,
+}
+
+/// A request that holds KV memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// Which request.
+    pub id: u32,
+    /// Blocks that it holds.
+    pub blocks: u32,
+    /// Tokens that are processed.
+    pub tokens: u32,
+    /// Whether it decodes; otherwise its prompt is processed.
+    pub decodes: bool,
+}
+
+/// KV memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KvSnapshot {
+    /// Blocks of the pool.
+    pub total: u32,
+    /// Blocks that requests use.
+    pub used: u32,
+    /// Blocks in which adapters are.
+    pub adapters: u32,
+    /// Blocks that are free.
+    pub free: u32,
+    /// Blocks that the host keeps of preempted requests.
+    pub host: u32,
+    /// Blocks that several requests share, each counted once less than it has users.
+    pub shared: u32,
+    /// Tokens in a block.
+    pub block_tokens: u32,
+}
+
+/// Adapters in GPU memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AdapterSnapshot {
+    /// LoRA slots, where there are slots.
+    pub slots: Option<u32>,
+    /// Adapters that requests of the batch use.
+    pub used: u32,
+    /// Adapters in GPU memory.
+    pub resident: u32,
+    /// These one by one; none where all of them stay in GPU memory.
+    pub list: Vec<ResidentAdapter>,
+}
+
+/// A row of the memory test's sorted list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeakRow {
+    /// Which request; none where that is not known.
+    pub id: Option<u32>,
+    /// Tokens that it holds.
+    pub used: u32,
+    /// Tokens that it may produce further.
+    pub left: u32,
+}
+
+/// A replica.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplicaSnapshot {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// Which replica.
+    pub replica: u16,
+    /// By what the queue is ordered.
+    pub key: QueueKeyKind,
+    /// Whether the replica looked at its queue; otherwise only the queue is told.
+    pub is_look: bool,
+    /// The first [`MOST_LISTED`] waiting requests, in the order in which they would be admitted if each fitted now.
+    pub waiting: Vec<WaitingEntry>,
+    /// How many wait.
+    pub waiting_count: u32,
+    /// Requests that hold memory, in the order in which they were admitted first.
+    pub holders: Vec<Holder>,
+    /// KV memory.
+    pub kv: KvSnapshot,
+    /// Adapters.
+    pub adapters: AdapterSnapshot,
+    /// Whether the look loaded adapters.
+    pub has_loaded: bool,
+    /// The adapters that it loaded.
+    pub loaded: Vec<u32>,
+    /// Each client seen so far with its counter, where the queue keeps counters.
+    pub counters: Vec<(u32, f64)>,
+    /// Requests that run by the memory test, by tokens left descending; of S-LoRA and `LightLLM`.
+    pub peak: Option<Vec<PeakRow>>,
+    /// Decode iterations since the last prefill, where the scheduler goes by them.
+    pub decode_steps: Option<u32>,
+}
+
+/// A pass over the waiting queue begins: takes a snapshot where one is wanted. Returns the adapters loaded so far.
+#[inline]
+pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>) -> u64 {
+    if !context.record.decisions.is_on() {
+        return 0;
+    }
+    if let Some(camera) = context.record.decisions.camera() {
+        let before = (camera.replica)(replica, context);
+        context.record.decisions.begins_pass(before);
+    }
+    replica.loads_and_evictions().0
+}
+
+/// The pass is over.
+#[inline]
+pub(super) fn ends(replica: &Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
+    if context.record.decisions.is_on() {
+        let count = (replica.loads_and_evictions().0 - loads_before) as u32;
+        let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
+        let camera = context.record.decisions.camera().filter(|_| count > 0);
+        let resident = camera.map(|camera| (camera.resident)(replica));
+        context.record.decisions.ends_pass(load, resident);
+    }
+}
+
+impl Replica {
+    /// The adapters in GPU memory.
+    pub(crate) fn resident_adapters(&self) -> Vec<u32> {
+        self.resident().iter().map(|resident| resident.adapter).collect()
+    }
+
+    fn resident(&self) -> Vec<ResidentAdapter> {
+        self.state.adapter_pool().map_or_else(|| self.adapters.resident(), |pool| pool.resident())
+    }
+
+    /// What the replica looks like, at the time of the context.
+    pub(crate) fn snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
+        let (holders, shared) = self.holders_now(context);
+        ReplicaSnapshot {
+            is_look: true,
+            holders,
+            kv: KvSnapshot {
+                total: context.config.blocks,
+                used: self.kv.used(),
+                adapters: self.kv.adapter_blocks(),
+                free: self.kv.available(),
+                host: self.kv.host_used(),
+                shared,
+                block_tokens: context.config.block_size,
+            },
+            adapters: self.adapters_now(),
+            peak: self.peak_rows(context),
+            decode_steps: self.state.decode_steps(context.config.scheduler),
+            ..self.queue_snapshot(context)
+        }
+    }
+
+    /// The waiting queue alone: while iterations are under way, the rest is known at their ends.
+    pub(crate) fn queue_snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
+        let mut queue = self.state.waiting_as_seen(context.trace).unwrap_or_else(|| self.waiting.clone());
+        let is_gone = |id: u32| {
+            context.is_gone(id) || context.record.results[id as usize].outcome != Outcome::Unfinished
+        };
+        let (key, counters) = (queue.key_kind(), queue.counters());
+        let listed = queue.listed(context.trace, MOST_LISTED, is_gone, |id| context.arrival_us(id));
+        let waiting = listed.into_iter().map(|(id, key)| WaitingEntry {
+            id,
+            key,
+            arrival_us: context.arrival_us(id),
+            prompt_tokens: context.requests.prompt[id as usize],
+            was_preempted: context.requests.preemptions[id as usize] > 0,
+        });
+        let waiting = waiting.collect();
+        ReplicaSnapshot {
+            time_us: context.now_us,
+            replica: self.index,
+            key,
+            waiting,
+            waiting_count: self.num_waiting,
+            is_look: false,
+            holders: Vec::new(),
+            kv: KvSnapshot::default(),
+            adapters: AdapterSnapshot::default(),
+            has_loaded: false,
+            loaded: Vec::new(),
+            counters,
+            peak: None,
+            decode_steps: None,
+        }
+    }
+
+    fn adapters_now(&self) -> AdapterSnapshot {
+        let list = self.resident();
+        let slots = self.adapters.slot_count();
+        let of_batch = self.state.adapters_of_batch();
+        let used = of_batch.map_or_else(
+            || list.iter().filter(|resident| resident.users > 0).count() as u32,
+            |pool| pool.used(),
+        );
+        AdapterSnapshot { slots, used, resident: self.adapters_in_memory().0, list }
+    }
+
+    /// Requests that hold memory, and blocks that are counted more than once because requests share them.
+    fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<Holder>, u32) {
+        let block_size = context.config.block_size;
+        let (mut holders, shared) = if context.config.vllm_v1().is_some() {
+            let (list, shared) = self.state.held_blocks(self, block_size);
+            let of = |(id, tokens, blocks): (u32, u32, u32)| {
+                let decodes = tokens >= context.requests.prompt[id as usize];
+                Holder { id, blocks, tokens, decodes }
+            };
+            (list.into_iter().map(of).collect(), shared)
+        } else {
+            (self.holders_by_status(context), 0)
+        };
+        let since = |holder: &Holder| context.requests.scheduled_us[holder.id as usize];
+        holders.sort_by(|a: &Holder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
+        (holders, shared)
+    }
+
+    fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<Holder> {
+        let holds = |id: &u32| {
+            let i = *id as usize;
+            context.requests.replica[i] == self.index
+                && matches!(context.requests.status[i], RequestStatus::Prefilling | RequestStatus::Decoding)
+        };
+        let of = |id: u32| {
+            let decodes = context.requests.status[id as usize] == RequestStatus::Decoding;
+            // The blocks of an iteration are taken when it is formed.
+            let unwritten = context.record.decisions.unwritten(id).filter(|_| decodes);
+            let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
+            let blocks = if context.config.policy().allocates_by_batch() {
+                context.config.slot_blocks()
+            } else if unwritten.is_some() && context.config.allocates_on_demand() {
+                context.config.blocks_for(tokens)
+            } else {
+                self.blocks_of(context, id)
+            };
+            Holder { id, blocks, tokens, decodes }
+        };
+        (0..context.trace.len() as u32).filter(holds).map(of).collect()
+    }
+
+    /// The entries of the memory test with the requests that they stand for.
+    fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
+        let entries = self.state.estimate(context.config.scheduler)?.entries();
+        let step = i64::from(self.decode_batch.step);
+        let mut running: Vec<(KvFootprint, u32)> = self
+            .holders_by_status(context)
+            .iter()
+            .map(|holder| (footprint(context.trace, holder, step), holder.id))
+            .collect();
+        let row = |entry: &KvFootprint| {
+            // Requests with equal footprints stand for one another.
+            let place = running.iter().position(|(own, _)| own == entry);
+            let id = place.map(|place| running.remove(place).1);
+            PeakRow { id, used: (entry.held + step) as u32, left: (entry.finish - step) as u32 }
+        };
+        Some(entries.iter().map(row).collect())
+    }
+}
+
+/// A running request in the coordinates of the memory test: its last token is never written to the cache.
+fn footprint(trace: &Trace, holder: &Holder, step: i64) -> KvFootprint {
+    let (input, max) = (trace.input_tokens[holder.id as usize], trace.max_tokens[holder.id as usize]);
+    let used = i64::from(holder.tokens);
+    KvFootprint { finish: step + i64::from(input) + i64::from(max) - 1 - used, held: used - step }
+}

@@ -1,0 +1,402 @@
+//! Stepping through the decisions of a run, forward and back: checkpoints of the fleet are kept while it runs, and what a
+//! decision was taken on is found by running on from the last checkpoint before it.
+//!
+//! ```text
+//! run ──> checkpoint ──> checkpoint ──> … ──> Report, Steps ──> snapshot of any step
+//! ```
+//!
+//! Checkpoints are clones without records, at equal numbers of times at which something happens. When there are more than
+//! their memory allows every second one is dropped, so that those left are about half as many as may be, or more.
+
+use crate::engine::Fleet;
+use crate::engine::stepping::Looked;
+use crate::gateway::proxy::snapshot::GatewaySnapshot;
+use crate::record::decisions::passes::{AdapterLoad, Pass};
+use crate::record::decisions::{Decision, Verdict};
+use crate::replica::snapshot::ReplicaSnapshot;
+use crate::report::Report;
+
+/// What a checkpoint takes of memory for each request of the trace, bytes; measured on runs with a gateway.
+const BYTES_PER_REQUEST: usize = 200;
+/// Fewest and most checkpoints.
+const CHECKPOINTS: [usize; 2] = [8, 64];
+/// Times between the first checkpoints.
+const FIRST_INTERVAL: usize = 256;
+
+/// How many requests wait and run on a replica, and its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicaTotals {
+    /// Requests that wait.
+    pub waiting: u32,
+    /// Requests that hold memory.
+    pub running: u32,
+    /// Blocks that requests use.
+    pub used_blocks: u32,
+    /// Blocks that are free.
+    pub free_blocks: u32,
+}
+
+/// A place in a run at which a debugger stops.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// A decision of gateway or scheduler.
+    Decision(Decision),
+    /// Adapters were loaded.
+    Load(AdapterLoad),
+}
+
+impl Step {
+    /// When, microseconds.
+    pub fn time_us(&self) -> f64 {
+        match self {
+            Self::Decision(decision) => decision.time_us,
+            Self::Load(load) => load.time_us,
+        }
+    }
+
+    /// The replica; `None`: before one was chosen.
+    pub fn replica(&self) -> Option<u16> {
+        match self {
+            Self::Decision(decision) => decision.replica(),
+            Self::Load(load) => Some(load.replica),
+        }
+    }
+}
+
+/// What kinds of steps a debugger goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// A request is rejected, or waited too long.
+    Rejection,
+    /// A request is preempted or swapped out.
+    Preemption,
+    /// Adapters are loaded.
+    Load,
+}
+
+impl StepKind {
+    fn is(self, step: &Step) -> bool {
+        match (self, step) {
+            (Self::Load, Step::Load(_)) => true,
+            (Self::Rejection, Step::Decision(decision)) => {
+                matches!(decision.verdict, Verdict::Rejected(_) | Verdict::TimedOut)
+            }
+            (Self::Preemption, Step::Decision(decision)) => {
+                matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a step was taken on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepState {
+    /// Of a replica: what it looked like when it began to look at its queue. Of a request that left the queue without a look at
+    /// it, the queue just before.
+    pub replica: Option<ReplicaSnapshot>,
+    /// Decisions of that look before this one.
+    pub earlier: Vec<Decision>,
+    /// Of the gateway: what it looked like.
+    pub gateway: Option<GatewaySnapshot>,
+    /// Every replica, just before what happened at this time.
+    pub totals: Vec<ReplicaTotals>,
+}
+
+/// A fleet at a time.
+#[derive(Debug, Clone)]
+struct Checkpoint {
+    /// The last time at which something happened.
+    after_us: f64,
+    fleet: Fleet,
+}
+
+/// A run under way of which checkpoints are kept.
+#[derive(Debug)]
+pub struct Recording {
+    fleet: Fleet,
+    checkpoints: Vec<Checkpoint>,
+    most: usize,
+    interval: usize,
+    since: usize,
+}
+
+impl Recording {
+    /// Of a fleet that has not begun, with at most so many bytes for checkpoints, but for eight of them.
+    pub fn new(fleet: Fleet, requests: usize, bytes: usize) -> Self {
+        let mut fleet = fleet.with_decisions();
+        let most = (bytes / (BYTES_PER_REQUEST * requests.max(1))).clamp(CHECKPOINTS[0], CHECKPOINTS[1]);
+        let begin = Checkpoint { after_us: f64::NEG_INFINITY, fleet: fleet.clone_without_records() };
+        Self { fleet, checkpoints: vec![begin], most, interval: FIRST_INTERVAL, since: 0 }
+    }
+
+    /// With a checkpoint after so many times at which something happens, as long as there are not too many.
+    pub fn every(self, times: usize) -> Self {
+        Self { interval: times.max(1), ..self }
+    }
+
+    /// Handles what happens at, at most, `times` different times and says whether the end is reached.
+    pub fn advance(&mut self, times: usize) -> bool {
+        let mut left = times;
+        while left > 0 {
+            let part = left.min(self.interval - self.since);
+            if part > 1 && self.fleet.advance(part - 1) {
+                return true;
+            }
+            let after_us = self.fleet.next_us();
+            if self.fleet.advance(1) {
+                return true;
+            }
+            left -= part;
+            self.since += part;
+            if self.since == self.interval {
+                self.since = 0;
+                self.keep(after_us);
+            }
+        }
+        false
+    }
+
+    fn keep(&mut self, after_us: f64) {
+        let fleet = self.fleet.clone_without_records();
+        self.checkpoints.push(Checkpoint { after_us, fleet });
+        if self.checkpoints.len() > self.most {
+            let mut place = 0;
+            self.checkpoints.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.interval *= 2;
+        }
+    }
+
+    /// Share of the requests that have arrived so far.
+    pub fn progress(&self) -> f64 {
+        self.fleet.progress()
+    }
+
+    /// The finished run and its steps.
+    pub fn finish(self) -> (Report, Steps) {
+        let sent = self.fleet.sent().map(<[u32]>::to_vec);
+        let loads = self.fleet.adapter_loads().to_vec();
+        let report = self.fleet.finish();
+        let decisions = report.decisions.as_deref().unwrap_or_default();
+        let steps = merged(decisions, &loads);
+        (report, Steps { checkpoints: self.checkpoints, steps, sent, cursor: None })
+    }
+}
+
+/// Decisions and loads in order of time, at equal times replica by replica, loads behind the decisions.
+fn merged(decisions: &[Decision], loads: &[AdapterLoad]) -> Vec<Step> {
+    let mut steps: Vec<Step> = decisions.iter().copied().map(Step::Decision).collect();
+    steps.extend(loads.iter().copied().map(Step::Load));
+    let place = |step: &Step| step.replica().map_or(0, |replica| u32::from(replica) + 1);
+    steps.sort_by(|a, b| a.time_us().total_cmp(&b.time_us()).then(place(a).cmp(&place(b))));
+    steps
+}
+
+/// What happened at the time of the step that was looked at last, and the fleet after it.
+#[derive(Debug, Clone)]
+struct Cursor {
+    time_us: f64,
+    looked: Looked,
+    totals: Vec<ReplicaTotals>,
+    /// Each replica just before.
+    before: Vec<ReplicaSnapshot>,
+    fleet: Fleet,
+}
+
+/// The steps of a finished run.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    checkpoints: Vec<Checkpoint>,
+    steps: Vec<Step>,
+    sent: Option<Vec<u32>>,
+    cursor: Option<Box<Cursor>>,
+}
+
+impl Steps {
+    /// All steps, in order of time.
+    pub fn all(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The last step at or before a time; the first one where all are later.
+    pub fn at(&self, time_us: f64) -> usize {
+        self.steps.partition_point(|step| step.time_us() <= time_us).saturating_sub(1)
+    }
+
+    /// The first step about a request.
+    pub fn of_request(&self, id: u32) -> Option<usize> {
+        let is_of = |step: &Step| matches!(step, Step::Decision(decision) if decision.request() == Some(id));
+        self.steps.iter().position(is_of)
+    }
+
+    /// The next step of a kind after `from`, and without `from` the first one.
+    pub fn next(&self, kind: StepKind, from: Option<usize>) -> Option<usize> {
+        let first = from.map_or(0, |from| from + 1);
+        (first..self.steps.len()).find(|&place| kind.is(&self.steps[place]))
+    }
+
+    /// The last step of a kind before `from`.
+    pub fn previous(&self, kind: StepKind, from: usize) -> Option<usize> {
+        (0..from.min(self.steps.len())).rev().find(|&place| kind.is(&self.steps[place]))
+    }
+
+    /// How many checkpoints are kept.
+    pub fn checkpoints(&self) -> usize {
+        self.checkpoints.len()
+    }
+
+    /// What a step was taken on; `None`: there is no such step.
+    pub fn state(&mut self, place: usize) -> Option<StepState> {
+        let step = *self.steps.get(place)?;
+        let time_us = step.time_us();
+        let alike = |other: &Step| other.time_us() == time_us && other.replica() == step.replica();
+        let is_load = |step: &Step| matches!(step, Step::Load(_));
+        // Which one of those that are equal in time and replica; loads are counted by themselves.
+        let before = self.steps[..place].iter().rev().take_while(|other| alike(other));
+        let nth = before.filter(|other| is_load(other) == is_load(&step)).count();
+        let count = nth + 1;
+        self.look_at(time_us, &step, count);
+        let cursor = self.cursor.as_deref()?;
+        let mut state = match step {
+            Step::Decision(_) => cursor.of_decision(step.replica(), nth),
+            Step::Load(load) => cursor.of_load(load.replica, nth),
+        };
+        state.totals.clone_from(&cursor.totals);
+        if let Some(sent) = &self.sent {
+            rename(&mut state, sent);
+        }
+        Some(state)
+    }
+
+    /// Brings the cursor to a time.
+    fn look_at(&mut self, time_us: f64, step: &Step, count: usize) {
+        if self.cursor.as_ref().is_some_and(|cursor| cursor.time_us == time_us && cursor.has(step, count)) {
+            return;
+        }
+        let place = self.checkpoints.partition_point(|checkpoint| checkpoint.after_us < time_us);
+        let nearest = &self.checkpoints[place.saturating_sub(1)];
+        let near = |cursor: &Cursor| cursor.time_us < time_us && cursor.time_us >= nearest.after_us;
+        let mut fleet = match self.cursor.take() {
+            Some(cursor) if near(&cursor) => cursor.fleet,
+            _ => nearest.fleet.clone(),
+        };
+        fleet.advance_to_before(time_us);
+        fleet.drain_decisions();
+        let totals = fleet.totals();
+        let before = (0..totals.len()).map(|place| fleet.queue_snapshot(place, time_us)).collect();
+        fleet.take_snapshots(true);
+        let mut cursor = Cursor { time_us, looked: Looked::default(), totals, before, fleet };
+        loop {
+            let next_us = cursor.fleet.next_us();
+            let is_over = next_us > time_us && cursor.has(step, count);
+            if is_over || cursor.fleet.advance(1) {
+                break;
+            }
+            let looked = cursor.fleet.drain_decisions();
+            cursor.looked.add(looked);
+            cursor.fleet.take_snapshots(true);
+        }
+        cursor.fleet.take_snapshots(false);
+        self.cursor = Some(Box::new(cursor));
+    }
+}
+
+impl Looked {
+    fn add(&mut self, other: Self) {
+        for (own, mut other) in
+            [(&mut self.of_engine, other.of_engine), (&mut self.of_gateway, other.of_gateway)]
+        {
+            let by = own.0.len();
+            own.0.append(&mut other.0);
+            let moved = |first: &mut usize, end: &mut usize| {
+                *first += by;
+                *end += by;
+            };
+            other.1.of_replicas.iter_mut().for_each(|pass| moved(&mut pass.first, &mut pass.end));
+            other.1.of_gateway.iter_mut().for_each(|pass| moved(&mut pass.first, &mut pass.end));
+            own.1.of_replicas.append(&mut other.1.of_replicas);
+            own.1.of_gateway.append(&mut other.1.of_gateway);
+        }
+    }
+}
+
+impl Cursor {
+    /// Whether what happened has so many decisions, or loads, like a step.
+    fn has(&self, step: &Step, count: usize) -> bool {
+        match step {
+            Step::Load(load) => self.loads(load.replica).count() >= count,
+            Step::Decision(_) => self.decisions(step.replica()).count() >= count,
+        }
+    }
+
+    /// Decisions of a replica, or before one was chosen, at the time: whether the gateway took them, and their places.
+    fn decisions(&self, replica: Option<u16>) -> impl Iterator<Item = (bool, usize)> + '_ {
+        let time_us = self.time_us;
+        let of = move |is_gateways: bool, decisions: &'_ [Decision]| {
+            let is = |decision: &Decision| decision.replica() == replica && decision.time_us == time_us;
+            let places = decisions.iter().enumerate().filter(|(_, decision)| is(decision));
+            places.map(|(place, _)| (is_gateways, place)).collect::<Vec<_>>()
+        };
+        of(false, &self.looked.of_engine.0).into_iter().chain(of(true, &self.looked.of_gateway.0))
+    }
+
+    /// Passes of a replica that loaded adapters.
+    fn loads(&self, replica: u16) -> impl Iterator<Item = &Pass<ReplicaSnapshot>> {
+        let is = move |pass: &&Pass<ReplicaSnapshot>| {
+            pass.before.replica == replica && pass.before.time_us == self.time_us && pass.before.has_loaded
+        };
+        self.looked.of_engine.1.of_replicas.iter().filter(is)
+    }
+
+    fn of_decision(&self, replica: Option<u16>, nth: usize) -> StepState {
+        let mut state = StepState { replica: None, earlier: Vec::new(), gateway: None, totals: Vec::new() };
+        let Some((is_gateways, place)) = self.decisions(replica).nth(nth) else { return state };
+        if is_gateways {
+            let (decisions, passes) = &self.looked.of_gateway;
+            // Several decisions may follow one look; the last look before the decision counts.
+            let pass = passes.of_gateway.iter().rev().find(|pass| pass.first <= place);
+            if let Some(pass) = pass {
+                state.gateway = Some(pass.before.clone());
+                state.earlier = decisions[pass.first..place].to_vec();
+            }
+            return state;
+        }
+        let (decisions, passes) = &self.looked.of_engine;
+        let of_pass = |pass: &&Pass<ReplicaSnapshot>| pass.first <= place && place < pass.end;
+        if let Some(pass) = passes.of_replicas.iter().find(of_pass) {
+            state.replica = Some(pass.before.clone());
+            state.earlier = decisions[pass.first..place].to_vec();
+        } else if let Some(replica) = replica {
+            state.replica = self.before.get(usize::from(replica)).cloned();
+        }
+        state
+    }
+
+    fn of_load(&self, replica: u16, nth: usize) -> StepState {
+        let pass = self.loads(replica).nth(nth);
+        let earlier =
+            pass.map_or_else(Vec::new, |pass| self.looked.of_engine.0[pass.first..pass.end].to_vec());
+        let replica = pass.map(|pass| pass.before.clone());
+        StepState { replica, earlier, gateway: None, totals: Vec::new() }
+    }
+}
+
+/// Requests are told by their places among those that were sent.
+fn rename(state: &mut StepState, sent: &[u32]) {
+    let most = sent.iter().max().map_or(0, |&id| id as usize + 1);
+    let mut places = vec![u32::MAX; most];
+    (0u32..).zip(sent).for_each(|(place, &id)| places[id as usize] = place);
+    let told = |id: &mut u32| *id = places.get(*id as usize).copied().unwrap_or(*id);
+    if let Some(replica) = &mut state.replica {
+        replica.waiting.iter_mut().for_each(|entry| told(&mut entry.id));
+        replica.holders.iter_mut().for_each(|holder| told(&mut holder.id));
+        replica.peak.iter_mut().flatten().filter_map(|row| row.id.as_mut()).for_each(told);
+    }
+    if let Some(gateway) = &mut state.gateway {
+        gateway.waiting.iter_mut().for_each(|entry| told(&mut entry.id));
+    }
+    state.earlier.iter_mut().for_each(|decision| decision.rename(&places));
+}

@@ -1,0 +1,61 @@
+//! How long a step of the decision debugger takes, forward, back and to any place, in a run of many requests.
+//!
+//! `cargo run --release -p servescope-lab --example debugger_speed -- 100000`
+
+use std::time::Instant;
+
+use servescope_lab::debugger::{Debugger, Move};
+use servescope_lab::{Failure, Scenario};
+
+/// Load of about 0.8 of what the default server can serve.
+const RATE_RPS: f64 = 1.45;
+
+/// The longest and the mean of some durations, milliseconds.
+fn told(name: &str, mut times_ms: Vec<f64>) {
+    times_ms.sort_by(f64::total_cmp);
+    let mean = times_ms.iter().sum::<f64>() / times_ms.len() as f64;
+    let (median, longest) = (times_ms[times_ms.len() / 2], times_ms[times_ms.len() - 1]);
+    println!(
+        "{name}: {} steps, mean {mean:.2} ms, median {median:.2} ms, longest {longest:.2} ms",
+        times_ms.len()
+    );
+}
+
+fn main() -> Result<(), Vec<Failure>> {
+    let requests = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000.0);
+    for scheduler in ["slora", "vllm_v1"] {
+        let mut scenario = Scenario::default();
+        let settings = [
+            ("workload.rate_rps", RATE_RPS.to_string()),
+            ("workload.duration_s", (requests / RATE_RPS).to_string()),
+            ("scheduler.kind", scheduler.to_owned()),
+        ];
+        for (path, value) in settings {
+            scenario.set_text(path, &value).map_err(|failure| vec![failure])?;
+        }
+        let begun = Instant::now();
+        let mut debugger = Debugger::simulate(&scenario, None)?;
+        let (steps, checkpoints) = (debugger.len(), debugger.checkpoints());
+        let took_ms = begun.elapsed().as_secs_f64() * 1e3;
+        println!(
+            "{scheduler}: {requests} requests, {steps} steps, {checkpoints} checkpoints, ready after {took_ms:.0} ms"
+        );
+        let mut timed = |to: Move| {
+            let begun = Instant::now();
+            let _ = debugger.go(to);
+            let _ = debugger.view();
+            begun.elapsed().as_secs_f64() * 1e3
+        };
+        // Places spread over the run without an order.
+        let place = |i: usize| Move::To((i * 7_919 * 104_729) % steps);
+        told("  to any place", (0..200).map(|i| timed(place(i))).collect());
+        for (name, by) in [("  forward", 1), ("  back", -1)] {
+            let times = (0..40).flat_map(|i| {
+                timed(place(i * 31 + 7));
+                (0..10).map(|_| timed(Move::By(by))).collect::<Vec<_>>()
+            });
+            told(name, times.collect());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The decision debugger: a run whose decisions of gateway and schedulers are stepped through, forward and back, and for each
+//! step what the decision was taken on, as values for a page or a terminal ([`view::StepView`]). Sentences come as codes with
+//! parameters, and in English ([`told`]).
+
+pub mod rules;
+pub mod told;
+pub mod view;
+
+use std::sync::Arc;
+
+use servescope_engine::steps::{Recording, Step, StepKind, Steps};
+use servescope_engine::{FleetConfig, Report};
+
+use crate::failure::Failure;
+use crate::notes::{Context, Note, Purpose, notes, unused};
+use crate::run::{LoadedTrace, Running};
+use crate::scenario::{AdapterRanks, Scenario};
+use view::StepView;
+
+/// Bytes for checkpoints.
+const CHECKPOINT_BYTES: usize = 256 << 20;
+
+/// A run under way that will be stepped through.
+#[derive(Debug)]
+pub struct Preparing {
+    recording: Recording,
+    scenario: Scenario,
+    context: Context,
+}
+
+impl Preparing {
+    /// Makes the trace of a scenario and stands ready to simulate it.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of the scenario, or that it makes no request.
+    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+        let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
+        let (fleet, requests) = Running::begin(scenario, loaded)?.into_fleet();
+        Ok(Self {
+            recording: Recording::new(fleet, requests, CHECKPOINT_BYTES),
+            scenario: scenario.clone(),
+            context,
+        })
+    }
+
+    /// Handles what happens at, at most, `times` different times and says which share of the requests has arrived; 1 is the
+    /// end.
+    pub fn advance(&mut self, times: usize) -> f64 {
+        if self.recording.advance(times) { 1.0 } else { self.recording.progress().min(0.999) }
+    }
+
+    /// The debugger of the run that has reached its end.
+    ///
+    /// # Errors
+    /// That nothing was decided.
+    pub fn finish(self) -> Result<Debugger, Failure> {
+        let (report, steps) = self.recording.finish();
+        if steps.all().is_empty() {
+            let message = "the run has no decision to step through: no request came to it".to_owned();
+            return Err(Failure::new("no_steps", "", message));
+        }
+        let config = self.scenario.fleet_for(AdapterRanks::of(&report.trace))?;
+        Ok(Debugger { scenario: self.scenario, context: self.context, config, report, steps, place: 0 })
+    }
+
+    /// Simulates to the end.
+    ///
+    /// # Errors
+    /// See [`Self::finish`].
+    pub fn run(mut self) -> Result<Debugger, Failure> {
+        while self.advance(usize::MAX) < 1.0 {}
+        self.finish()
+    }
+}
+
+/// A finished run and the step at which its reader stands.
+#[derive(Debug)]
+pub struct Debugger {
+    scenario: Scenario,
+    context: Context,
+    config: FleetConfig,
+    report: Report,
+    steps: Steps,
+    place: usize,
+}
+
+/// Where a reader goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Move {
+    /// So many steps on, or back.
+    By(i64),
+    /// To a step by its number, from 0 on.
+    To(usize),
+    /// To the last step at or before a time, seconds.
+    Time(f64),
+    /// To the first step about a request.
+    Request(u32),
+    /// To the first step of a kind.
+    First(StepKind),
+    /// To the next step of a kind.
+    Next(StepKind),
+    /// To the last step of a kind before this one.
+    Previous(StepKind),
+}
+
+/// A kind of step by its name on the command line and in the page.
+pub fn step_kind(name: &str) -> Option<StepKind> {
+    match name {
+        "rejection" => Some(StepKind::Rejection),
+        "preemption" => Some(StepKind::Preemption),
+        "load" => Some(StepKind::Load),
+        _ => None,
+    }
+}
+
+/// The names of the kinds of steps.
+pub const STEP_KINDS: [&str; 3] = ["rejection", "preemption", "load"];
+
+fn kind_name(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Rejection => "rejection",
+        StepKind::Preemption => "preemption",
+        StepKind::Load => "load",
+    }
+}
+
+impl Debugger {
+    /// Simulates a scenario to the end and stands at its first step.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of the scenario, or that nothing was decided.
+    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+        Preparing::begin(scenario, loaded)?.run().map_err(|failure| vec![failure])
+    }
+
+    /// What became of every request.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Changed settings that have no effect in this run.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = notes(&self.scenario, &self.context);
+        notes.extend(unused(&self.scenario, &self.context, &self.report));
+        notes
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.steps.all().len()
+    }
+
+    /// Whether there is no step, which cannot be.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of the step at which the reader stands, from 0 on.
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// How many checkpoints are kept.
+    pub fn checkpoints(&self) -> usize {
+        self.steps.checkpoints()
+    }
+
+    /// Goes to another step.
+    ///
+    /// # Errors
+    /// That there is no such step, with the bounds. The reader stays then.
+    pub fn go(&mut self, to: Move) -> Result<(), Failure> {
+        let last = self.len() - 1;
+        let place = match to {
+            Move::By(by) => {
+                let place = self.place as f64 + by as f64;
+                if place < 0.0 || place > last as f64 {
+                    return Err(Failure::out_of_range("step", place, 0.0, last as f64));
+                }
+                place as usize
+            }
+            Move::To(place) if place > last => {
+                return Err(Failure::out_of_range("step", place as f64, 0.0, last as f64));
+            }
+            Move::To(place) => place,
+            Move::Time(time_s) => {
+                let end_s = self.end_s();
+                if !(0.0..=end_s).contains(&time_s) {
+                    return Err(Failure::out_of_range("time_s", time_s, 0.0, end_s));
+                }
+                self.steps.at(time_s * 1e6)
+            }
+            Move::Request(id) => self.of_request(id)?,
+            Move::First(kind) => self.steps.next(kind, None).ok_or_else(|| no_step(kind))?,
+            Move::Next(kind) => {
+                self.steps.next(kind, Some(self.place)).ok_or_else(|| no_more(kind, "after", self.place))?
+            }
+            Move::Previous(kind) => {
+                self.steps.previous(kind, self.place).ok_or_else(|| no_more(kind, "before", self.place))?
+            }
+        };
+        self.place = place;
+        Ok(())
+    }
+
+    /// When the last step is taken, or the last request leaves, seconds.
+    pub fn end_s(&self) -> f64 {
+        let last_us = self.steps.all().last().map_or(0.0, Step::time_us);
+        self.report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max) / 1e6
+    }
+
+    fn of_request(&self, id: u32) -> Result<usize, Failure> {
+        let count = self.report.trace.len();
+        if id as usize >= count {
+            return Err(Failure::out_of_range("request", f64::from(id), 0.0, count as f64 - 1.0));
+        }
+        self.steps.of_request(id).ok_or_else(|| {
+            let message = format!("nothing was decided of request {id}: its client went away before");
+            Failure::new("no_step_of_request", "request", message).number("request", f64::from(id))
+        })
+    }
+
+    /// What the step at which the reader stands shows.
+    pub fn view(&mut self) -> Option<StepView> {
+        let step = *self.steps.all().get(self.place)?;
+        let state = self.steps.state(self.place)?;
+        let context = view::Context {
+            scenario: &self.scenario,
+            config: &self.config,
+            report: &self.report,
+            place: self.place,
+            count: self.len(),
+        };
+        Some(view::view(&context, &step, &state))
+    }
+
+    /// The trace of the run.
+    pub fn trace(&self) -> &Arc<servescope_workload::Trace> {
+        &self.report.trace
+    }
+}
+
+fn no_step(kind: StepKind) -> Failure {
+    let name = kind_name(kind);
+    Failure::new("no_step_of_kind", "", format!("there is no {name} in this run")).text("kind", name)
+}
+
+fn no_more(kind: StepKind, side: &str, place: usize) -> Failure {
+    let name = kind_name(kind);
+    let message = format!("there is no {name} {side} step {place}");
+    Failure::new("no_more_steps", "", message)
+        .text("kind", name)
+        .text("side", side)
+        .number("step", place as f64)
+}
+
+#[cfg(test)]
+mod tests;

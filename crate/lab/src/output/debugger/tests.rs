@@ -1,0 +1,61 @@
+use super::told::{REASONS, SENTENCES};
+use super::*;
+use servescope_engine::Rejection;
+
+fn debugger(settings: &[(&str, &str)]) -> Debugger {
+    let mut scenario = Scenario::default();
+    for (path, value) in [("workload.duration_s", "30"), ("workload.rate_rps", "6")].iter().chain(settings) {
+        scenario.set_text(path, value).unwrap();
+    }
+    Debugger::simulate(&scenario, None).unwrap()
+}
+
+#[test]
+fn every_sentence_has_its_numbers_in_every_scheduler() {
+    for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+        for more in [&[("gateway.kind", "proxy")][..], &[("scheduler.order", "vtc")][..]] {
+            let mut all = vec![("scheduler.kind", kind), ("scheduler.max_running_requests", "4")];
+            all.extend(more);
+            let mut debugger = debugger(&all);
+            for place in 0..debugger.len() {
+                debugger.go(Move::To(place)).unwrap();
+                let view = debugger.view().unwrap();
+                let test = view.test.as_ref().map(|test| &test.told);
+                for told in [Some(&view.told), test].into_iter().flatten() {
+                    assert!(!told.text.contains('{'), "{kind}: {}", told.text);
+                    assert!(SENTENCES.iter().any(|row| row.0 == told.code), "{}", told.code);
+                }
+                if let Some(peak) = &view.memory_test {
+                    let test = view.test.as_ref().unwrap();
+                    assert_eq!(Some(peak.need), test.need.map(i64::from), "{kind} step {place}");
+                    assert_eq!(peak.rows[peak.worst].tokens, peak.need);
+                }
+                for rule in [Some(view.rule), view.queue.map(|queue| queue.rule)].into_iter().flatten() {
+                    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+                    assert!(root.join(rule.source).is_file() && root.join(rule.doc).is_file(), "{rule:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_reason_has_a_name() {
+    assert!(Rejection::ALL.iter().all(|reason| REASONS.iter().any(|row| row.0 == reason.name())));
+}
+
+#[test]
+fn a_place_that_is_not_there_is_an_error_with_the_bounds() {
+    let mut debugger = debugger(&[]);
+    let last = debugger.len() - 1;
+    let message = |failure: Result<(), Failure>| failure.unwrap_err().message;
+    assert!(message(debugger.go(Move::By(-1))).contains('0'));
+    assert!(message(debugger.go(Move::To(last + 1))).contains(&last.to_string()));
+    assert!(message(debugger.go(Move::Time(f64::NAN))).contains("time_s"));
+    assert!(message(debugger.go(Move::Time(1e9))).contains("time_s"));
+    assert!(message(debugger.go(Move::Request(1_000_000))).contains("request"));
+    debugger.go(Move::To(last)).unwrap();
+    assert!(message(debugger.go(Move::By(1))).contains(&last.to_string()));
+    assert!(message(debugger.go(Move::Next(StepKind::Preemption))).contains("preemption"));
+    assert_eq!(debugger.place(), last, "the reader stays");
+}

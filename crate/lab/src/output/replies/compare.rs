@@ -1,0 +1,60 @@
+//! Two runs of one seed.
+
+use serde::Serialize;
+
+use crate::compare::decisions::{DecisionDifference, DifferingDecisions};
+use crate::compare::requests::{ComparedRequests, RequestPairs};
+use crate::compare::{ComparedMetrics, Comparison};
+use crate::metric::{Measured, Metric};
+use crate::parameters::Id;
+use crate::run::Run;
+use crate::views::paired::ttft_pairs;
+use crate::views::{Chart, ViewOptions, build_charts};
+
+/// Charts that are drawn of A and of B on the same axes.
+const BOTH: [&str; 2] = ["latency_cdf", "running_waiting"];
+
+/// Two runs with the same seed.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ComparedPair {
+    /// The usual metrics of A.
+    pub a: Measured,
+    /// Those of B.
+    pub b: Measured,
+    /// Their requests.
+    pub requests: ComparedRequests,
+    /// Null where every decision is the same.
+    pub first_different_decision: Option<DifferingDecisions>,
+    /// Of a file: batches of its one run, by metric.
+    pub one_run: Option<ComparedMetrics>,
+    /// Charts of A.
+    #[serde(skip_serializing)]
+    pub charts_a: Vec<Chart>,
+    /// The same of B.
+    #[serde(skip_serializing)]
+    pub charts_b: Vec<Chart>,
+    /// Charts of both.
+    #[serde(skip_serializing)]
+    pub charts: Vec<Chart>,
+}
+
+impl ComparedPair {
+    /// Of two runs that kept their decisions; `is_file` where their requests come from a file.
+    pub fn of(a: &Run, b: &Run, is_file: bool) -> Self {
+        let pairs = RequestPairs::of(a, b);
+        let seed = a.scenario.number(Id::Seed) as u64;
+        let usual = Metric::usual();
+        let charts_of = |run| build_charts(run, &ViewOptions::default(), &|name| BOTH.contains(&name));
+        Self {
+            a: Measured::of(a, &usual),
+            b: Measured::of(b, &usual),
+            requests: pairs.compared(),
+            first_different_decision: DecisionDifference::of(a, b).differing(),
+            one_run: is_file.then(|| Comparison::of_one_run(&usual, seed, a, b).metrics()),
+            charts_a: charts_of(a),
+            charts_b: charts_of(b),
+            charts: vec![ttft_pairs(&pairs)],
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A measured run over its simulation.
+
+use serde::Serialize;
+
+use crate::ordered::Ordered;
+use crate::overlay::{
+    Bucket, Cause, Fit, MeasuredRun, OverlaidMetric, Overlay, OverlayFit, Taken, overlaid_metrics,
+};
+use crate::scenario::{Scenario, ScenarioPatch};
+use crate::views::Chart;
+use crate::views::overlay::overlay_charts;
+
+/// A measured run over its simulation, with the number of requests in their place.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "OverlayTold"))]
+pub struct OverlayReply {
+    /// What wrote the file.
+    pub tool: &'static str,
+    /// Requests in flight, of a closed loop.
+    pub in_flight: Option<u32>,
+    /// Requests in both runs.
+    pub requests: usize,
+    /// Requests of the measured run that did not end in the simulated one.
+    pub unfinished: usize,
+    /// What a reader should know, in English.
+    pub notes: Vec<String>,
+    /// Settings that were taken from the file.
+    pub taken_over: Vec<Taken>,
+    /// The settings of the simulation, with the constants as fitted.
+    pub scenario: ScenarioPatch,
+    /// TTFT, TPOT, ITL, E2E, and both throughputs.
+    pub metrics: Ordered<OverlaidMetric>,
+    /// By prompt length, shortest first.
+    pub by_input_length: Vec<Bucket>,
+    /// The terminal's sentence.
+    pub likely_cause: String,
+    /// Where the difference comes from.
+    pub cause: Cause,
+    /// The fit, where one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub fit: Option<OverlayFit>,
+    /// Both runs.
+    #[serde(skip_serializing)]
+    pub charts: Vec<Chart>,
+}
+
+impl OverlayReply {
+    /// Of an overlay of a measured run, whose settings `taken` were taken from the file.
+    pub fn of(
+        measured: &MeasuredRun,
+        scenario: &Scenario,
+        taken: Vec<Taken>,
+        notes: Vec<String>,
+        overlay: &Overlay,
+        fit: Option<&Fit>,
+    ) -> Self {
+        Self {
+            tool: measured.tool.name(),
+            in_flight: measured.sending.in_flight(),
+            requests: overlay.pairs.len(),
+            unfinished: overlay.unfinished,
+            notes,
+            taken_over: taken,
+            scenario: fit.map_or(scenario, |fit| &fit.scenario).patch(),
+            metrics: overlaid_metrics(&overlay.metrics),
+            by_input_length: overlay.by_length.clone(),
+            likely_cause: overlay.cause.sentence.clone(),
+            cause: overlay.cause.clone(),
+            fit: fit.map(OverlayFit::of),
+            charts: overlay_charts(overlay),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A comparison from its two settings to its answer: what to simulate, in parts that a caller may put on any number of threads,
+//! and everything that is told of the runs.
+
+use serde_json::{Value as Json, json};
+
+use super::Comparison;
+use super::decisions::DecisionDifference;
+use super::requests::RequestPairs;
+use crate::failure::Failure;
+use crate::metric::{Measured, Metric};
+use crate::notes::Note;
+use crate::parameters::Id;
+use crate::replications::{seeds, with_seed};
+use crate::run::{LoadedTrace, Run, Running};
+use crate::scenario::Scenario;
+use crate::turn::Turns;
+
+/// Seeds where none are asked for.
+const SEEDS: usize = 20;
+
+/// What is compared, and on what.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// A and B: two scenarios are more than a stack should hold.
+    pub sides: Vec<Scenario>,
+    /// The trace in place of generated requests.
+    pub loaded: Option<LoadedTrace>,
+    /// The numbers that are compared.
+    pub metrics: Vec<Metric>,
+    /// The seeds of both.
+    pub seeds: Vec<u64>,
+}
+
+/// What a comparison tells.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The metrics.
+    pub comparison: Comparison,
+    /// Both runs of the first seed, request by request.
+    pub requests: RequestPairs,
+    /// Where these two first decided differently.
+    pub difference: DecisionDifference,
+    /// Settings without effect in the first run of A or of B.
+    pub idle: Vec<Note>,
+    /// Whether every seed gives the same run, of more seeds than one: the intervals mean nothing then.
+    pub is_without_chance: bool,
+}
+
+impl Task {
+    /// A task; of no metrics the usual ones, of no number of seeds 20, or one where a trace is played, which no seed changes.
+    ///
+    /// # Errors
+    /// [`Failure`] for no seed or too many.
+    pub fn new(
+        a: Scenario,
+        b: Scenario,
+        loaded: Option<LoadedTrace>,
+        metrics: Vec<Metric>,
+        count: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let count = count.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
+        let seeds = seeds(&a, count)?;
+        let metrics = if metrics.is_empty() { Metric::usual() } else { metrics };
+        Ok(Self { sides: vec![a, b], loaded, metrics, seeds })
+    }
+
+    /// Whether A and B name different seeds; both are simulated with those of A.
+    pub fn has_two_seeds(&self) -> bool {
+        self.sides[0].get(Id::Seed) != self.sides[1].get(Id::Seed)
+    }
+
+    /// The run of a side with the first seed, which keeps its decisions.
+    ///
+    /// # Errors
+    /// Every [`Failure`] of its scenario, with the side's name.
+    pub fn first(&self, side: usize) -> Result<Run, Vec<Failure>> {
+        let scenario = with_seed(&self.sides[side], self.seeds[0]);
+        let running = Running::begin(&scenario, self.loaded.as_ref());
+        Ok(running.map_err(|failures| of_side(side, failures))?.with_decisions().run())
+    }
+
+    /// Runs beside the first two: those of A, then those of B.
+    pub fn further(&self) -> usize {
+        2 * (self.seeds.len() - 1)
+    }
+
+    /// The metrics of one of the further runs.
+    ///
+    /// # Errors
+    /// As [`Task::first`].
+    pub fn measure(&self, place: usize) -> Result<Measured, Vec<Failure>> {
+        let rest = &self.seeds[1..];
+        let side = place / rest.len();
+        let scenario = with_seed(&self.sides[side], rest[place % rest.len()]);
+        let run = Measured::simulate(&scenario, self.loaded.as_ref(), &self.metrics);
+        run.map_err(|failures| of_side(side, failures))
+    }
+
+    /// What the runs tell: those of the first seed, and the metrics of the further ones in their order.
+    pub fn outcome(&self, a: &Run, b: &Run, further: &[Measured]) -> Outcome {
+        let (comparison, is_without_chance) = if let [seed] = self.seeds[..] {
+            (Comparison::of_one_run(&self.metrics, seed, a, b), false)
+        } else {
+            let (of_a, of_b) = further.split_at(further.len() / 2);
+            let with_first = |run: &Run, rest: &[Measured]| -> Vec<Measured> {
+                [&[Measured::of(run, &self.metrics)], rest].concat()
+            };
+            let runs = [with_first(a, of_a), with_first(b, of_b)];
+            let is_same = runs.iter().all(|runs| runs.iter().all(|run| run.digest == runs[0].digest));
+            (Comparison::of_seeds(&self.metrics, &self.seeds, &runs[0], &runs[1]), is_same)
+        };
+        let mut idle = a.notes();
+        let of_b: Vec<Note> = b.notes().into_iter().filter(|note| !idle.contains(note)).collect();
+        idle.extend(of_b);
+        Outcome {
+            comparison,
+            requests: RequestPairs::of(a, b),
+            difference: DecisionDifference::of(a, b),
+            idle,
+            is_without_chance,
+        }
+    }
+
+    /// The parameters in which A and B differ, but for the seed.
+    pub fn differences(&self) -> Vec<Json> {
+        let (a, b) = (&self.sides[0], &self.sides[1]);
+        let differ = |id: &&Id| **id != Id::Seed && a.get(**id) != b.get(**id);
+        let one =
+            |id: &Id| json!({"path": id.row().id, "a": a.get(*id).to_json(), "b": b.get(*id).to_json()});
+        Id::ALL.iter().filter(differ).map(one).collect()
+    }
+
+    /// The whole answer as JSON, with where the better of both changes where that was asked.
+    pub fn to_json(&self, outcome: &Outcome, turned: Option<&Turns>) -> Json {
+        let mut json = json!({
+            "a": self.sides[0].to_json(),
+            "b": self.sides[1].to_json(),
+            "differ": self.differences(),
+            "seeds": self.seeds,
+            "metrics": outcome.comparison.metrics(),
+            "requests": outcome.requests.compared(),
+            "first_different_decision": outcome.difference.differing(),
+        });
+        if let Some(turned) = turned {
+            json["turn"] = turned.to_json();
+        }
+        json
+    }
+}
+
+/// Failures of a side, with its name.
+pub fn of_side(side: usize, failures: Vec<Failure>) -> Vec<Failure> {
+    let named = |failure: Failure| Failure {
+        message: format!("{}: {}", ["A", "B"][side], failure.message),
+        ..failure
+    };
+    failures.into_iter().map(named).collect()
+}

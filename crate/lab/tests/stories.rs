@@ -1,0 +1,72 @@
+//! What the page's stories of long requests say holds on seeds that they were not chosen on.
+
+use std::path::Path;
+
+use serde_json::Value as Json;
+use servescope_lab::engine::metrics::Summary;
+use servescope_lab::{Run, Scenario};
+
+/// Seeds that no story was chosen on.
+fn seeds() -> std::ops::Range<u32> {
+    1000..1000 + if servescope_testkit::is_whole() { 40 } else { 4 }
+}
+
+fn set_all(scenario: &mut Scenario, path: &str, json: &Json) {
+    match json {
+        Json::Object(inner) => {
+            let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+            inner.iter().for_each(|(name, json)| set_all(scenario, &below(name), json));
+        }
+        Json::String(text) => scenario.set_text(path, text).unwrap(),
+        other => scenario.set_text(path, &other.to_string()).unwrap(),
+    }
+}
+
+/// The story's run without its policy and the one with it, for each seed.
+fn both_sides(id: &str, judge: impl Fn(u32, &Summary, &Summary)) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../static/presets/{id}.json"));
+    let story: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let (with, failures) = Scenario::from_json(&story["scenario"]);
+    assert!(failures.is_empty(), "{failures:?}");
+    let mut without = with.clone();
+    set_all(&mut without, "", &story["without"]);
+    for seed in seeds() {
+        let [without, with] = [&without, &with].map(|side| {
+            let mut side = side.clone();
+            side.set_text("seed", &seed.to_string()).unwrap();
+            Run::simulate(&side, None).unwrap_or_else(|failures| panic!("{failures:?}")).summary().run
+        });
+        assert_eq!(with.requests.completed, with.requests.offered, "seed {seed}");
+        judge(seed, &without, &with);
+    }
+}
+
+fn attained(summary: &Summary) -> f64 {
+    summary.slo.attainment_all.unwrap()
+}
+
+/// Short prompts are nine of ten, so most of the queueing delay is theirs.
+#[test]
+fn with_a_long_prefill_threshold_short_prompts_do_not_wait_behind_long_ones() {
+    both_sides("tail_prompt_budget", |seed, without, with| {
+        assert!(with.queue_s.mean < without.queue_s.mean.map(|s| s / 3.0), "seed {seed}");
+        assert!(attained(with) > attained(without) + 0.15, "seed {seed}");
+    });
+}
+
+/// A prompt of 24,000 tokens takes about a second whole, and a tenth of a second a chunk.
+#[test]
+fn with_a_small_token_budget_no_output_stops_for_a_long_prompt() {
+    both_sides("tail_mixed_prefill", |seed, without, with| {
+        assert!(with.tbt_s.max < without.tbt_s.max.map(|s| s / 5.0), "seed {seed}");
+        assert!(attained(with) > 0.99 && attained(without) < 0.9, "seed {seed}");
+    });
+}
+
+#[test]
+fn with_the_shortest_output_first_the_mean_queueing_delay_falls() {
+    both_sides("tail_mixed_decode", |seed, without, with| {
+        assert!(with.queue_s.mean < without.queue_s.mean.map(|s| 0.8 * s), "seed {seed}");
+        assert!(attained(with) > attained(without), "seed {seed}");
+    });
+}

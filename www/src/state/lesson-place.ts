@@ -1,0 +1,18 @@
+// A screen of a lesson as a place of the page, and its name in a link.
+
+/** A screen of a lesson, from 1. */
+export interface LessonPlace { id: string; screen: number }
+
+/** Of a link: "burstiness.3". */
+export function lessonPlace(name: string): LessonPlace | null {
+  const [, id, screen] = /^([a-z_]+)(?:\.(\d{1,2}))?$/.exec(name) ?? [];
+  return id === undefined ? null : { id, screen: Math.max(1, Number(screen ?? 1)) };
+}
+
+export function lessonName({ id, screen }: LessonPlace): string {
+  return `${id}.${String(screen)}`;
+}
+
+export function samePlace(one: LessonPlace | null, other: LessonPlace | null): boolean {
+  return one?.id === other?.id && one?.screen === other?.screen;
+}
