@@ -35,7 +35,7 @@ test('the SLO is the goal of the Plan tab', async ({ page }) => {
   await expect(page.locator('.slo-link')).toContainText('TTFT ≤ 4');
   await page.locator('[data-plan="slo.tbt_s"] input').fill('0.3');
   await page.locator('[data-plan="slo.tbt_s"] input').press('Enter');
-  await expect(page.locator('.slo-link')).toContainText('TBT ≤ 300');
+  await expect(page.locator('.slo-link')).toContainText('TBT ≤ 0.3');
   await page.locator('details[data-fold=own-bounds] > summary').click();
   await numberBox(page, 'capacity.ttft_s').fill('3');
   await numberBox(page, 'capacity.ttft_s').press('Enter');
