@@ -361,7 +361,7 @@ export type ComparedPair = {
   /** Their requests. */
   requests: ComparedRequests,
   /** Null where every decision is the same. */
-  first_different_decision: DifferingDecisions | null,
+  first_difference: DifferingDecisions | null,
   /** Of a file: batches of its one run, by metric. */
   one_run: Comparison | null,
   /** Charts of A. */
@@ -514,6 +514,8 @@ export type DeploymentView = {
 export type DifferingDecisions = {
   /** The earlier of both, seconds. */
   time_s: number,
+  /** The request that the decision is about: A's, or B's where A decides on none. */
+  request: number | null,
   /** In A. */
   a: DecisionTold | null,
   /** In B. */

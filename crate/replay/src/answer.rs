@@ -88,6 +88,7 @@ pub(crate) fn start(data: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Piece::{Done, Other, Text};
     use super::*;
 
     #[test]
@@ -104,7 +105,6 @@ mod tests {
         ] {
             pieces.push(chat.take(data.as_bytes()).unwrap());
         }
-        use Piece::{Done, Other, Text};
         assert_eq!(pieces, [Other, Text, Text, Other, Other, Done]);
         let whole = Answer {
             prompt_tokens: Some(7),

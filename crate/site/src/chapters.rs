@@ -16,7 +16,7 @@ pub(crate) const INDEX: &str = "README";
 
 /// Every page but the first.
 pub(crate) const CHAPTERS: &[Chapter] = &[
-    Chapter { title: "Start", pages: &["tutorial", "features", "model", "limits", "glossary"] },
+    Chapter { title: "Start", pages: &["tutorial", "lessons", "features", "model", "limits", "glossary"] },
     Chapter {
         title: "Set up a service",
         pages: &[PARAMETERS, "orders", "gateway", "adapters", "what-combines", "roofline"],
@@ -25,12 +25,12 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
         title: "Traffic",
         pages: &["bring-your-own", "file-formats", "fit-and-twin", "which-user-law", "prompts"],
     },
-    Chapter { title: "Answers", pages: &["capacity", "what-if", "monitor"] },
+    Chapter { title: "Answers", pages: &["capacity", "what-if", "monitor", "debugger"] },
     Chapter {
         title: "Can it be trusted?",
         pages: &["validation", "measured", "measured-hardware", "operator-profiles"],
     },
-    Chapter { title: "Tools", pages: &["terminal", "python", "checks"] },
+    Chapter { title: "Tools", pages: &["terminal", "replay", "python", "checks"] },
 ];
 
 /// The names of all pages, the first one first.

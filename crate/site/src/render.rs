@@ -131,7 +131,7 @@ pub(crate) fn render(name: &str, markdown: &str) -> Rendered {
             }
             Event::Start(Tag::Table(_)) => {
                 events.push(Event::Html(
-                    "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"table\">".into(),
+                    "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"table\">".into(),
                 ));
                 events.push(event);
             }

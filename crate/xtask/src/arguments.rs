@@ -26,7 +26,7 @@ usage: cargo xtask VERB
   setup                  only install what is missing, the browser too
 
 steps of test: setup, format, features, native, clippy, wasm, package, types, lint, unit, build, browser, size;
-with --whole, or where named: reference, validate, fuzz, python
+with --whole, or where named: reference, validate, fuzz, python, lighthouse
 
 environment:
   SERVESCOPE_CHROMIUM    the browser to test with (else chromium, chromium-browser or google-chrome on PATH)

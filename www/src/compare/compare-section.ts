@@ -100,7 +100,7 @@ export class CompareSection extends LightElement {
         })}</tbody></table></div>`;
   }
 
-  #decision({ first_different_decision: first }: ComparedPair): TemplateResult {
+  #decision({ first_difference: first }: ComparedPair): TemplateResult {
     const { text } = this.app;
     const say = text.say(compare);
     if (first === null) return html`<p data-decision="">${say('decision.none')}</p>`;

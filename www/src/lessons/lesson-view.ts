@@ -79,6 +79,12 @@ export class LessonView extends LightElement {
     return screen !== undefined && sameValues(this.#values(screen), this.app.store.values.value);
   }
 
+  /** Where the reader has left the lesson, it neither takes up settings nor keeps a screen. */
+  protected override shouldUpdate(): boolean {
+    const { tab, lesson } = this.app.view.value;
+    return tab === 'learn' && lesson?.id === this.entry.id;
+  }
+
   protected override willUpdate(changed?: PropertyValues): void {
     super.willUpdate();
     if (changed?.has('entry') === true) {

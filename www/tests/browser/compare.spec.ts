@@ -5,7 +5,7 @@ import { control, drawn, expect, link, open, openGroups, setNumber, test, violat
 import { PROGRAM, terminal } from './terminal.js';
 
 interface Row { a: number; b: number; difference: number; low: number; high: number }
-interface Told { metrics: Record<string, Row>; first_different_decision: { time_s: number; a: { request: number } } }
+interface Told { metrics: Record<string, Row>; first_difference: { time_s: number; a: { request: number } } }
 
 const ORDER = 'scheduler.order';
 
@@ -48,7 +48,7 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
     expect(await row(page, path)).toEqual({ a, b, difference, low, high });
   }
-  const first = expected.first_different_decision;
+  const first = expected.first_difference;
   const decision = page.locator('[data-compare] [data-decision]');
   await expect(decision).toHaveAttribute('data-decision', String(first.time_s));
   await expect(decision).toHaveAttribute('data-request', String(first.a.request));

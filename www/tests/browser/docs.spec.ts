@@ -39,7 +39,7 @@ test('every link and anchor of the documentation is there', async ({ page, reque
     const [address = '', anchor = ''] = link.split('#');
     const ids = anchors.get(address);
     if (ids === undefined) others.add(address);
-    else expect(anchor === '' || ids.has(anchor), `${from} -> ${link}`).toBe(true);
+    else expect(anchor === '' || ids.has(decodeURIComponent(anchor)), `${from} -> ${link}`).toBe(true);
   }
   for (const address of others) expect((await request.get(address)).ok(), address).toBe(true);
 });

@@ -125,6 +125,20 @@ test('a screen is a link, opens in the playground with the same digest, and the 
   await expect(page.locator('[data-screen="3"] [data-predicted]')).toBeVisible();
 });
 
+test('a lesson that is left changes nothing behind the reader', async ({ page }) => {
+  await open(page, '#v=3&tab=learn.burstiness.2');
+  await expect(page.locator('[data-screen="2"]')).toBeVisible();
+  await expect.poll(() => link(page)).toContain('R=1.2');
+  const shown = await digest(page);
+  await page.getByRole('button', { name: english.english.playground }).click();
+  await expect(page.locator(current('explore'))).toBeVisible();
+  expect(await link(page)).not.toContain('cv=5');
+  expect(await digest(page)).toBe(shown);
+  await page.locator('page-header [data-tab=learn]').click();
+  await page.locator('[data-lesson=burstiness]').click();
+  await expect(page.locator('[data-screen="2"]')).toBeVisible();
+});
+
 test('the help of a parameter leads to its lesson', async ({ page }) => {
   await open(page);
   const cv = control(page, 'workload.arrivals.cv');
@@ -148,6 +162,7 @@ test('settings that are not those of the screen are said so, and put back', ONLY
 });
 
 test('no lesson covers its lower part or scrolls sideways on a small screen', ONLY_WHOLE, async ({ page }) => {
+  test.setTimeout(900_000);
   await page.setViewportSize({ width: 320, height: 700 });
   for (const { id } of index) {
     const { screens } = read(id) as Lesson;

@@ -14,6 +14,10 @@ fn a_comparison_is_the_same_on_any_number_of_threads_and_agrees_with_single_runs
     assert_eq!(found, json(&[&arguments[..], &["--threads", "3"]].concat()));
     assert_eq!(found["differ"][0]["path"], "scheduler.order");
     assert_eq!(found["seeds"], serde_json::json!([42, 43, 44, 45, 46]));
+    // The last request to arrive is served first in B alone.
+    let first = &found["first_difference"];
+    assert!(first["time_s"].is_f64() && first["request"].is_u64(), "{first}");
+    assert_eq!(first["request"], first["a"]["request"]);
     let mean = &found["metrics"]["ttft_s.mean"];
     let of = |order: &str| -> f64 {
         let run = |seed: u32| {

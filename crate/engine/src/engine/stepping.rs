@@ -6,8 +6,8 @@ use servescope_workload::Trace;
 use super::Fleet;
 use crate::gateway::proxy::Proxy;
 use crate::record::EventLog;
-use crate::record::decisions::Decision;
 use crate::record::decisions::passes::{AdapterLoad, Camera, Passes};
+use crate::record::decisions::{Decision, DecisionLog};
 use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
@@ -81,7 +81,7 @@ impl Fleet {
 
     /// What was decided since the last call.
     pub(crate) fn drain_decisions(&mut self) -> Looked {
-        let of_gateway = self.frontend.decision_log().map(|log| log.drain()).unwrap_or_default();
+        let of_gateway = self.frontend.decision_log().map(DecisionLog::drain).unwrap_or_default();
         Looked { of_engine: self.record.decisions.drain(), of_gateway }
     }
 

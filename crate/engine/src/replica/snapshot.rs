@@ -4,6 +4,7 @@
 use servescope_workload::Trace;
 
 use super::Replica;
+use super::adapters::pool::AdapterPool;
 use super::context::ScheduleContext;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 use super::requests::RequestStatus;
@@ -151,7 +152,7 @@ impl Replica {
     }
 
     fn resident(&self) -> Vec<ResidentAdapter> {
-        self.state.adapter_pool().map_or_else(|| self.adapters.resident(), |pool| pool.resident())
+        self.state.adapter_pool().map_or_else(|| self.adapters.resident(), AdapterPool::resident)
     }
 
     /// What the replica looks like, at the time of the context.
@@ -216,7 +217,7 @@ impl Replica {
         let of_batch = self.state.adapters_of_batch();
         let used = of_batch.map_or_else(
             || list.iter().filter(|resident| resident.users > 0).count() as u32,
-            |pool| pool.used(),
+            AdapterPool::used,
         );
         AdapterSnapshot { slots, used, resident: self.adapters_in_memory().0, list }
     }

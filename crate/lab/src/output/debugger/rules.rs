@@ -73,10 +73,8 @@ pub(crate) fn scheduler(kind: SchedulerKind) -> Rule {
 pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
     let preempts = matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut | Verdict::SwappedIn);
     match (decision.replica(), decision.compared.test, decision.verdict) {
-        (_, Test::RequestTokens | Test::LoraRank | Test::InSystem, _) => {
-            rule("bounds", "bounds of the server", GLOSSARY, "crate/engine/src/engine/rejection.rs")
-        }
-        (None, Test::TokenBudget | Test::KvBlocks, _) => {
+        (_, Test::RequestTokens | Test::LoraRank | Test::InSystem, _)
+        | (None, Test::TokenBudget | Test::KvBlocks, _) => {
             rule("bounds", "bounds of the server", GLOSSARY, "crate/engine/src/engine/rejection.rs")
         }
         (None, ..) => gateway(decision),

@@ -25,7 +25,7 @@ pub struct ComparedPair {
     /// Their requests.
     pub requests: ComparedRequests,
     /// Null where every decision is the same.
-    pub first_different_decision: Option<DifferingDecisions>,
+    pub first_difference: Option<DifferingDecisions>,
     /// Of a file: batches of its one run, by metric.
     pub one_run: Option<ComparedMetrics>,
     /// Charts of A.
@@ -50,7 +50,7 @@ impl ComparedPair {
             a: Measured::of(a, &usual),
             b: Measured::of(b, &usual),
             requests: pairs.compared(),
-            first_different_decision: DecisionDifference::of(a, b).differing(),
+            first_difference: DecisionDifference::of(a, b).differing(),
             one_run: is_file.then(|| Comparison::of_one_run(&usual, seed, a, b).metrics()),
             charts_a: charts_of(a),
             charts_b: charts_of(b),

@@ -34,6 +34,7 @@ impl DecisionDifference {
         let of = |decision: Option<Decision>| decision.map(|decision| ShownDecision::of(&decision));
         Some(DifferingDecisions {
             time_s: difference.time_us() / 1e6,
+            request: [difference.a, difference.b].iter().flatten().find_map(Decision::request),
             a: of(difference.a),
             b: of(difference.b),
         })
@@ -46,6 +47,8 @@ impl DecisionDifference {
 pub struct DifferingDecisions {
     /// The earlier of both, seconds.
     pub time_s: f64,
+    /// The request that the decision is about: A's, or B's where A decides on none.
+    pub request: Option<u32>,
     /// In A.
     pub a: Option<ShownDecision>,
     /// In B.

@@ -139,7 +139,7 @@ impl Task {
             "seeds": self.seeds,
             "metrics": outcome.comparison.metrics(),
             "requests": outcome.requests.compared(),
-            "first_different_decision": outcome.difference.differing(),
+            "first_difference": outcome.difference.differing(),
         });
         if let Some(turned) = turned {
             json["turn"] = turned.to_json();
