@@ -11,7 +11,7 @@ pub struct Schedule<'p> {
     plan: &'p Plan,
     /// (time in nanoseconds, place): whole numbers have an order.
     due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Who waits for the end of each request; of a shared chain all who wait are in `shared`.
+    /// Requests that are sent after the end of each request; those of a shared chain are in `shared`.
     followers: Vec<Vec<usize>>,
     shared: VecDeque<usize>,
     /// When the last requests of a second were sent, microseconds.
@@ -91,7 +91,7 @@ impl<'p> Schedule<'p> {
             self.due.push(Reverse((key(due_us), place)));
         } else {
             self.dropped += 1;
-            // Who waits for a request that is not sent is not sent either: it would come later still.
+            // A request that depends on one that is not sent is not sent either: it would come later still.
             for next in std::mem::take(&mut self.followers[place]) {
                 self.release(next, due_us);
             }

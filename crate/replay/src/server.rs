@@ -55,7 +55,7 @@ pub(crate) fn agent() -> Agent {
         .into()
 }
 
-/// The text at a path; `None` where the server has none. What is wrong where nobody answers.
+/// The text at a path; `None` where the server has none. An error where no server answers.
 pub(crate) fn text(
     agent: &Agent,
     target: &Target,

@@ -120,13 +120,13 @@ fn failures_are_counted_and_end_with_one() {
     );
     assert!(told.contains("1 http_error, for example: HTTP 429: {\"error\":\"slow down\"}"), "{told}");
     assert!(stdout(&output).contains("AIPerf, 11 requests, sent at their times"), "{}", stdout(&output));
-    let nobody = servescope(&replay("http://127.0.0.1:1", &[]));
-    assert_eq!(nobody.status.code(), Some(1));
-    assert!(stderr(&nobody).contains("http://127.0.0.1:1/v1/models"), "{}", stderr(&nobody));
+    let unreachable = servescope(&replay("http://127.0.0.1:1", &[]));
+    assert_eq!(unreachable.status.code(), Some(1));
+    assert!(stderr(&unreachable).contains("http://127.0.0.1:1/v1/models"), "{}", stderr(&unreachable));
 }
 
 #[test]
-fn only_loopback_is_asked_and_a_dry_run_asks_nobody() {
+fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
     let told = refused(&replay("http://10.1.2.3:8000", &[]));
     assert!(told.contains("10.1.2.3 is not this machine; add --allow-host 10.1.2.3"), "{told}");
     assert!(refused(&replay("https://localhost:8000", &[])).contains("only http://"));
