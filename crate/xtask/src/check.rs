@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Choice;
 use crate::process::{self, Outcome};
+use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
-use crate::{fuzz, packages, sizes, tools};
+use crate::{fuzz, packages, programs, sizes, tools};
 
 use report::Ended;
 
@@ -293,8 +294,10 @@ fn unit(project: &Project) -> Outcome {
 fn browser(project: &Project) -> Outcome {
     let browser = project.browser()?;
     project.page()?;
+    // Asked the same questions as the page.
+    programs::build(project, &[Program::Terminal])?;
     let mut command = project.node_tool("playwright")?;
-    command.arg("test").env("SERVESCOPE_TERMINAL", terminal(project)?);
+    command.arg("test").env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
     browser.tell(&mut command);
     process::run(&mut command)
 }
@@ -311,23 +314,6 @@ fn lighthouse(project: &Project) -> Outcome {
     command.arg("audit.mjs").current_dir(folder);
     browser.tell(&mut command);
     process::run(&mut command)
-}
-
-/// The terminal's program as the tests of this run were compiled, to be asked the same questions as the page.
-fn terminal(project: &Project) -> Outcome<std::path::PathBuf> {
-    let target = project.root().join("target");
-    let mut command = project.cargo();
-    command
-        .args(["build", "--quiet"])
-        .args(NATIVE)
-        .args(["--bin", "servescope", "--target-dir"])
-        .arg(&target);
-    if project.is_whole() {
-        command.arg("--release");
-    }
-    process::run(&mut command)?;
-    let profile = if project.is_whole() { "release" } else { "debug" };
-    Ok(target.join(profile).join("servescope").with_extension(std::env::consts::EXE_EXTENSION))
 }
 
 #[cfg(test)]

@@ -7,22 +7,18 @@ use std::process::Command;
 
 use crate::glossary;
 use crate::process::{self, Outcome};
-use crate::project::{NATIVE, Project};
+use crate::programs::{self, Program};
+use crate::project::Project;
 
 /// Writes the files, if they are not there with that content already: a newer file would make the development server
 /// load the page again.
 pub(crate) fn write(project: &Project) -> Outcome {
-    // The build that the tests have, with the same features.
-    let target = project.root().join("target");
-    let build = ["build", "--quiet", "--example", "parameters", "--example", "boundary", "--target-dir"];
-    process::run(project.cargo().args(build).arg(&target).args(NATIVE))?;
-    let program =
-        |name: &str| target.join("debug/examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
+    programs::build(project, &[Program::Parameters, Program::Boundary, Program::Site])?;
     put(
         &project.root().join("crate/boundary/src/boundary.d.ts"),
-        &process::capture(&mut Command::new(program("boundary")))?,
+        &process::capture(&mut Command::new(Program::Boundary.path(project)))?,
     )?;
-    let parameters = program("parameters");
+    let parameters = Program::Parameters.path(project);
     let folder = project.www().join("src/generated");
     for (name, arguments) in [("parameters.ts", &[][..]), ("parameter-text.json", &["text"])] {
         put(&folder.join(name), &process::capture(Command::new(&parameters).args(arguments))?)?;

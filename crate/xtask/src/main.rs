@@ -17,6 +17,7 @@ mod map;
 mod packages;
 mod page;
 mod process;
+mod programs;
 mod project;
 mod serve;
 mod settings;

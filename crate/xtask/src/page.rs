@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use crate::process::{self, Outcome};
-use crate::project::{NATIVE, Project};
+use crate::programs::{self, Program};
+use crate::project::Project;
 
 /// Where the documentation is built, for the bundler to put beside the page.
 const SITE: &str = "target/site";
@@ -17,11 +18,7 @@ pub(crate) fn build(project: &Project) -> Outcome {
 
 /// The pages of `docs/`.
 fn documentation(project: &Project) -> Outcome {
-    let (root, name) = (project.root(), "servescope-site");
-    let target = root.join("target");
-    // The build that the tests have, with the same features.
-    let build = ["build", "--quiet", "--bin", name, "--target-dir"];
-    process::run(project.cargo().args(build).arg(&target).args(NATIVE))?;
-    let program = target.join("debug").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    process::run(Command::new(program).arg(root).arg(root.join(SITE)))
+    programs::build(project, &[Program::Site])?;
+    let root = project.root();
+    process::run(Command::new(Program::Site.path(project)).arg(root).arg(root.join(SITE)))
 }

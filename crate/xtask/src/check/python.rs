@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{self, Outcome, announce};
+use crate::programs::{self, Program};
 use crate::project::Project;
 use crate::toolchain::{self, debian};
 
@@ -27,7 +28,8 @@ pub(super) fn check(project: &Project) -> Outcome {
     process::run(pip(&python).args(packages))?;
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest"]).current_dir(root.join("python"));
-    tests.env("PYTHONDONTWRITEBYTECODE", "1").env("SERVESCOPE_TERMINAL", super::terminal(project)?);
+    programs::build(project, &[Program::Terminal])?;
+    tests.env("PYTHONDONTWRITEBYTECODE", "1").env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
     process::run(&mut tests)
 }
 
