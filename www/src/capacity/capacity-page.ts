@@ -9,9 +9,10 @@ import { LightElement } from '../element.js';
 import { codesOf } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState } from './capacity-state.js';
+import { parseGrid } from './grid.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
-import './ranking-table.js';
+import { axisValue } from './ranking-table.js';
 import { boundsLine } from './slo-bounds-line.js';
 import { hardwareChoice } from './hardware-choice.js';
 import { planField } from './plan-field.js';
@@ -31,6 +32,7 @@ export function capacityPage(app: App): CapacityPage {
 
 export class CapacityPage extends LightElement {
   declare search: CapacityState;
+  #varied = false;
 
   protected override watched(): Watchable[] {
     return [this.search.answer, this.search.chosen, this.app.store.values, this.app.traceFile.info];
@@ -50,7 +52,7 @@ export class CapacityPage extends LightElement {
       </section>
       <section aria-labelledby="plan-hardware"><h2 id="plan-hardware">${say('hardware.title')}</h2>
         ${hardwareChoice(app)}
-        <details class="fold" ?open=${axes.some((id) => id !== 'fleet.gpu' && id !== 'fleet.tensor_parallel')}><summary><h3>${say('grid.more')}</h3></summary>
+        <details class="fold" data-fold="grid" ?open=${this.#varies()}><summary><h3>${say('grid.more')}</h3></summary>
           <p class="about">${say('grid.about')}</p>
           <grid-editor .app=${app}></grid-editor></details>
         ${notes.map((note) => html`<p class="notice" data-code=${note.code}>${app.named(note)}</p>`)}
@@ -72,6 +74,7 @@ export class CapacityPage extends LightElement {
           ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
             <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
         </div>
+        ${this.#need()}
         <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.failures ?? [])} aria-live="polite">${this.#answer()}</p>
       </section>
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
@@ -80,6 +83,13 @@ export class CapacityPage extends LightElement {
         <div class="happens"><div class="chart-grid">${chart('capacity_curve')}</div></div>
         ${varied ? html`<div class="arrives"><div class="chart-grid">${chart('capacity_ttft')}${chart('capacity_tbt')}</div></div>` : nothing}
       </section>`;
+  }
+
+  /** Whether another setting is varied; the fold stays as it is when the last one is removed or a value is refused. */
+  #varies(): boolean {
+    const axes = parseGrid(String(this.app.store.resolved.values[GRID] ?? ''));
+    this.#varied ||= axes.some(({ id }) => id !== 'fleet.gpu' && id !== 'fleet.tensor_parallel');
+    return this.#varied;
   }
 
   /** What is to be served. */
@@ -100,6 +110,25 @@ export class CapacityPage extends LightElement {
 
   #own(): string[] {
     return this.app.schema.parameters.filter(({ group, id }) => group === GROUP && id !== GRID && id !== QUANTILE).map(({ id }) => id);
+  }
+
+  /** What serves the load with the configuration that is shown. */
+  #need(): TemplateResult | typeof nothing {
+    const { app, search } = this;
+    const row = search.shown;
+    const need = row?.standing?.need;
+    if (row === undefined || need === undefined || need === null || row.standing?.unranked === 'fails') return nothing;
+    const say = app.text.say(capacity);
+    const { format } = app.text;
+    const settings = search.answer.value.axes.flatMap((id, axis) => {
+      const value = row.values[axis] ?? '';
+      const parameter = app.parameters.get(id);
+      return value === '' || id === 'fleet.replicas' ? [] : [say('answer.setting', { name: parameter === undefined ? id : app.text.label(parameter), value: axisValue(app, id, value) })];
+    });
+    const { replicas, load_rps, usd_per_hour, headroom } = need;
+    const price = usd_per_hour === null ? '' : say('answer.price', { usd: format.of('number', usd_per_hour) });
+    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas}>${say('answer.need', { replicas, price, load: format.short(load_rps), headroom: format.share(headroom) })}
+      ${settings.length === 0 ? nothing : html`<small>${say('answer.settings', { settings: app.text.list(settings) })}</small>`}</p>`;
   }
 
   #answer(): TemplateResult | string {

@@ -1,6 +1,7 @@
 // Every configuration of the grid with what it can take, what that costs, and why it takes no more.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
+import type { App } from '../app.js';
 import { downloadText } from '../draw/export-chart.js';
 import { refused } from '../belonging-words.js';
 import { definition } from '../definition.js';
@@ -18,21 +19,26 @@ import { missWords, quantileWords } from './miss.js';
 import { priced, priceWords } from './price-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: `column.${'load' | 'load_replicas' | 'load_gpus' | 'load_usd' | 'headroom' | 'in_slo' | 'rate' | 'per_usd' | 'ttft' | 'tbt' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
+interface Column { key: `column.${'load_replicas' | 'load_gpus' | 'load_usd' | 'headroom' | 'in_slo' | 'rate' | 'per_usd' | 'ttft' | 'tbt' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
 
-const COLUMNS: readonly Column[] = [
-  { key: 'column.load', name: 'load_rps', kind: 'number', of: ({ standing }) => standing?.need?.load_rps ?? null },
+/** What the load takes, before what was simulated and what can be done with it. */
+const OF_LOAD: readonly Column[] = [
   { key: 'column.load_replicas', name: 'load_replicas', kind: 'count', of: ({ standing }) => standing?.need?.replicas ?? null },
   { key: 'column.load_gpus', name: 'load_gpus', kind: 'count', of: ({ standing }) => standing?.need?.gpus ?? null },
   { key: 'column.load_usd', name: 'load_usd_per_hour', kind: 'number', of: ({ standing }) => standing?.need?.usd_per_hour ?? null },
   { key: 'column.headroom', name: 'headroom', kind: 'share', of: ({ standing }) => standing?.need?.headroom ?? null },
   { key: 'column.in_slo', name: 'in_slo', kind: 'share', of: (row) => checkOf(row)?.in_slo ?? null },
+];
+
+const OF_CAPACITY: readonly Column[] = [
   { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
   { key: 'column.per_usd', name: 'requests_per_usd', kind: 'count', of: ({ standing }) => standing?.requests_per_usd ?? null },
   { key: 'column.ttft', name: 'ttft_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[0] ?? null },
   { key: 'column.tbt', name: 'tbt_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[1] ?? null },
   { key: 'column.gpu_usd', name: 'usd_per_gpu_hour', kind: 'number', of: ({ capacity }) => capacity?.price.usd_per_gpu_hour ?? null },
 ];
+
+const COLUMNS = [...OF_LOAD, ...OF_CAPACITY];
 
 export class RankingTable extends LightElement {
   static override properties = { ...LightElement.properties, search: { attribute: false }, sortKey: { state: true }, ascending: { state: true }, served: { state: true } };
@@ -55,14 +61,17 @@ export class RankingTable extends LightElement {
       const parameter = app.schema.parameters.find((other) => other.id === id);
       return parameter === undefined ? id : app.text.label(parameter);
     };
+    const heading = ({ key, name }: Column): TemplateResult => this.#heading(say(key, { quantile }), name);
     return html`
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="ranking-caption">
         <table class="who ranking">
           <caption id="ranking-caption">${say('grid.caption', { all: rows.length })}</caption>
           <thead><tr>
             <th scope="col">${say('column.rank')}</th>${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
-            ${COLUMNS.map(({ key, name }) => this.#heading(say(key, { quantile }), name))}
-            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th><th scope="col">${say('column.limit')}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th><th scope="col">${say('column.reason')}</th><td></td>
+            ${OF_LOAD.map(heading)}
+            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th><td></td><th scope="col">${say('column.limit')}</th>
+            ${OF_CAPACITY.map(heading)}
+            <th scope="col">${say('column.reason')}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th>
           </tr></thead>
           <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
         </table>
@@ -103,27 +112,26 @@ export class RankingTable extends LightElement {
     const { standing } = row;
     const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
     const picked = search.shown?.place === row.place;
+    const number = ({ kind, of }: Column): TemplateResult => html`<td>${app.text.format.of(kind, of(row))}</td>`;
     return html`
       <tr aria-selected=${picked} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
         <td>${standing?.rank ?? '–'}</td>
         ${row.values.map((value, i) => html`<td>${i === 0
           ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
           : this.#value(value, i)}</td>`)}
-        ${COLUMNS.map(({ kind, of }) => html`<td>${app.text.format.of(kind, of(row))}</td>`)}
+        ${OF_LOAD.map(number)}
         <td class="reason" data-check=${checkState(row)} data-digest=${checkOf(row)?.digest ?? ''}>${this.#check(row)}</td>
+        <td class="row-actions">${row.capacity === null ? nothing : this.#actions(row)}</td>
         <td class="reason" data-limit=${row.checks.at(-1)?.limit?.cause ?? ''}>${this.#limit(row)}</td>
+        ${OF_CAPACITY.map(number)}
+        <td class="reason">${this.#reason(row)}</td>
         <td class="reason">${priced(row) ? priceWords(app, row) : '–'}</td>
         <td>${fronts.filter((front) => front !== '').join(' ')}</td>
-        <td class="reason">${this.#reason(row)}</td>
-        <td class="row-actions">${row.capacity === null ? nothing : this.#actions(row)}</td>
       </tr>`;
   }
 
   #value(value: string, axis: number): string {
-    const id = this.search.answer.value.axes[axis] ?? '';
-    const parameter = this.app.parameters.get(id);
-    if (value === '') return '–';
-    return parameter === undefined ? this.app.text.option(value, id) : this.app.text.choice(parameter, value);
+    return value === '' ? '–' : axisValue(this.app, this.search.answer.value.axes[axis] ?? '', value);
   }
 
   #reason({ capacity, failures, standing }: Row): string {
@@ -195,6 +203,12 @@ export class RankingTable extends LightElement {
     const told = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
     return told.join('; ');
   }
+}
+
+/** A value of an axis as the reader knows it. */
+export function axisValue(app: App, id: string, value: string): string {
+  const parameter = app.parameters.get(id);
+  return parameter === undefined ? app.text.option(value, id) : app.text.choice(parameter, value);
 }
 
 function checkState(row: Row): string {

@@ -7,12 +7,13 @@ import type { Page } from '@playwright/test';
 import { ALONE, control, dropFile, expect, numberBox, open, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
-const GOAL = '&cpt=6&cpp=2';
+// Short runs: what is tested is that two programs find the same.
+const GOAL = '&cpt=6&cpp=2&cpn=5000';
 const GRID = 'fleet.replicas=1,2|scheduler.kind=vllm_v1,orca';
 // Links of version 1 have 2 requests/s.
-const SETTINGS = ['--set', 'workload.rate_rps=2', '--set', 'capacity.ttft_s=6', '--set', 'capacity.usd_per_gpu_hour=2'];
+const SETTINGS = ['--set', 'workload.rate_rps=2', '--set', 'capacity.ttft_s=6', '--set', 'capacity.usd_per_gpu_hour=2', '--set', 'capacity.most_requests=5000'];
 
-interface Ranked { place: number; values: string[]; capacity: { rate_rps: number | null } | null }
+interface Ranked { place: number; values: string[]; capacity: { rate_rps: number | null } | null; need: { replicas: number } | null }
 
 function ranking(...options: string[]): Ranked[] {
   const text = execFileSync(PROGRAM, ['capacity', ...SETTINGS, ...options, '--json'], { encoding: 'utf8' });
@@ -52,6 +53,7 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
   const places = await rows.evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset['configuration'])));
   expect(places).toEqual(wanted.map(({ place }) => place));
   expect(await rate(page)).toBe(wanted[0]?.capacity?.rate_rps);
+  await expect(page.locator('[data-plan=answer]')).toHaveAttribute('data-replicas', String(wanted[0]?.need?.replicas));
   await page.locator('table.ranking [data-column=tbt_s] button').click();
   await page.locator('table.ranking [data-column=tbt_s] button').click();
   await expect(rows.first()).toContainText('Orca');
@@ -63,7 +65,7 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
 test('axes are added, changed and removed; a wrong one is told', async ({ page }) => {
   await open(page, '#v=1&tab=capacity&sched=vllm_v1');
   await searched(page);
-  await page.locator('summary', { hasText: 'Vary other settings' }).click();
+  await page.locator('[data-fold=grid] > summary').click();
   await page.locator('.add-axis').selectOption('fleet.replicas');
   await expect(page.locator('table.ranking tbody tr')).toHaveCount(3);
   await page.locator('[data-axis="fleet.replicas"] input').fill('1,0');

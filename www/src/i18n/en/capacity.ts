@@ -26,6 +26,10 @@ export const capacity = area('capacity', {
   'goal.stopped': 'Stopped.',
   'goal.stop': 'Stop',
   'goal.again': 'Search again',
+  'answer.need': 'Your {load} req/s need {replicas} {replicas|replica|replicas}{price}; the load can rise by {headroom} until the SLO breaks.',
+  'answer.price': ', {usd} USD/h',
+  'answer.setting': '{name} {value}',
+  'answer.settings': 'With {settings}.',
   'goal.run': 'From runs of {run}.',
   'goal.precision': 'From runs of {run}; the standard deviation of the rate is {deviation}.',
 
@@ -58,7 +62,6 @@ export const capacity = area('capacity', {
   'grid.caption': '{all} {all|configuration|configurations}, the cheapest for your load first',
 
   'column.rank': 'Rank',
-  'column.load': 'your load, req/s',
   'column.load_replicas': 'replicas for it',
   'column.load_usd': 'USD/h for it',
   'column.load_gpus': 'GPUs for it',
@@ -81,7 +84,7 @@ export const capacity = area('capacity', {
   'price.other': 'no price of the kind “{kind}” known; {other} {usd} USD/h ({origin})',
   'price.no_gpu': 'no price: the linear cost model names no GPU; set the price of a GPU hour',
   'price.none': 'no price known',
-  'column.rate': 'req/s',
+  'column.rate': 'capacity, req/s',
   'column.per_usd': 'req/USD',
   'column.ttft': 'TTFT {quantile}',
   'column.tbt': 'TBT {quantile}',
