@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use servescope_lab::Scenario;
 use servescope_lab::capacity::{
     Capacity, Configuration, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, plan, to_json,
 };
@@ -57,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let threads = arguments.threads.count();
     let ranking = plan(&configurations, loaded.as_ref(), threads, &|| bar.inc(1));
     bar.finish_and_clear();
+    tell_outside_slo(&scenario, &ranking);
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
@@ -67,6 +69,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     match (grid.axes.as_slice(), ranking.as_slice()) {
         ([], [only]) => print(&only_text(only, quantiles)),
         _ => print(&(ranking_text(&grid, &ranking, quantiles) + &best_text(&ranking, &configurations))),
+    }
+}
+
+/// That the first of the ranking meets the goal and not the SLO, where that bounds TPOT.
+fn tell_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
+    let in_slo = ranking.first().and_then(Ranked::check).map_or(1.0, |check| check.in_slo);
+    if scenario.slo().tpot_s.is_finite() && in_slo < Goal::of(scenario).served() {
+        let share = 100.0 * in_slo;
+        note(&format!(
+            "simulated at the load, only {share:.1} % of the requests are within the SLO: the search has no bound on TPOT; \
+             slo.tbt_s bounds the gaps between tokens"
+        ));
     }
 }
 

@@ -8,7 +8,7 @@ import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { codesOf } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
-import { CapacityState } from './capacity-state.js';
+import { CapacityState, checkOf, type Row } from './capacity-state.js';
 import { parseGrid } from './grid.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
@@ -128,7 +128,17 @@ export class CapacityPage extends LightElement {
     const { replicas, load_rps, usd_per_hour, headroom } = need;
     const price = usd_per_hour === null ? '' : say('answer.price', { usd: format.of('number', usd_per_hour) });
     return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas}>${say('answer.need', { replicas, price, load: format.short(load_rps), headroom: format.share(headroom) })}
-      ${settings.length === 0 ? nothing : html`<small>${say('answer.settings', { settings: app.text.list(settings) })}</small>`}</p>`;
+      ${settings.length === 0 ? nothing : html`<small>${say('answer.settings', { settings: app.text.list(settings) })}</small>`}</p>
+      ${this.#outsideSlo(row)}`;
+  }
+
+  /** The search has no bound on TPOT, and the SLO may have one. */
+  #outsideSlo(row: Row): TemplateResult | typeof nothing {
+    const { app } = this;
+    const { values } = app.store.resolved;
+    const share = checkOf(row)?.in_slo;
+    if (share === undefined || !(Number(values['slo.tpot_s']) > 0) || share >= Number(values[QUANTILE])) return nothing;
+    return html`<p class="notice" data-plan="outside-slo">${app.text.say(capacity)('answer.outside', { share: app.text.format.share(share) })}</p>`;
   }
 
   #answer(): TemplateResult | string {

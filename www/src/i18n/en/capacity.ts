@@ -30,6 +30,7 @@ export const capacity = area('capacity', {
   'answer.price': ', {usd} USD/h',
   'answer.setting': '{name} {value}',
   'answer.settings': 'With {settings}.',
+  'answer.outside': 'Simulated at this load, only {share} of the requests are within every bound of the SLO. The search has no bound on TPOT: set a bound on TBT, and it is searched for.',
   'goal.run': 'From runs of {run}.',
   'goal.precision': 'From runs of {run}; the standard deviation of the rate is {deviation}.',
 

@@ -30,6 +30,7 @@ export const capacity: Translation<typeof english> = {
   'answer.price': '，每小时 {usd} 美元',
   'answer.setting': '{name} {value}',
   'answer.settings': '配置：{settings}。',
+  'answer.outside': '按此负载模拟时，只有 {share} 的请求满足 SLO 的全部上限。搜索不设 TPOT 上限：设定 TBT 上限后，搜索会满足它。',
   'goal.run': '依据时长 {run} 的运行。',
   'goal.precision': '依据时长 {run} 的运行；速率的标准差为 {deviation}。',
 
