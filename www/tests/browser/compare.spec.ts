@@ -111,4 +111,6 @@ test('where the better of A and B changes is the terminal’s, and a link has it
   await page.goto(address);
   expect(await found()).toEqual(turns);
   expect(await violations(page, { within: 'turn-section' })).toEqual([]);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 });
