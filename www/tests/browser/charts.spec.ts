@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test } from './page.js';
+import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test, unfold } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -96,6 +96,7 @@ test('a click on a request says why it waited', async ({ page }) => {
 
 test('charts are exported as picture, drawing and numbers', async ({ page }) => {
   await open(page);
+  await unfold(page, 'gaps');
   for (const [kind, starts] of [['PNG', '\u0089PNG'], ['SVG', '<svg'], ['CSV', 'series,x']] as const) {
     await page.locator('[data-chart="gaps"] .menu > summary').click();
     const { name, bytes } = await saved(page, () => page.locator(`[data-chart="gaps"] .menu-list [data-item=${kind.toLowerCase()}]`).click());

@@ -226,6 +226,7 @@ export const page: Translation<typeof english> = {
   'chart.point.of': '{quantity}，{client}',
   'section.source': '流量来源',
   'section.arrives': '请求到达',
+  'section.arrives.about': '到达间隔、适配器、长度',
   'section.happens': '服务过程',
   'section.happens.about': '共用时间轴；拖动可同时缩放所有图',
   'section.feel': '延迟',
@@ -349,6 +350,7 @@ export const page: Translation<typeof english> = {
   'who.e2e': '端到端均值',
   'who.attainment': 'SLO 达成率',
   'who.caption_adapters': '{all} 个适配器中最忙的 {shown} 个',
+  'who.caption_base': '所有请求都使用基座模型',
   'who.caption_users': '{all} 个用户中最忙的 {shown} 个',
   'who.sort': '按{column}排序',
 
