@@ -69,6 +69,7 @@ test('the keyboard moves the cursor and hears the read-out', async ({ page }) =>
 test('a brush zooms all time charts; double click gives the whole run back', async ({ page }) => {
   await page.setViewportSize({ width: 1440, height: 3800 });
   await open(page);
+  await unfold(page, 'batch');
   const before = await digest(page);
   await brush(page, plot(page, 'rates'));
   const resets = page.locator('.reset-zoom:visible');

@@ -24,7 +24,7 @@ export const page: Translation<typeof english> = {
   'menu.theme_dark': '主题：深色',
   'menu.search': '搜索（按 / 键）',
   'menu.help': '帮助与快捷键',
-  'menu.reset_all': '全部还原',
+  'menu.reset_all': '全部重置',
 
   'export.scenario': '场景（JSON）',
   'export.summary': '汇总（JSON）',
