@@ -52,8 +52,8 @@ export class DebuggerSection extends LightElement {
       ${state === 'other_requests' ? html`<p class="notice error" role="alert" data-code="other_requests">${say('other_requests')}</p>` : nothing}
       ${failures.length === 0 ? nothing : html`<p class="notice error" role="alert" data-code=${codesOf(failures)}>${text.failures(failures)}</p>`}
       ${step === null ? nothing : html`${this.#toolbar(step)}${this.#decision(step)}
-        ${ganttOf(text, step, (way, number) => { this.#state.go(way, way === 'time' ? Math.min(number, step.end_s) : number); })}
-        <div class="step-parts">${partsOfStep(text, step.view)}</div>`}`;
+        <div class="step-parts">${partsOfStep(text, step.view)}</div>
+        ${ganttOf(text, step, (way, number) => { this.#state.go(way, way === 'time' ? Math.min(number, step.end_s) : number); })}`}`;
   }
 
   #toolbar({ view, end_s, requests }: DebuggerStep): TemplateResult {

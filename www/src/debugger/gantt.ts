@@ -18,8 +18,8 @@ export function ganttOf(text: Text, { gantt, view }: DebuggerStep, go: Go): Temp
   return html`<section class="gantt" data-part="gantt" aria-label=${say('gantt')}>
     <h4>${say('gantt')}</h4>
     <p class="hint">${listed < count ? say('gantt.listed', { ...values, listed }) : say('gantt.about', values)}</p>
-    <ul class="gantt-legend">${PHASES.map((phase) => html`<li data-phase=${phase}>${say(`gantt.${phase}`)}</li>`)}</ul>
-    <ol class="gantt-lanes">${lanes.map((lane) => row(text, gantt, lane, view.time_s, go))}</ol>
+    <ul class="gantt-legend">${PHASES.filter((phase) => lanes.some(({ phases }) => phases.some((one) => one.phase === phase))).map((phase) => html`<li data-phase=${phase}>${say(`gantt.${phase}`)}</li>`)}</ul>
+    <ol class="gantt-lanes" tabindex="0" aria-label=${say('gantt')}>${lanes.map((lane) => row(text, gantt, lane, view.time_s, go))}</ol>
   </section>`;
 }
 
