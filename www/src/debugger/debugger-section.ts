@@ -106,7 +106,7 @@ export class DebuggerSection extends LightElement {
           request: String(candidate.request), user: candidate.user, adapter: adapterName(text, candidate.adapter), arrival: candidate.arrival_s.toFixed(3),
           input: candidate.input_tokens, most: candidate.max_tokens,
         })} <button type="button" class="quiet" data-action="explain" @click=${() => { void this.app.select(candidate.request); }}>${say('show')}</button></p>`}
-        <p>${say('rule')}: <a data-rule=${rule.code} href=${docsPage(rule.doc)}>${text.ofModule(`rule.${rule.code}`) ?? rule.name}</a> · ${say('source')}: <code>${rule.source}</code></p>
+        <p>${say('rule')}<a data-rule=${rule.code} href=${docsPage(rule.doc)}>${text.ofModule(`rule.${rule.code}`) ?? rule.name}</a> · ${say('source')}<code>${rule.source}</code></p>
       </div>
       <p><button type="button" class="quiet" data-action="step-file" @click=${() => { this.#save(view); }}>${say('file')}</button></p>`;
   }

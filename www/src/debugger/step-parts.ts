@@ -52,13 +52,14 @@ function queue(text: Text, { at, key, count, rows, rule }: StepQueue): TemplateR
   const say = text.say(debuggerTexts);
   const title = say(at === 'gateway' ? 'queue.gateway' : 'queue');
   const by = text.find(debuggerTexts, `key.${key}`) ?? key;
-  const about = rows.length < count ? say('queue.listed', { count, key: by, listed: rows.length }) : say('queue.about', { count, key: by });
+  const values = { count, key: by, rule: text.ofModule(`rule.${rule.code}`) ?? rule.name };
+  const about = rows.length < count ? say('queue.listed', { ...values, listed: rows.length }) : say('queue.about', values);
   const shown = (row: StepQueueRow): Row => [
     String(row.request), row.user, short(text, row.adapter), row.key === null ? say('preempted_first') : row.key.toFixed(3), row.arrival_s.toFixed(3),
     text.format.whole(row.prompt_tokens), stateOf(text, row),
   ];
   const heads = (['request', 'user', 'adapter', 'key', 'arrival', 'prompt', 'state'] as const).map((column) => say(`column.${column}`));
-  return part('queue', title, html`<p class="hint">${about} (${text.ofModule(`rule.${rule.code}`) ?? rule.name})</p>
+  return part('queue', title, html`<p class="hint">${about}</p>
     ${rows.length === 0 ? html`<p class="hint">${say('queue.empty')}</p>` : table(title, heads, rows.map(shown), (place) => rows[place]?.state ?? '')}`);
 }
 
