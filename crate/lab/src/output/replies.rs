@@ -3,6 +3,7 @@
 
 mod capacity;
 mod compare;
+mod debugger;
 mod monitor;
 mod overlay;
 mod profile;
@@ -18,6 +19,7 @@ pub use capacity::{
     CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
 };
 pub use compare::ComparedPair;
+pub use debugger::DebuggerStep;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;
 pub use profile::{FittedError, FittedProfile, ProfileFile, ProfileFiles};

@@ -235,6 +235,7 @@ export const page = area('page', {
   'section.compare': 'Compare with a pinned run',
   'section.sweep': 'Sweep a parameter',
   'section.why': 'Latency by cause, and which requests caused it',
+  'section.debugger': 'Scheduler debugger: every decision, step by step',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',

@@ -235,6 +235,7 @@ export const page: Translation<typeof english> = {
   'section.compare': '与固定的运行比较',
   'section.sweep': '扫描参数',
   'section.why': '按原因分解延迟，以及由哪些请求造成',
+  'section.debugger': '调度器调试器：逐步查看每项决策',
   'section.monitor': '各客户端用量随时间的变化',
 
   'chart.gaps': '到达间隔',
