@@ -150,14 +150,10 @@ test('an engineer finds the cheapest hardware for the load', ONLY_WHOLE, async (
   const say = words.say(capacity);
   await open(page);
   const person = new Person(page);
-  await person.choose('scheduler.kind', option('vllm_v1', 'scheduler.kind'));
-  await person.choose('fleet.gpu', 'NVIDIA H100 SXM5');
   await person.press('button', t('tab.plan'));
-  person.actions += 3;
-  await page.getByRole('combobox', { name: say('grid.add'), exact: true }).selectOption({ label: labelOf('fleet.gpu') });
-  const values = page.getByRole('textbox', { name: say('grid.values', { name: labelOf('fleet.gpu') }) });
-  await values.fill('h100_sxm,a100_80_sxm');
-  await values.press('Enter');
+  await person.press('button', say('hardware.roofline'));
+  person.actions += 1;
+  await page.getByRole('group', { name: labelOf('fleet.gpu') }).getByRole('checkbox', { name: 'NVIDIA H100 SXM5', exact: true }).check();
   const table = page.getByRole('table', { name: say('grid.caption', { all: 2 }) });
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready', { timeout: 40_000 });
   await expect(table.getByRole('row')).toHaveCount(3);

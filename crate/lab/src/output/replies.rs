@@ -10,10 +10,13 @@ mod request_facts;
 mod seeds;
 mod sources;
 mod sweep;
+mod turn;
 
 use serde::{Deserialize, Serialize};
 
-pub use capacity::{CapacityGrid, CapacityReply, GridConfiguration, StandingsReply};
+pub use capacity::{
+    CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
+};
 pub use compare::ComparedPair;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;
@@ -26,6 +29,7 @@ pub use sources::{
     StepRefusal, StepRefusals, TraceShape, TrafficCharts,
 };
 pub use sweep::{SweepPlan, SweepResults, SweepSpec};
+pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
 use crate::evidence::published::figures::Figure;
 use crate::failure::Failure;

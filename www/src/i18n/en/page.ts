@@ -118,6 +118,7 @@ export const page = area('page', {
   'control.new_seed': 'New seed',
   'control.on': 'on',
   'control.off': 'off',
+  'control.as_slo': 'as SLO',
   'control.none': 'none',
   'control.idle': '{count} {count|setting does|settings do} not apply here',
   'control.lesson': 'Lesson: {title}',

@@ -118,6 +118,7 @@ export const page: Translation<typeof english> = {
   'control.new_seed': '换一个种子',
   'control.on': '开',
   'control.off': '关',
+  'control.as_slo': '同 SLO',
   'control.none': '无',
   'control.idle': '{count} 项设置在此不适用',
   'control.lesson': '课程：{title}',
