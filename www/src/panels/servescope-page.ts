@@ -46,6 +46,7 @@ export class ServescopePage extends LightElement {
   #sweepWanted = false;
   #whyOpen = false;
   #debuggerOpen = false;
+  #tab: Tab | null = null;
 
   protected override watched(): Watchable[] {
     return [this.app.view, this.app.pins, this.app.sweep, partsOf(this.app.session, ({ answer }) => answer)];
@@ -134,6 +135,13 @@ export class ServescopePage extends LightElement {
         </main>
       </div>
       <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>`;
+  }
+
+  /** Another tab begins at its top, wherever the one before was scrolled to. */
+  protected override updated(): void {
+    const { tab } = this.app.view.value;
+    if (this.#tab !== null && this.#tab !== tab) scrollTo({ top: 0, behavior: 'instant' });
+    this.#tab = tab;
   }
 
   #open({ target }: Event): void {

@@ -354,6 +354,7 @@ export const page = area('page', {
   'who.caption_adapters': 'The busiest {shown} of {all} adapters',
   'who.caption_base': 'All requests go to the base model',
   'who.caption_users': 'The busiest {shown} of {all} users',
+  'who.p99_missing': '–: a p99 needs at least 100 requests.',
   'who.sort': 'Sort by {column}',
 
   'request.title': 'Request {id}',

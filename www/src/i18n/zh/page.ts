@@ -354,6 +354,7 @@ export const page: Translation<typeof english> = {
   'who.caption_adapters': '{all} 个适配器中最忙的 {shown} 个',
   'who.caption_base': '所有请求都使用基座模型',
   'who.caption_users': '{all} 个用户中最忙的 {shown} 个',
+  'who.p99_missing': '“–”：p99 至少需要 100 个请求。',
   'who.sort': '按{column}排序',
 
   'request.title': '请求 {id}',
