@@ -860,7 +860,17 @@ export type HeldOutError = {
   to: number,
 };
 
-/** Requests of one user that delayed another. */
+/** A request that held what another waited for. */
+export type Holder = {
+  /** Which request. */
+  id: number,
+  /** Its user. */
+  user: number,
+  /** Its part of the delay. */
+  share: number,
+};
+
+/** Requests that held what another waited for. */
 export type Holders = {
   /** The user with the largest part in the delay. */
   user: number,
@@ -870,6 +880,8 @@ export type Holders = {
   of_all: number,
   /** The user's part of the delay. */
   share: number,
+  /** The requests with the largest parts of the delay, of all users; at most three, the largest first. */
+  most: Array<Holder>,
 };
 
 /**
