@@ -15,6 +15,7 @@ import { module } from './zh/module.js';
 import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
 import { options } from './zh/options.js';
+import { ownModel as own_model } from './zh/own_model.js';
 import { page } from './zh/page.js';
 import { parameters } from './zh/parameters.js';
 import { profile } from './zh/profile.js';
@@ -26,7 +27,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, page, profile, replicas, search, sweep, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

@@ -3,6 +3,7 @@
 
 mod capacity;
 mod compare;
+mod model;
 mod monitor;
 mod overlay;
 mod profile;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use capacity::{CapacityGrid, CapacityReply, GridConfiguration, StandingsReply};
 pub use compare::ComparedPair;
+pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;
 pub use profile::{FittedError, FittedProfile, ProfileFile, ProfileFiles};

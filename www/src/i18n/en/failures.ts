@@ -105,6 +105,7 @@ export const failures = area('failures', {
   unknown_metric: '“{value}” is not a number of the summary. The nearest are {nearest}.',
   one_stage: '{system}’s scheduler runs on one pipeline stage, not on {value}.',
   more_stages_than_layers: '{model} has {max} layers, too few for {value} stages.',
+  kv_heads_not_shared: '{heads} attention heads cannot share {value} KV heads evenly.',
   heads_not_shared: '{model} has {heads} heads, which {value} GPUs cannot share evenly.',
   does_not_fit: '{model} does not fit: {missing_gb} GB are missing on each {gpu}.',
   adapters_do_not_fit: 'The adapters do not fit beside {model} with {part_gb} GB: {missing_gb} GB are missing on each {gpu}.',
