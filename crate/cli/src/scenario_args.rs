@@ -9,7 +9,7 @@ use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Scenario, link};
+use servescope_lab::{Failure, Scenario, link};
 
 use crate::output::{Failed, note, read, text};
 use crate::step_args::{StepArguments, Steps};
@@ -86,7 +86,12 @@ impl ScenarioArguments {
         if let Some(path) = &self.model_config {
             let config = ModelConfig::read(&path.display().to_string(), &text(path)?);
             match config.and_then(|config| config.apply(&mut scenario)) {
-                Ok(notes) => notes.iter().for_each(|failure| note(&failure.message)),
+                Ok(notes) => {
+                    let is_chosen =
+                        self.settings.iter().any(|setting| setting.trim().starts_with("cost.kind="));
+                    let is_told = |failure: &&Failure| !(is_chosen && failure.code == "config_cost");
+                    notes.iter().filter(is_told).for_each(|failure| note(&failure.message));
+                }
                 Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
             }
         }

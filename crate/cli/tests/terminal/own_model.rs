@@ -32,6 +32,8 @@ fn a_config_gives_the_digest_of_its_dimensions_and_of_its_model() {
     assert_ne!(summary["digest"], own);
     assert_eq!(summary["expected_error"]["of"], "models");
     assert!(summary["expected_error"]["models"]["count"].as_u64().unwrap() >= 3);
+    let (_, note) = good(&[&RUN[..], &["--model-config", &path, "--set", "cost.kind=kernels"]].concat());
+    assert!(note.is_empty(), "{note}");
     let (table, _) = good(&[&RUN[..7], &["--model-config", &path]].concat());
     assert!(table.contains("no measurement of this model; error of"), "{table}");
 }

@@ -3,7 +3,7 @@ import type { FailureCode } from '../../generated/parameters.js';
 import { area } from '../area.js';
 
 /** The modules' failures, and the page's own: a part of it that could not be fetched. */
-type PageFailureCode = FailureCode | 'missing_part';
+type PageFailureCode = Exclude<FailureCode, `config_${string}`> | 'missing_part';
 
 export const failures = area('failures', {
   unknown_parameter: 'Unknown parameter “{value}”. Did you mean {nearest}?',

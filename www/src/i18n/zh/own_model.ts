@@ -8,7 +8,7 @@ export const ownModel: Translation<typeof english> = {
   'paste': '或粘贴文件内容',
   'use': '使用这段内容',
   'pasted': '粘贴的内容',
-  'in_use': '已读取 {name}，模型的尺寸已填入设置。',
+  'in_use': '已读取“{name}”，模型的尺寸已填入设置。',
   'config_too_long': '{file} 有 {value} 字节；config.json 最多 {max} 字节。',
   'config_no_object': '{file} 不是模型的 config.json：应为由字段组成的对象。',
   'config_missing': '{file}：缺少字段 {field}。',

@@ -84,10 +84,9 @@ impl Family {
             name if GATED.contains(&name) => Self::LLAMA,
             name if GATED_QWEN.contains(&name) => Self { windows: Windows::Off, ..Self::LLAMA },
             "gpt_oss" => Self { windows: Windows::Every(2.0), ..Self::LLAMA },
-            "gemma" => tied,
+            "gemma" | "cohere" => tied,
             "gemma2" => Self { windows: Windows::Every(2.0), ..tied },
             "gemma3" | "gemma3_text" => Self { windows: Windows::Every(6.0), ..tied },
-            "cohere" => tied,
             "cohere2" => Self { windows: Windows::Every(4.0), ..tied },
             "phi" | "gpt_neox" | "gptj" | "nemotron" => two_matrices,
             "gpt2" | "gpt_bigcode" | "bloom" | "opt" | "falcon" | "starcoder2" => {

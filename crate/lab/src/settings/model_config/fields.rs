@@ -276,8 +276,7 @@ impl<'a> Fields<'a> {
         let is_float = group.is_some_and(|group| group["weights"]["type"] == "float");
         let format = match (&*method, bits) {
             ("fp8" | "fbgemm_fp8", _) => Some(Weights::Fp8),
-            ("mxfp4", _) => Some(Weights::Int4),
-            ("gptq" | "awq" | "compressed-tensors", Some(4)) => Some(Weights::Int4),
+            ("mxfp4", _) | ("gptq" | "awq" | "compressed-tensors", Some(4)) => Some(Weights::Int4),
             ("compressed-tensors", Some(8)) if is_float => Some(Weights::Fp8),
             ("gptq" | "awq" | "compressed-tensors", Some(8)) => Some(Weights::Int8),
             ("bitsandbytes", _) if json["load_in_4bit"] == true => Some(Weights::Int4),
