@@ -40,6 +40,7 @@ macro_rules! targets {
 
 targets! {
     kernels: "fuzz/targets/kernels.rs",
+    model_config: "fuzz/targets/model_config.rs",
     profile: "fuzz/targets/profile.rs",
     read_answer: "fuzz/targets/read_answer.rs",
     read_mapped: "fuzz/targets/read_mapped.rs",

@@ -563,8 +563,13 @@ export type ExpectedError = {
   tpot: number,
   /** Measured rows. */
   rows: number,
-  /** Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured. */
-  of: 'model_and_gpu' | 'gpu' | 'all',
+  /**
+   * Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured; `models` for a model of one's own, with
+   * medians over the models.
+   */
+  of: 'model_and_gpu' | 'gpu' | 'all' | 'models',
+  /** How far single models were off, for `models`. */
+  models: ModelErrors | null,
 };
 
 /** A law at a point. */
@@ -1021,6 +1026,16 @@ export type MemoryPart = {
 /** A parameter of a message. */
 export type MessageParameter = number | string;
 
+/** Median absolute errors of single models, none of which is the one that is simulated. */
+export type ModelErrors = {
+  /** Models. */
+  count: number,
+  /** The largest of the mean TTFT. */
+  worst_ttft: number,
+  /** The largest of the mean TPOT. */
+  worst_tpot: number,
+};
+
 /** The service at one time. Users are those of the trace; columns of one station have one entry a request. */
 export type Moment = {
   /** When, seconds. */
@@ -1193,6 +1208,14 @@ export type OverlayTold = {
   fit?: OverlayFit,
   /** Both runs. */
   charts: Array<ChartData>,
+};
+
+/** A scenario with the model of a `config.json`. */
+export type OwnModel = {
+  /** The settings. */
+  scenario: ScenarioPatch,
+  /** What was assumed or left out. */
+  notes: Array<Failure>,
 };
 
 /** A calibration of the linear model. */

@@ -173,6 +173,9 @@ extern "C" {
     /// A profile that was loaded.
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
+    /// A scenario with the model of a config.json.
+    #[wasm_bindgen(typescript_type = "OwnModel")]
+    pub type JsOwnModel;
     /// Why a request waited.
     #[wasm_bindgen(typescript_type = "RequestFacts")]
     pub type JsRequestFacts;

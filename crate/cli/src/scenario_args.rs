@@ -1,16 +1,17 @@
-//! Where a scenario comes from: a file, a link of the page, single settings; later ones win.
+//! Where a scenario comes from: a file, a link of the page, a model's config.json, single settings; later ones win.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_lab::model_config::ModelConfig;
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Scenario, link};
+use servescope_lab::{Failure, Scenario, link};
 
-use crate::output::{Failed, read};
+use crate::output::{Failed, note, read, text};
 use crate::step_args::{StepArguments, Steps};
 
 /// A scenario on the command line.
@@ -25,6 +26,9 @@ pub(crate) struct ScenarioArguments {
     /// Sets one parameter, for example `workload.rate_rps=3`. May be given many times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     settings: Vec<String>,
+    /// The config.json of a model on Hugging Face, which becomes fleet.model=own with its dimensions; --set wins over it.
+    #[arg(long, value_name = "FILE")]
+    model_config: Option<PathBuf>,
     /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; R becomes its mean over D.
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
@@ -39,12 +43,14 @@ impl ScenarioArguments {
         let is_link = |name: &&str| name.starts_with('#') || name.contains("://");
         let link = name.filter(is_link).map(str::to_owned);
         let file = name.filter(|_| link.is_none()).map(PathBuf::from);
-        Self { file, link, settings, curve: None, lengths_from: None }
+        Self { file, link, settings, model_config: None, curve: None, lengths_from: None }
     }
 
     /// Whether anything but the default is asked for.
     pub(crate) fn is_given(&self) -> bool {
-        let named = [&self.file, &self.curve, &self.lengths_from].into_iter().any(Option::is_some);
+        let named = [&self.file, &self.model_config, &self.curve, &self.lengths_from]
+            .into_iter()
+            .any(Option::is_some);
         named || self.link.is_some() || !self.settings.is_empty()
     }
 
@@ -76,6 +82,18 @@ impl ScenarioArguments {
             let (read, failures) = link::parse(address);
             scenario = read;
             messages.extend(failures.into_iter().map(|f| f.message));
+        }
+        if let Some(path) = &self.model_config {
+            let config = ModelConfig::read(&path.display().to_string(), &text(path)?);
+            match config.and_then(|config| config.apply(&mut scenario)) {
+                Ok(notes) => {
+                    let is_chosen =
+                        self.settings.iter().any(|setting| setting.trim().starts_with("cost.kind="));
+                    let is_told = |failure: &&Failure| !(is_chosen && failure.code == "config_cost");
+                    notes.iter().filter(is_told).for_each(|failure| note(&failure.message));
+                }
+                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+            }
         }
         for setting in &self.settings {
             match setting.split_once('=') {

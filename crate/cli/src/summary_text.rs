@@ -9,7 +9,7 @@ use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
-use servescope_lab::expected_error::ExpectedError;
+use servescope_lab::expected_error::{ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::Range;
 
@@ -300,6 +300,15 @@ fn gpu(gpu: &GpuUse) -> String {
 
 /// How far the times are to be expected from a real server's, and from which deployments that is known.
 fn expected(error: &ExpectedError) -> String {
+    if let Some(ModelErrors { count, worst_ttft, worst_tpot }) = error.models {
+        let [ttft, tpot, worst_ttft, worst_tpot] =
+            [error.ttft, error.tpot, worst_ttft, worst_tpot].map(|share| percent(Some(share)));
+        return format!(
+            "no measurement of this model; error of {count} others ({} measured vLLM rows that no constant was fitted to): mean \
+             TTFT {ttft}, worst {worst_ttft}; mean TPOT {tpot}, worst {worst_tpot} (median over models)",
+            error.rows
+        );
+    }
     let of = match error.of {
         "model_and_gpu" => "of this model on this GPU",
         "gpu" => "of other models on this GPU: this model was not measured",

@@ -269,6 +269,9 @@ impl Model {
     }
 }
 
+/// The id of a model that is in no catalogue: its dimensions are given one by one.
+pub const OWN: &str = "own";
+
 /// The ids, in the order of [`MODELS`].
 pub const MODEL_IDS: [&str; MODELS.len()] = {
     let mut ids = [""; MODELS.len()];

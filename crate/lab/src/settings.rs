@@ -1,9 +1,10 @@
 //! What a person sets: the parameter table, a scenario made of it, its links and its schema, the notes about settings without
-//! effect, operator tables of one's own, measured kernels, and Vidur's flags.
+//! effect, models of one's own, operator tables of one's own, measured kernels, and Vidur's flags.
 
 pub mod expected_error;
 pub mod kernels;
 pub mod link;
+pub mod model_config;
 pub mod notes;
 pub mod parameters;
 pub mod profiles;

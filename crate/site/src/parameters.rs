@@ -10,6 +10,7 @@ const HEADINGS: [&str; GROUPS.len()] = [
     "The first controls",
     "Lengths of prompts and answers",
     "Replicas and GPUs",
+    "A model of your own",
     "Waiting queue and scheduler",
     "Admission gateway",
     "KV memory",

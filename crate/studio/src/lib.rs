@@ -3,6 +3,7 @@
 //! other module, `servescope-web`.
 
 mod fit_profile;
+mod model_config;
 mod result_file;
 mod studio;
 mod svg;
@@ -11,6 +12,7 @@ mod turn;
 mod vllm_serve;
 
 pub use fit_profile::fit_profile;
+pub use model_config::model_config;
 pub use result_file::read_result;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;

@@ -43,6 +43,7 @@ fn declarations() -> String {
     all.visit::<lab::replies::MonitorRequest>();
     all.visit::<lab::replies::MonitorView>();
     all.visit::<lab::replies::OverlayReply>();
+    all.visit::<lab::replies::OwnModel>();
     all.visit::<lab::replies::ParsedLink>();
     all.visit::<lab::replies::Peeked>();
     all.visit::<lab::replies::ProfileFiles>();

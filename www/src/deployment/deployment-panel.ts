@@ -92,7 +92,7 @@ export class DeploymentPanel extends LightElement {
         ${view.usd_per_hour === null || view.price === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), kind: this.app.text.option(view.price.kind, 'capacity.price_kind'), source: [view.price.source, view.price.date].filter(Boolean).join(', ') })}</p>`}
         <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>
       </figure>
-      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : nothing}`;
+      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : this.#model()}`;
   }
 
   /** Not before its script is there: an element that is defined later would be connected without its app. */
@@ -102,6 +102,15 @@ export class DeploymentPanel extends LightElement {
       return nothing;
     }
     return html`<profile-section .app=${this.app} .view=${view}></profile-section>`;
+  }
+
+  /** Timed operators are of their own models; every other model of times here knows dimensions. */
+  #model(): TemplateResult | typeof nothing {
+    if (customElements.get('model-section') === undefined) {
+      void import('../profile/model-section.js').then(() => { this.requestUpdate(); });
+      return nothing;
+    }
+    return html`<model-section .app=${this.app}></model-section>`;
   }
 
   #origin({ cost, timed }: DeploymentView): string {

@@ -74,7 +74,8 @@ export class Text {
 
   /** What an option of a parameter is called: GPUs and models by their own names. */
   choice({ id, options: all, names: own }: Parameter, value: string): string {
-    return own[all.indexOf(value)] ?? this.option(value, id);
+    const name = own[all.indexOf(value)] ?? '';
+    return name === '' ? this.option(value, id) : name;
   }
 
   mark(key: string): string {

@@ -1,4 +1,4 @@
-// A file that was dropped or chosen: a scenario of ours, or a trace of requests.
+// A file that was dropped or chosen: a scenario of ours, the config.json of a model, or a trace of requests.
 import type { App } from '../app.js';
 import { scenarioFromJson } from '../simulation/module.js';
 import { failuresOf } from '../simulation/types.js';
@@ -9,11 +9,17 @@ export async function openFile(app: App, file: File): Promise<void> {
 }
 
 async function openScenario(app: App, file: File): Promise<void> {
+  const text = await file.text();
   try {
-    app.editor.replace(scenarioFromJson(await file.text()), 'file');
+    app.editor.replace(scenarioFromJson(text), 'file');
     app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
     const failures = failuresOf(thrown);
+    if (failures.some(({ code }) => code === 'not_a_scenario') && text.includes('"model_type"')) {
+      const { takeModel } = await import('../profile/own-model.js');
+      await takeModel(app, file.name, text);
+      return;
+    }
     app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.failures(failures, (failure) => app.named(failure)) }));
   }
 }

@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
 import type { Inputs } from '../pool/pool-calls.js';
-import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
+import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 export interface Reading {
@@ -38,6 +38,8 @@ export interface StudioCalls {
   profile: { args: ProfileFiles; reply: FittedProfile };
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
+  /** A scenario with the model of a config.json. */
+  model_config: { args: { name: string; text: string; scenario: ScenarioPatch }; reply: OwnModel };
   /** What the runs of later sweeps take beside their scenario. */
   /** The command of vLLM for a scenario. */
   vllm_serve: { args: { scenario: ScenarioPatch }; reply: string };

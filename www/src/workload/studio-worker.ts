@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, turn_step, vllm_serve, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, turn_step, vllm_serve, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -69,6 +69,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'bodies': return studio.bodies(message.args.scenario, message.args.form, message.args.endpoint, message.args.model, message.args.adapterName);
     case 'svg': return chart_svg(message.args.chart, message.args.ghost, message.args.dark, message.args.width, message.args.height);
     case 'profile': return fit_profile(message.args);
+    case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
     case 'turn_step': return turn_step(message.args.spec, [...message.args.known]);

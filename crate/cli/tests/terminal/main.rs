@@ -10,6 +10,7 @@ mod debug;
 mod formats;
 mod notes;
 mod overlay;
+mod own_model;
 mod profile;
 mod ranges;
 mod replay;

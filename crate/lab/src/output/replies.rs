@@ -4,6 +4,7 @@
 mod capacity;
 mod compare;
 mod debugger;
+mod model;
 mod monitor;
 mod overlay;
 mod profile;
@@ -20,6 +21,7 @@ pub use capacity::{
 };
 pub use compare::ComparedPair;
 pub use debugger::DebuggerStep;
+pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;
 pub use profile::{FittedError, FittedProfile, ProfileFile, ProfileFiles};

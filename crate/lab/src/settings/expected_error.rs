@@ -19,10 +19,28 @@ pub struct ExpectedError {
     pub tpot: f64,
     /// Measured rows.
     pub rows: u32,
-    /// Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured.
-    #[cfg_attr(feature = "types", ts(type = "'model_and_gpu' | 'gpu' | 'all'"))]
+    /// Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured; `models` for a model of one's own, with
+    /// medians over the models.
+    #[cfg_attr(feature = "types", ts(type = "'model_and_gpu' | 'gpu' | 'all' | 'models'"))]
     pub of: &'static str,
+    /// How far single models were off, for `models`.
+    pub models: Option<ModelErrors>,
 }
+
+/// Median absolute errors of single models, none of which is the one that is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ModelErrors {
+    /// Models.
+    pub count: u32,
+    /// The largest of the mean TTFT.
+    pub worst_ttft: f64,
+    /// The largest of the mean TPOT.
+    pub worst_tpot: f64,
+}
+
+/// Fewer models on a GPU say too little: then those on all GPUs speak.
+const FEWEST_MODELS: usize = 3;
 
 impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
@@ -33,6 +51,9 @@ impl Scenario {
             CostKind::Linear | CostKind::Profile => return None,
         }
         let (law, deployment) = (self.cost_kind().name(), self.deployment());
+        if self.has_own_model() {
+            return [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(law, gpu));
+        }
         [
             (deployment.gpu.id, deployment.model.id, "model_and_gpu"),
             (deployment.gpu.id, "*", "gpu"),
@@ -44,12 +65,48 @@ impl Scenario {
 }
 
 fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
-    EXPECTED_ERRORS.lines().find_map(|line| {
+    let (_, rows, [ttft, tpot]) = lines().find(|(names, ..)| *names == wanted)?;
+    Some(ExpectedError { ttft, tpot, rows, of, models: None })
+}
+
+/// Names, rows and both errors of every line.
+fn lines() -> impl Iterator<Item = ([&'static str; 3], u32, [f64; 2])> {
+    EXPECTED_ERRORS.lines().filter_map(|line| {
         let mut cells = line.split_whitespace();
-        let is_it = wanted.iter().all(|name| cells.next() == Some(*name));
-        let rows = cells.next().filter(|_| is_it)?.parse().ok()?;
+        let names = [cells.next()?, cells.next()?, cells.next()?];
+        let rows = cells.next()?.parse().ok()?;
         let mut error = || cells.next()?.parse().ok();
-        Some(ExpectedError { ttft: error()?, tpot: error()?, rows, of })
+        Some((names, rows, [error()?, error()?]))
+    })
+}
+
+/// The errors of the models that were measured on a GPU, or on all.
+fn over_models(law: &str, gpu: &str) -> Option<ExpectedError> {
+    let of: Vec<_> = lines().filter(|([l, g, model], ..)| *l == law && *g == gpu && *model != "*").collect();
+    if of.len() < FEWEST_MODELS {
+        return None;
+    }
+    let sorted = |place: usize| {
+        let mut errors: Vec<f64> = of.iter().map(|(.., errors)| errors[place]).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    };
+    let [ttft, tpot] = [sorted(0), sorted(1)];
+    let median = |errors: &[f64]| {
+        let middle = errors.len() / 2;
+        f64::midpoint(errors[(errors.len() - 1) / 2], errors[middle])
+    };
+    let worst = |errors: &[f64]| errors[errors.len() - 1];
+    Some(ExpectedError {
+        ttft: median(&ttft),
+        tpot: median(&tpot),
+        rows: of.iter().map(|(_, rows, _)| rows).sum(),
+        of: "models",
+        models: Some(ModelErrors {
+            count: of.len() as u32,
+            worst_ttft: worst(&ttft),
+            worst_tpot: worst(&tpot),
+        }),
     })
 }
 
@@ -77,6 +134,20 @@ mod tests {
         let roofline = expected("roofline", "h100_sxm", "llama-3.1-70b").unwrap();
         assert!(roofline.ttft > own.ttft && roofline.tpot > own.tpot, "{roofline:?}");
         assert_eq!(expected("profile", "h100_sxm", "llama-2-7b"), None);
+    }
+
+    #[test]
+    fn of_a_model_of_ones_own_the_models_left_out_speak() {
+        for cost in ["kernels", "roofline"] {
+            let own = expected(cost, "h200_sxm", "own").unwrap();
+            let models = own.models.unwrap();
+            assert!(own.of == "models" && models.count >= 3 && own.rows > 50, "{own:?}");
+            assert!(models.worst_ttft > own.ttft && models.worst_tpot > own.tpot, "{own:?}");
+            // One model was measured on it.
+            let all = expected(cost, "b300_sxm", "own").unwrap();
+            assert!(all.models.unwrap().count > models.count, "{all:?}");
+        }
+        assert_eq!(expected("profile", "h100_sxm", "own"), None);
         assert_eq!(expected("linear", "h100_sxm", "llama-2-7b"), None);
     }
 }

@@ -21,6 +21,7 @@ pub const GROUPS: &[&str] = &[
     "heroes",
     "lengths",
     "fleet",
+    "model",
     "queue",
     "gateway",
     "memory",

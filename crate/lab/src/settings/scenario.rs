@@ -6,6 +6,7 @@ mod gateway;
 mod hardware;
 mod lengths;
 mod measured_kernels;
+mod own_model;
 mod problems;
 mod queueing;
 mod recognise;

@@ -30,7 +30,11 @@ pub fn vllm_serve(scenario: &Scenario) -> Result<String, Failure> {
     flags.batching();
     flags.adapters();
     flags.not_flags();
-    let model = if flags.has_hardware() { scenario.model_name() } else { "your model" };
+    let model = if flags.has_hardware() && !scenario.has_own_model() {
+        scenario.model_name()
+    } else {
+        "your model".into()
+    };
     let mut text = format!("# MODEL is a folder or a name on Hugging Face: {model}\nvllm serve \"$MODEL\"");
     for line in &flags.lines {
         let _ = write!(text, " \\\n  {line}");

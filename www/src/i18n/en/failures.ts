@@ -3,7 +3,7 @@ import type { FailureCode } from '../../generated/parameters.js';
 import { area } from '../area.js';
 
 /** The modules' failures, and the page's own: a part of it that could not be fetched. */
-type PageFailureCode = FailureCode | 'missing_part';
+type PageFailureCode = Exclude<FailureCode, `config_${string}`> | 'missing_part';
 
 export const failures = area('failures', {
   unknown_parameter: 'Unknown parameter “{value}”. Did you mean {nearest}?',
@@ -103,6 +103,7 @@ export const failures = area('failures', {
   unknown_metric: '“{value}” is not a number of the summary. The nearest are {nearest}.',
   one_stage: '{system}’s scheduler runs on one pipeline stage, not on {value}.',
   more_stages_than_layers: '{model} has {max} layers, too few for {value} stages.',
+  kv_heads_not_shared: '{heads} attention heads cannot share {value} KV heads evenly.',
   heads_not_shared: '{model} has {heads} heads, which {value} GPUs cannot share evenly.',
   does_not_fit: '{model} does not fit: {missing_gb} GB are missing on each {gpu}.',
   adapters_do_not_fit: 'The adapters do not fit beside {model} with {part_gb} GB: {missing_gb} GB are missing on each {gpu}.',

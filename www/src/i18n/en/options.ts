@@ -67,6 +67,7 @@ export const options = area('options', {
   measured: 'measured (vLLM, early 2024)',
   planned: 'from free GPU memory',
   given: 'as given',
+  'fleet.model=own': 'your own model',
   whole: 'all allocations',
   vidur: 'as Vidur',
   fitted: 'fitted on measurements',

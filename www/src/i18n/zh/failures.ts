@@ -99,6 +99,7 @@ export const failures: Translation<typeof english> = {
   unknown_metric: '结果摘要中没有“{value}”。最接近的是 {nearest}。',
   one_stage: '{system} 的调度器只支持一个流水线阶段，不支持 {value} 个。',
   more_stages_than_layers: '{model} 只有 {max} 层，不够分成 {value} 个阶段。',
+  kv_heads_not_shared: '{heads} 个注意力头无法平分 {value} 个 KV 头。',
   heads_not_shared: '{model} 有 {heads} 个注意力头，{value} 块 GPU 无法平分。',
   does_not_fit: '{model} 放不下：每块 {gpu} 还差 {missing_gb} GB。',
   adapters_do_not_fit: '适配器占 {part_gb} GB，在 {model} 之外放不下：每块 {gpu} 还差 {missing_gb} GB。',

@@ -63,6 +63,7 @@ export const options: Translation<typeof english> = {
   measured: '按实测（vLLM，2024 年初）',
   planned: '取 GPU 剩余显存',
   given: '按给定值',
+  'fleet.model=own': '自定义模型',
   whole: '全部计入',
   vidur: 'Vidur 的算法',
   fitted: '由实测拟合',

@@ -27,7 +27,7 @@ pub fn expected_errors(rows: &[Row]) -> String {
         for row in &rows {
             let Ok(answer) = predict_with(row, &constants) else { continue };
             let Some([gpu, model]) = deployed(row).filter(|_| of.contains(&answer.law)) else { continue };
-            for key in [[gpu, model], [gpu, "*"], ["*", "*"]] {
+            for key in [[gpu, model], [gpu, "*"], ["*", model], ["*", "*"]] {
                 groups.entry(key).or_default().push((row, answer));
             }
         }

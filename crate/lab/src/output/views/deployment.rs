@@ -85,7 +85,7 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
         gpu: deployment.gpu.name,
-        model: scenario.model_name().to_owned(),
+        model: scenario.model_name().into_owned(),
         layers: deployment.model.layers,
         gpus: deployment.gpus(),
         nodes: nodes::nodes(deployment.gpu, deployment.gpus()),

@@ -6,7 +6,7 @@
 
 use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::gpus::GPU_IDS;
-use servescope_cost::models::MODEL_IDS;
+use servescope_cost::models::{MODEL_IDS, OWN};
 
 use super::kind::Kind;
 use super::table::{Id, TABLE};
@@ -134,9 +134,20 @@ pub use workload::{
     TraceTurns, TurnKind,
 };
 
+/// What `fleet.model` may be: the models of the catalogue, and one of one's own.
+pub(super) const MODEL_NAMES: [&str; MODEL_IDS.len() + 1] = {
+    let mut names = [OWN; MODEL_IDS.len() + 1];
+    let mut i = 0;
+    while i < MODEL_IDS.len() {
+        names[i] = MODEL_IDS[i];
+        i += 1;
+    }
+    names
+};
+
 /// Choices among the entries of a list of data: an entry there is both the name and what it stands for.
 const LISTS: [(Id, &[&str]); 3] =
-    [(Id::FleetGpu, &GPU_IDS), (Id::FleetModel, &MODEL_IDS), (Id::Calibration, &CALIBRATION_IDS)];
+    [(Id::FleetGpu, &GPU_IDS), (Id::FleetModel, &MODEL_NAMES), (Id::Calibration, &CALIBRATION_IDS)];
 
 const fn or_all<T>(some: &'static [T], all: &'static [T]) -> &'static [T] {
     if some.is_empty() { all } else { some }

@@ -30,6 +30,10 @@ pub(super) const ON_HARDWARE: Condition = is(Id::CostKind, &["profile", "rooflin
 pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
 /// Those of them that know formats.
 pub(super) const FORMATS: &[Condition] = &[is(Id::CostKind, &["roofline", "kernels"])];
+/// A model of one's own, and one with experts.
+pub(super) const OWN_MODEL: Condition =
+    all(&[is(Id::FleetModel, &["own"]), is(Id::CostKind, &["roofline", "kernels"])]);
+pub(super) const OWN_EXPERTS: Condition = above(Id::ModelExperts, 0.0);
 pub(super) const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
 /// Schedulers whose requests take block after block as they grow, in more than one way.
 pub(super) const PAGED: &[&str] = &["vllm", "sarathi"];

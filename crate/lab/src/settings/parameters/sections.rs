@@ -40,7 +40,7 @@ pub const SECTIONS: &[Section] = &[
     Section {
         name: "hardware",
         first: &[Id::FleetGpu, Id::FleetModel, Id::Replicas, Id::TensorParallel, Id::CostKind],
-        groups: &["fleet", "cost"],
+        groups: &["fleet", "model", "cost"],
     },
 ];
 

@@ -2,16 +2,15 @@
 
 use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::gpus::GPU_IDS;
-use servescope_cost::models::MODEL_IDS;
 use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
 
 use super::builder::{choice, number, row, whole};
-use super::choices;
+use super::choices::{self, MODEL_NAMES};
 use super::conditions::{
     BOUNDED, BY_CLIENT, CHANGES, CLIENT_BOUND, COUNTED, DRR, FAIR, FORMATS, HARDWARE, HAS_ADAPTERS, HELD,
     HISTORY, INDEPENDENT_LENGTHS, KNOWS_ADAPTERS, KNOWS_USERS, LENDING, LINEAR, LOADED, MOST, ON_HARDWARE,
-    PAGED, PATTERNS, PREDICTS, PRIORITY, PROXY, REJECTED, RETRIES, ROOFLINE, RPM, SLORA, SLOTS,
-    SOME_ADAPTERS, SOME_USERS, SWAPS, TALKS, TPM, VLLM_V1, VTC, above, all, any, is, is_not,
+    OWN_EXPERTS, OWN_MODEL, PAGED, PATTERNS, PREDICTS, PRIORITY, PROXY, REJECTED, RETRIES, ROOFLINE, RPM,
+    SLORA, SLOTS, SOME_ADAPTERS, SOME_USERS, SWAPS, TALKS, TPM, VLLM_V1, VTC, above, all, any, is, is_not,
 };
 use super::kind::{Condition, Kind, Parameter, SliderStop};
 
@@ -45,10 +44,12 @@ mod gateway;
 #[macro_use]
 mod replicas;
 #[macro_use]
+mod model;
+#[macro_use]
 mod clients;
 #[macro_use]
 mod cost;
 #[macro_use]
 mod run;
 
-table! { [traffic queue gateway replicas clients cost run] }
+table! { [traffic queue gateway replicas model clients cost run] }

@@ -1,11 +1,13 @@
 //! The scenario's hardware and model: which cost is asked, of which deployment.
 
+use std::borrow::Cow;
+
 use servescope_cost::{
     BatchCost, Corrections, Deployed, HostTime, Roofline,
     deployment::{Deployment, KvFormat, WeightFormat},
     gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, vidur},
-    models::{MODELS, Model},
+    models::{MODELS, Model, OWN},
 };
 
 use super::Scenario;
@@ -14,6 +16,11 @@ use super::service::GIB;
 use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, CostKind};
+
+/// The model that stands first.
+pub(super) fn default_model() -> &'static Model {
+    &MODELS[0]
+}
 
 impl Scenario {
     /// How iteration times are computed.
@@ -69,14 +76,21 @@ impl Scenario {
 
     /// The model: where a loaded profile is asked for times, one of its dimensions.
     fn model(&self) -> Model {
-        let chosen = Model::named(self.choice(Id::FleetModel)).unwrap_or(&MODELS[0]);
-        self.own_profile().map_or(*chosen, |own| Model::of_shape(&own.profile.shape, chosen))
+        let chosen = if self.has_own_model() {
+            self.own_model()
+        } else {
+            *Model::named(self.choice(Id::FleetModel)).unwrap_or(default_model())
+        };
+        self.own_profile().map_or(chosen, |own| Model::of_shape(&own.profile.shape, &chosen))
     }
 
     /// Its name: the profile's own, where the dimensions are.
-    pub fn model_name(&self) -> &str {
+    pub fn model_name(&self) -> Cow<'_, str> {
         let name = self.deployment().model.name;
-        self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model)
+        if name == OWN {
+            return self.own_name();
+        }
+        self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model).into()
     }
 
     /// What the iterations of a fleet's replica take whose adapters have these ranks.
@@ -169,7 +183,7 @@ impl Scenario {
         let described = |code: &'static str, path: &'static str, why: &str, part_gb: f64| {
             let message = format!("{path}: {why}: {missing_gb} GB are missing on each {gpu}");
             let failure = Failure::new(code, path, message).number("missing_gb", missing_gb);
-            failure.number("part_gb", part_gb).text("model", model).text("gpu", gpu)
+            failure.number("part_gb", part_gb).text("model", &model).text("gpu", gpu)
         };
         if plan.missing_bytes <= plan.adapter_bytes {
             let part_gb = gb(plan.adapter_bytes);
@@ -210,7 +224,7 @@ impl Scenario {
         let layers = deployment.model.layers;
         if stages > layers {
             let message = format!("{path}: {stages} stages for the {layers} layers of {model}");
-            let failure = Failure::new("more_stages_than_layers", path, message).text("model", model);
+            let failure = Failure::new("more_stages_than_layers", path, message).text("model", &model);
             problems.push(failure.number("value", stages.into()).number("max", layers.into()));
         }
         let (heads, gpus) = (deployment.model.attention.heads(), deployment.tensor_parallel);
@@ -218,7 +232,7 @@ impl Scenario {
         if self.cost_kind() != CostKind::Profile && heads % gpus != 0 {
             let path = Id::TensorParallel.row().id;
             let message = format!("{path}: {gpus} GPUs cannot share the {heads} heads of {model} evenly");
-            let failure = Failure::new("heads_not_shared", path, message).text("model", model);
+            let failure = Failure::new("heads_not_shared", path, message).text("model", &model);
             problems.push(failure.number("value", gpus.into()).number("heads", heads.into()));
         }
         problems
@@ -231,7 +245,7 @@ impl Scenario {
         let message = format!("{path}: {model} does not fit: {missing_gb} GB are missing on each {gpu}");
         Failure::new("does_not_fit", path, message)
             .number("missing_gb", missing_gb)
-            .text("model", model)
+            .text("model", &model)
             .text("gpu", gpu)
     }
 
@@ -241,7 +255,7 @@ impl Scenario {
             let (path, model) = (Id::MemoryPlan.row().id, self.model_name());
             let message =
                 format!("{path}: Vidur's formula knows no experts and no latent attention, as {model} has");
-            return Err(Failure::new("vidur_dense_only", path, message).text("model", model));
+            return Err(Failure::new("vidur_dense_only", path, message).text("model", &model));
         };
         let gpu = deployment.gpu;
         let named = vidur::DEVICES.iter().find(|(name, _)| *name == gpu.id);

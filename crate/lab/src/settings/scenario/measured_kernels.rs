@@ -53,7 +53,7 @@ impl Scenario {
             let model = self.model_name();
             let message = format!("{path}: the measured kernels of {} are not here yet", gpu.name);
             let failure = Failure::new("needs_table", path, message);
-            return Err(failure.text("model", model).text("gpu", gpu.name).text("file", file));
+            return Err(failure.text("model", &model).text("gpu", gpu.name).text("file", file));
         }
         kernels::kernels(gpu.id).ok_or_else(|| {
             let known: Vec<&str> = kernels::gpus().filter_map(Gpu::named).map(|gpu| gpu.name).collect();
@@ -101,7 +101,7 @@ impl Scenario {
     fn no_kernels(&self, deployment: &Deployment, lack: &Lack, known: &[&str]) -> Failure {
         let (model, gpu) = (self.model_name(), deployment.gpu.name);
         let described = |code: &'static str, path: &'static str, message: String| {
-            Failure::new(code, path, message).text("model", model).text("gpu", gpu)
+            Failure::new(code, path, message).text("model", &model).text("gpu", gpu)
         };
         if !known.is_empty() {
             let (path, value, known) = (Id::Weights.row().id, self.choice(Id::Weights), known.join(", "));

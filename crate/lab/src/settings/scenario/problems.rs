@@ -37,6 +37,7 @@ impl Scenario {
         problems.extend(self.prefix_blocks());
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
+        problems.extend(self.own_model_problems());
         problems.extend(self.split_problems());
         problems.extend(self.kernel_problems());
         problems.extend(self.adapter_problems());

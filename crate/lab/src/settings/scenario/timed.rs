@@ -82,7 +82,7 @@ impl Scenario {
             let (model, gpu) = (self.model_name(), deployment.gpu.name);
             let message = format!("{path}: the operator table of {model} on {gpu} is not here yet");
             let failure = Failure::new("needs_table", path, message);
-            return Err(failure.text("model", model).text("gpu", gpu).text("file", file));
+            return Err(failure.text("model", &model).text("gpu", gpu).text("file", file));
         }
         let profile = own.or_else(|| shipped_profile(gpu, model));
         let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));

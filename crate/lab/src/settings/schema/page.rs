@@ -3,7 +3,7 @@
 use serde::Serialize;
 use servescope_cost::CALIBRATIONS;
 use servescope_cost::gpus::GPUS;
-use servescope_cost::models::MODELS;
+use servescope_cost::models::{MODELS, OWN};
 
 use super::REASONS;
 use crate::parameters::{Condition, GROUPS, Id, Kind, Parameter, SECTIONS, Slider, SliderStop, TABLE, Value};
@@ -198,14 +198,16 @@ fn row(row: &Parameter) -> PageParameter {
     }
 }
 
-/// What the options of a parameter are called everywhere; empty where that depends on the language.
+/// What the options of a parameter are called everywhere; empty where that depends on the language, of all or of one.
 fn names(row: &Parameter) -> Vec<&'static str> {
     let Kind::Choice(options) = row.kind else { return Vec::new() };
     let named =
         |find: fn(&str) -> Option<&'static str>| options.iter().map(|id| find(id).unwrap_or(id)).collect();
     match row.id {
         "fleet.gpu" => named(|id| GPUS.iter().find(|gpu| gpu.id == id).map(|gpu| gpu.name)),
-        "fleet.model" => named(|id| MODELS.iter().find(|model| model.id == id).map(|model| model.name)),
+        "fleet.model" => named(|id| {
+            MODELS.iter().find(|model| model.id == id).map(|model| model.name).or((id == OWN).then_some(""))
+        }),
         _ => Vec::new(),
     }
 }

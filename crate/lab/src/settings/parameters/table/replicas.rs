@@ -6,9 +6,9 @@ macro_rules! replicas {
             FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
                 .when(HARDWARE)
                 .says("GPU", "What the replicas run on.");
-            FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_IDS))
+            FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
                 .when(HARDWARE)
-                .says("Model", "What they serve.");
+                .says("Model", "What they serve; own is a model whose dimensions you give (model.layers and those after it), or that a config.json of Hugging Face tells.");
             TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
                 .says("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
