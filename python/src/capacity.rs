@@ -1,7 +1,7 @@
 //! The highest rate that meets a goal, for one configuration or a grid of them.
 
 use pyo3::prelude::*;
-use servescope_lab::capacity::{Grid, Search, rank, search, to_json};
+use servescope_lab::capacity::{Grid, Search, rank, rank_again, search, to_json};
 use servescope_lab::notes::{Context, Purpose, common, lines};
 
 use crate::errors::{raised, raised_one};
@@ -38,11 +38,12 @@ pub(crate) fn capacity(
     let found = all(py, configurations.len(), threads, |place| {
         search(place, &configurations[place], loaded.as_ref())
     })?;
-    let ranked = rank(found);
-    let ranking = all(py, ranked.len(), threads, |place| {
-        let mut ranked = ranked[place].clone();
-        ranked.simulate_load(&configurations, loaded.as_ref());
-        ranked
-    })?;
-    Ok((format!("{:#}\n", to_json(&whole, &ranking)), notes))
+    let mut ranking = rank(found);
+    while ranking.iter().any(|ranked| ranked.standing.is_next) {
+        ranking = all(py, ranking.len(), threads, |at| {
+            ranking[at].with_load_simulated(&configurations, loaded.as_ref())
+        })?;
+        rank_again(&mut ranking);
+    }
+    Ok((format!("{:#}\n", to_json(&whole, &ranking, &configurations)), notes))
 }

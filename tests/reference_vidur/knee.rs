@@ -27,8 +27,10 @@ fn grows(setup: &Setup, load: f64, times: f64) -> Option<f64> {
     let mut trace = Trace::clone(&setup.trace);
     stretch_time(&mut trace, load / times);
     let mut scenario = Scenario::default();
-    scenario.set_text("capacity.queue_s", "100000").expect("a bound that nothing breaks");
-    let goal = Goal::of(&scenario).expect("a goal");
+    for bound in ["capacity.ttft_s", "capacity.queue_s"] {
+        scenario.set_text(bound, "100000").expect("a bound that nothing breaks");
+    }
+    let goal = Goal::of(&scenario);
     let probe = Probe::of(times, &Run::of(run(setup, trace), &scenario), &goal);
     match probe.miss {
         Some(Miss::Growing { growth }) => Some(growth),

@@ -11,7 +11,7 @@ import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
 import { Stopwatch } from './stopwatch.js';
-import { Address, type Embed, type PageKeys, type Pin, type Sweep } from './state/address.js';
+import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Turn } from './state/address.js';
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
@@ -46,6 +46,7 @@ export class App {
   readonly pins = new Topic<readonly Pin[]>([]);
   /** What is swept; null where nothing is. */
   readonly sweep = new Topic<Sweep | null>(null);
+  readonly turn = new Topic<Turn | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
   /** Ranges of the shown curves over further seeds, by chart. */
   readonly bands = new Topic<ReadonlyMap<string, ChartData>>(new Map());
@@ -123,7 +124,8 @@ export class App {
     this.embed = keys.embed;
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
-    for (const kept of [this.pins, this.sweep]) kept.subscribe(() => { this.#address.schedule(); });
+    this.turn.set(keys.turn);
+    for (const kept of [this.pins, this.sweep, this.turn]) kept.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -411,6 +413,7 @@ export class App {
       pipe: this.traceFile.pipe.value,
       pins: this.pins.value,
       sweep: this.sweep.value,
+      turn: this.turn.value,
       embed: this.embed,
     };
   }
@@ -420,6 +423,7 @@ export class App {
     this.traceFile.expect(keys.file);
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
+    this.turn.set(keys.turn);
     this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');

@@ -91,8 +91,10 @@ export type Capacity = {
   probes: Array<CapacityProbe>,
 };
 
-/** What a check showed. */
+/** The replicas that serve the load, simulated. */
 export type CapacityChecked = {
+  /** The terminal's words for it. */
+  told: CheckedTold,
   /** Replicas that were simulated. */
   replicas: number,
   /** The load that the run had, requests a second. */
@@ -101,8 +103,16 @@ export type CapacityChecked = {
   requests: number,
   /** The goal's quantile of each of [`METRICS`], seconds; missing where it is infinite or there is no sample. */
   quantile_s: [number | null, number | null, number | null, number | null],
+  /** The share of all requests that were completed within every bound of the SLO. */
+  in_slo: number,
+  /** The digest of the run, hexadecimal. */
+  digest: string,
+  /** How long its traffic was asked to go on, seconds: with it the same run can be made again. */
+  duration_s: number,
   /** Why the goal is not met; none where it is. */
   miss: CapacityMiss | null,
+  /** What limits the deployment at the rate that the search saw fail; none where no rate failed, or nothing was delayed. */
+  limit: CapacityLimit | null,
 };
 
 /** What the order of a configuration depends on. */
@@ -123,6 +133,8 @@ export type CapacityEntry = {
   ttft_s: number | null,
   /** The same of TBT. */
   tbt_s: number | null,
+  /** What was simulated at the load. */
+  tried: Array<CapacityTried>,
 };
 
 /** The configurations of a grid. */
@@ -135,6 +147,14 @@ export type CapacityGrid = {
   notes: Array<Failure>,
   /** Every combination of the axes. */
   configurations: Array<GridConfiguration>,
+};
+
+/** The cause with the largest part in the delays of requests. */
+export type CapacityLimit = {
+  /** Its name ([`Cause::name`]). */
+  cause: string,
+  /** Its part of all delays. */
+  share: number,
 };
 
 /** The load of a setting beside its capacity. */
@@ -196,8 +216,10 @@ export type CapacityNeed = {
   gpus: number,
   /** What these cost an hour. */
   usd_per_hour: number | null,
-  /** The load as a share of their capacity; what is left to 1 is headroom. */
+  /** The load as a share of their capacity. */
   load_share: number,
+  /** By which share of itself the load can rise until it is at their capacity, where the goal breaks. */
+  headroom: number,
 };
 
 /** A run of the search. */
@@ -218,6 +240,8 @@ export type CapacityProbe = {
 export type CapacityReply = {
   /** The capacity. */
   capacity: Capacity,
+  /** The terminal's words for it. */
+  told: CapacityTold,
   /** The runs of the search. */
   charts: Array<ChartData>,
 };
@@ -232,14 +256,30 @@ export type CapacityStanding = {
   unranked: Unranked | null,
   /** What serves the load; none without a rate. */
   need: CapacityNeed | null,
-  /** Whether that is to be simulated: [`Check`](super::Check). */
-  is_checked: boolean,
+  /** Whether that is to be simulated next: [`Check`](super::Check). */
+  is_next: boolean,
   /** Requests for a dollar, at the rate found. */
   requests_per_usd: number | null,
   /** Whether no other has a shorter TTFT at the same or a lower cost of a request. */
   is_on_ttft_front: boolean,
   /** Whether no other has shorter TBT at the same or a lower cost of a request. */
   is_on_tbt_front: boolean,
+};
+
+/** Why no higher rate passes, and the notes, in English. */
+export type CapacityTold = {
+  /** For a configuration whose price is known or not asked for. */
+  priced: string,
+  /** Behind why there is no price. */
+  unpriced: string,
+};
+
+/** Replicas that were simulated at the load. */
+export type CapacityTried = {
+  /** How many. */
+  replicas: number,
+  /** Whether the goal held; none where so many cannot be simulated. */
+  holds: boolean | null,
 };
 
 /** Seconds of one cause. */
@@ -272,6 +312,14 @@ export type ChartedClient = {
   role: string,
   /** Index of the user or adapter; -1 is the base model. */
   id: number,
+};
+
+/** What a check showed, in English. */
+export type CheckedTold = {
+  /** Whether the goal holds. */
+  check: string,
+  /** What limits the deployment; empty where that is not known. */
+  limit: string,
 };
 
 /** A metric of A and B over the seeds: means, and the difference B - A with its 95 % interval. */
@@ -698,6 +746,20 @@ export type FleetSummary = {
   decode_per_token_s: Distribution,
 };
 
+/** A turn; all values are those of the parameter. */
+export type FoundTurn = {
+  /** Where it is. */
+  value: number,
+  /** Lower end of its interval. */
+  low: number,
+  /** Upper end. */
+  high: number,
+  /** The better one below it. */
+  below: 'A' | 'B',
+  /** The better one above it. */
+  above: 'A' | 'B',
+};
+
 /** What the proxy did. */
 export type GatewaySummary = {
   /** Attempts of all requests. */
@@ -803,7 +865,17 @@ export type HeldOutError = {
   to: number,
 };
 
-/** Requests of one user that delayed another. */
+/** A request that held what another waited for. */
+export type Holder = {
+  /** Which request. */
+  id: number,
+  /** Its user. */
+  user: number,
+  /** Its part of the delay. */
+  share: number,
+};
+
+/** Requests that held what another waited for. */
 export type Holders = {
   /** The user with the largest part in the delay. */
   user: number,
@@ -813,6 +885,8 @@ export type Holders = {
   of_all: number,
   /** The user's part of the delay. */
   share: number,
+  /** The requests with the largest parts of the delay, of all users; at most three, the largest first. */
+  most: Array<Holder>,
 };
 
 /**
@@ -2059,6 +2133,82 @@ export type TrafficCharts = {
   before: Array<ChartData>,
 };
 
+/** Where the better of A and B changes, as it is told. */
+export type TurnFound = {
+  /** Path of the parameter. */
+  parameter: string,
+  /** Key path of the summary. */
+  metric: string,
+  /** Seeds of each value. */
+  seeds: number,
+  /** Every turn, by value. */
+  turns: Array<FoundTurn>,
+  /** Every value that was simulated. */
+  values: Array<TurnValue>,
+  /** In English, a sentence for each turn, or one that says that there is none. */
+  sentences: Array<string>,
+};
+
+/** The metric at a value of the parameter, by seed. */
+export type TurnKnown = {
+  /** The value. */
+  value: number,
+  /** The metric in A. */
+  a: Array<number | null>,
+  /** The metric in B. */
+  b: Array<number | null>,
+};
+
+/** Both settings with the parameter at a value. */
+export type TurnNeed = {
+  /** The value. */
+  value: number,
+  /** The settings of A. */
+  a: ScenarioPatch,
+  /** The settings of B. */
+  b: ScenarioPatch,
+};
+
+/** What is sought, as the terminal's `compare --turn` takes it. */
+export type TurnSpec = {
+  /** The settings of A. */
+  a: ScenarioPatch,
+  /** The settings of B. */
+  b: ScenarioPatch,
+  /** The parameter and its range: PATH=FROM:TO, or PATH=FROM:TO:log. */
+  over: string,
+  /** Key path of the summary. */
+  metric: string,
+  /** Seeds of each value. */
+  seeds: number,
+};
+
+/** What is to be simulated next, or what was found. */
+export type TurnStep = {
+  /** The seeds of every run. */
+  seeds: Array<number>,
+  /** Empty where the search is over. */
+  needs: Array<TurnNeed>,
+  /** What was found, once the search is over. */
+  found: TurnFound | null,
+  /** The terminal's command for the same. */
+  command: string,
+  /** The metric over the parameter, once the search is over. */
+  charts: Array<ChartData>,
+};
+
+/** The difference B - A at a value of the parameter. */
+export type TurnValue = {
+  /** The value. */
+  value: number,
+  /** Mean over the seeds. */
+  difference: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
+};
+
 /** Requests that only one run has. */
 export type UnpairedRequests = {
   /** Only A. */
@@ -2068,7 +2218,7 @@ export type UnpairedRequests = {
 };
 
 /** Why a configuration has no rank. */
-export type Unranked = "no_rate" | "no_price";
+export type Unranked = "no_rate" | "no_price" | "fails";
 
 /** Where the time of all requests went, and who delayed whom. */
 export type Why = {

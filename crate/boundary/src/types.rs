@@ -41,6 +41,15 @@ extern "C" {
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]
     pub type JsComparison;
+    /// A search for where the better of two settings changes.
+    #[wasm_bindgen(typescript_type = "TurnSpec")]
+    pub type JsTurnSpec;
+    /// What its runs showed so far.
+    #[wasm_bindgen(typescript_type = "TurnKnown[]")]
+    pub type JsTurnKnown;
+    /// What is to be simulated next, or what was found.
+    #[wasm_bindgen(typescript_type = "TurnStep")]
+    pub type JsTurnStep;
     /// What is swept.
     #[wasm_bindgen(typescript_type = "SweepSpec")]
     pub type JsSweepSpec;

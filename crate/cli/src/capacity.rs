@@ -1,15 +1,15 @@
-//! `servescope capacity`: the highest rate that meets a goal, for one configuration or a grid of them.
+//! `servescope capacity`: the highest rate that meets a goal, for one configuration or a grid of them, and the plan for a load.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use rayon::prelude::*;
-use servescope_lab::LoadedTrace;
+use servescope_lab::Scenario;
 use servescope_lab::capacity::{
-    Capacity, Configuration, Found, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, rank, search,
-    to_json,
+    Capacity, Configuration, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, plan, to_json,
 };
+use servescope_lab::link;
 use servescope_lab::notes::{Purpose, common};
+use servescope_lab::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
 use crate::notes;
@@ -54,33 +54,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
     notes::tell(&common(configurations.iter().map(|configuration| &configuration.scenario), &context));
-    let pool = arguments.threads.pool(configurations.len())?;
-    let mut ranking = pool.install(|| rank(search_all(&configurations, loaded.as_ref())));
-    pool.install(|| {
-        ranking.par_iter_mut().for_each(|ranked| ranked.simulate_load(&configurations, loaded.as_ref()));
-    });
+    let bar = progress::bar(configurations.len());
+    let threads = arguments.threads.count();
+    let ranking = plan(&configurations, loaded.as_ref(), threads, &|| bar.inc(1));
+    bar.finish_and_clear();
+    tell_outside_slo(&scenario, &ranking);
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
     if arguments.json {
-        return print(&format!("{:#}\n", to_json(&grid, &ranking)));
+        return print(&format!("{:#}\n", to_json(&grid, &ranking, &configurations)));
     }
     let quantiles = Goal::quantiles(&scenario);
     match (grid.axes.as_slice(), ranking.as_slice()) {
         ([], [only]) => print(&only_text(only, quantiles)),
-        _ => print(&ranking_text(&grid, &ranking, quantiles)),
+        _ => print(&(ranking_text(&grid, &ranking, quantiles) + &best_text(&ranking, &configurations))),
     }
 }
 
-/// Searches every configuration, each on the thread that is free; what is found stands in their order.
-fn search_all(all: &[Configuration], loaded: Option<&LoadedTrace>) -> Vec<Found> {
-    let bar = progress::bar(all.len());
-    let one = |(place, configuration): (usize, &Configuration)| {
-        let found = search(place, configuration, loaded);
-        bar.inc(1);
-        found
-    };
-    all.par_iter().enumerate().with_max_len(1).map(one).collect()
+/// That the first of the ranking meets the goal and not the SLO, where that bounds TPOT.
+fn tell_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
+    let in_slo = ranking.first().and_then(Ranked::check).map_or(1.0, |check| check.in_slo);
+    if scenario.slo().tpot_s.is_finite() && in_slo < Goal::of(scenario).served() {
+        let share = 100.0 * in_slo;
+        note(&format!(
+            "simulated at the load, only {share:.1} % of the requests are within the SLO: the search has no bound on TPOT; \
+             slo.tbt_s bounds the gaps between tokens"
+        ));
+    }
+}
+
+/// How the first of the ranking is opened on the page, and started.
+fn best_text(ranking: &[Ranked], all: &[Configuration]) -> String {
+    let best = ranking.first().filter(|best| best.standing.rank.is_some());
+    let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
+    let command = vllm_serve(&scenario).map_or_else(|_| String::new(), |command| format!("\n{command}"));
+    format!("Rank 1 on the page: #{}\n{command}", link::encode(&scenario))
 }
 
 fn percent(quantile: f64) -> String {
@@ -140,33 +149,35 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What serves the load, and what its simulation showed.
-fn load_text(ranked: &Ranked) -> Option<String> {
-    let need = ranked.standing.need?;
+/// What serves the load, what its simulation showed, and what limits the deployment.
+fn load_text(ranked: &Ranked) -> Vec<String> {
+    let Some(need) = ranked.standing.need else { return Vec::new() };
     let usd = need.usd_per_hour.map_or_else(String::new, |usd| format!(", {usd:.2} USD/h"));
     let replicas = if need.replicas == 1 { "replica" } else { "replicas" };
-    Some(format!(
-        "your load     {:.4} requests/s: {} {replicas}{usd}, {:.1} % of their capacity{}",
+    let mut lines = vec![format!(
+        "your load     {:.4} requests/s: {} {replicas}{usd}, {:.1} % of their capacity: {:.0} % more load until the goal breaks",
         need.load_rps,
         need.replicas,
         100.0 * need.load_share,
-        match checked_text(ranked) {
-            told if told.is_empty() => told,
-            told => format!("; simulated: {told}"),
-        }
-    ))
-}
-
-fn checked_text(ranked: &Ranked) -> String {
-    match (&ranked.check, &ranked.capacity) {
-        (None, Some(_)) if !ranked.failures.is_empty() => ranked.failures[0].message.clone(),
-        _ => ranked.told_check(),
+        100.0 * need.headroom,
+    )];
+    if !ranked.told_check().is_empty() {
+        lines.push(format!("simulated     {}", ranked.told_check()));
     }
+    if let Some(check) = ranked.check() {
+        let in_slo = format!("{:.1} % of requests within the SLO", 100.0 * check.in_slo);
+        lines.push(format!("              {in_slo}, {} requests, digest {}", check.requests, check.digest));
+    }
+    if !ranked.told_limit().is_empty() {
+        lines.push(format!("limited by    {}, at the rate that fails", ranked.told_limit()));
+    }
+    lines
 }
 
 /// The rule behind the ranking, where something has a rank.
 const RULE: &str = "Ranked by what serves the load for least: replicas = load / capacity of one replica, rounded up. \
-A router splits real traffic less evenly than that; the first three are simulated at the load.";
+A router splits real traffic less evenly than that; so the first three are simulated at the load, with one replica more where \
+the goal fails. One that fails again has no rank.";
 
 fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
     let mut table: Vec<Vec<String>> = vec![ranking_header(grid, quantiles)];
@@ -195,11 +206,11 @@ fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]
 fn ranking_header(grid: &Grid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
     let mut header = vec!["rank".to_owned()];
     header.extend(grid.axes.iter().map(|axis| axis.id.row().id.to_owned()));
-    let of_load = ["load/s", "replicas", "USD/h", "load", "simulated"];
+    let of_load = ["load/s", "replicas", "USD/h", "headroom", "in SLO", "simulated"];
     header.extend(of_load.into_iter().chain(["requests/s", "GPUs", "requests/USD"]).map(str::to_owned));
     let of_metric = |(metric, quantile): (&&str, &f64)| format!("{} {metric}", percent(*quantile));
     header.extend(METRICS[..2].iter().zip(&quantiles).map(of_metric));
-    header.extend(["front", "USD/GPU h", "price", "limited by"].map(str::to_owned));
+    header.extend(["front", "USD/GPU h", "price", "limit", "first to fail"].map(str::to_owned));
     header
 }
 
@@ -215,8 +226,10 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     row.push(number(need.map(|n| n.load_rps), 3));
     row.push(cell(need.map(|n| n.replicas)));
     row.push(number(need.and_then(|n| n.usd_per_hour), 2));
-    row.push(need.map_or_else(|| "-".to_owned(), |n| format!("{:.1} %", 100.0 * n.load_share)));
-    row.push(checked_text(ranked));
+    let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
+    row.push(percent(need.map(|n| n.headroom)));
+    row.push(percent(ranked.check().map(|check| check.in_slo)));
+    row.push(ranked.told_check());
     row.push(number(capacity.and_then(|c| c.rate_rps), 3));
     row.push(cell(price.map(|p| p.gpus)));
     row.push(whole(standing.requests_per_usd));
@@ -225,6 +238,7 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
     row.push(number(price.and_then(|p| p.usd_per_gpu_hour), 4));
     row.push(price.filter(|p| p.usd_per_gpu_hour.is_some()).map_or_else(|| "-".to_owned(), |p| p.told()));
+    row.push(ranked.told_limit());
     row.push(ranked.told());
     row
 }

@@ -17,10 +17,15 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    /// As many threads as asked for, all cores by default.
+    pub(crate) fn count(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.threads.map_or_else(cores, NonZero::get)
+    }
+
     /// As many threads as asked for, all cores by default, and no more than there are tasks.
     pub(crate) fn pool(&self, tasks: usize) -> Result<ThreadPool, Failed> {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = self.threads.map_or_else(cores, NonZero::get).min(tasks.max(1));
+        let threads = self.count().min(tasks.max(1));
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))
     }

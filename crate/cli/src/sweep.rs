@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     /// Writes the plan of the sweep and simulates nothing: for --points on other machines.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "points", "shard", "join"])]
     plan: Option<PathBuf>,
-    /// Takes the sweep from a plan.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "over", "metrics", "seeds", "join"])]
+    /// Takes the sweep from a plan. With --join, for its closed forms.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "over", "metrics", "seeds"])]
     points: Option<PathBuf>,
     /// Simulates part I of N of the runs only, I from 1 to N.
     #[arg(long, value_name = "I/N", requires = "points", conflicts_with_all = ["json", "csv", "charts"])]
@@ -52,9 +52,10 @@ pub(crate) struct Arguments {
     /// Puts the lines of several files of one sweep together.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "trace", "over", "metrics", "seeds", "shard"])]
     join: Vec<PathBuf>,
-    /// Adds what laws of queueing theory say of the points, such as M/M/1 or Erlang C, and names the settings that break them.
-    #[arg(long, conflicts_with_all = ["join", "shard"])]
-    laws: bool,
+    /// Adds the closed forms of queueing theory for the points, such as M/M/1 or Erlang C, and names the settings that do not meet
+    /// their conditions. A joined sweep takes the settings from its plan: --points.
+    #[arg(long, alias = "laws", conflicts_with = "shard")]
+    closed_forms: bool,
     #[command(flatten)]
     threads: Threads,
     /// Prints the points as JSON: mean and interval of each metric over the seeds.
@@ -74,7 +75,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         if let Some(path) = &arguments.out {
             write(path, &journal::text(&shape, &lines))?;
         }
-        return show(arguments, &shape, &lines, &[]);
+        let expected = joined_expected(arguments, &shape)?;
+        return show(arguments, &shape, &lines, &expected);
     }
     let loaded = arguments.inputs.loaded()?;
     let sweep = match &arguments.points {
@@ -99,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         tell_errors(&lines)?;
         return if arguments.out.is_none() { print(&journal::text(sweep.shape(), &lines)) } else { Ok(()) };
     }
-    let expected = if arguments.laws { sweep.expected() } else { Vec::new() };
+    let expected = if arguments.closed_forms { sweep.expected() } else { Vec::new() };
     show(arguments, sweep.shape(), &lines, &expected)
 }
 
@@ -119,6 +121,23 @@ fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> 
     arguments.inputs.give_profile(&mut carrier)?;
     let sweep = Sweep::from_plan(&text(path)?, loaded, carrier.shared_profile());
     sweep.map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+}
+
+/// The closed forms of a joined sweep, by its plan.
+fn joined_expected(arguments: &Arguments, shape: &Shape) -> Result<Vec<Option<Expected>>, Failed> {
+    if !arguments.closed_forms {
+        return Ok(Vec::new());
+    }
+    let Some(path) = &arguments.points else {
+        return Err(Failed::input(
+            "--closed-forms: files of runs know no scenario; name the plan with --points",
+        ));
+    };
+    let sweep = planned(path, arguments, None)?;
+    if sweep.shape().id != shape.id {
+        return Err(Failed::input(format!("{}: the plan of another sweep than --join", path.display())));
+    }
+    Ok(sweep.expected())
 }
 
 /// `I/N`, I from 1 to N.
@@ -217,7 +236,7 @@ fn tell_law(metric: &str, expected: Option<&Expected>) {
     let (told, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
     let told: Vec<String> = told.iter().map(Obstacle::to_string).collect();
     let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
-    note(&format!("{metric}: no law holds at {without} points, because {}{more}", told.join("; ")));
+    note(&format!("{metric}: no closed form holds at {without} points, because {}{more}", told.join("; ")));
 }
 
 /// Shows the points as asked.

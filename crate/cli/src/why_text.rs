@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_lab::why::{RequestDelay, RequestWhy, Why, WhyGroup};
+use servescope_lab::why::{Holders, RequestDelay, RequestWhy, Why, WhyGroup};
 
 /// Delays that a sentence names.
 const NAMED: usize = 4;
@@ -64,13 +64,34 @@ fn what(delay: &RequestDelay) -> &'static str {
     }
 }
 
-/// "behind 14 requests of user 3 that held the KV memory".
+/// "behind 14 requests of user 3 (61 %) and 5 of others that held it, most of all 12 (9 %), 15 (8 %) and 17 (8 %)".
 fn whom(delay: &RequestDelay) -> String {
-    let Some(behind) = delay.behind else { return String::new() };
+    let Some(behind) = &delay.behind else { return String::new() };
     let who = format!("{} of user {}", plural(behind.requests, "request"), behind.user);
     let others = behind.of_all - behind.requests;
-    let who = if others > 0 { format!("{who} and {others} of others") } else { who };
-    match delay.cause {
+    let who = if others > 0 {
+        format!("{who} ({:.0} %) and {others} of others", 100.0 * behind.share)
+    } else {
+        who
+    };
+    format!("{}{}", held(delay.cause, &who), most(behind))
+}
+
+/// The requests with the largest parts.
+fn most(behind: &Holders) -> String {
+    let named: Vec<String> =
+        behind.most.iter().map(|holder| format!("{} ({:.0} %)", holder.id, 100.0 * holder.share)).collect();
+    match named.as_slice() {
+        [] => String::new(),
+        [_] if behind.of_all == 1 => format!(": request {}", behind.most[0].id),
+        [one] => format!(", most of all request {one}"),
+        [first @ .., last] => format!(", most of all requests {} and {last}", first.join(", ")),
+    }
+}
+
+/// Who held what was waited for.
+fn held(cause: &str, who: &str) -> String {
+    match cause {
         "kv_memory" | "swap" | "preemption" => format!(" behind {who} that held it"),
         "shared_prefill" | "batch_size" => format!(" beside {who}"),
         _ => format!(" behind {who}"),

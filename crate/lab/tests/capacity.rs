@@ -1,7 +1,7 @@
 //! The capacity search against laws that say where the knee lies, and what it promises about its own answer.
 
 use proptest::prelude::*;
-use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Search, rank};
+use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Ranked, Search, csv, plan, rank};
 use servescope_lab::{Failure, LoadedTrace, Run, Scenario};
 use servescope_workload::generate;
 
@@ -35,6 +35,7 @@ fn decoding(base_ms: &str, each_ms: &str, more: &[(&str, &str)]) -> Scenario {
         ("scheduler.chunk_tokens", "100000"),
         ("scheduler.allocation", "on_demand"),
         ("scheduler.max_running_requests", "100000"),
+        ("capacity.ttft_s", "100000"),
         ("capacity.queue_s", "100000"),
         ("capacity.tolerance", "0.01"),
     ];
@@ -101,7 +102,7 @@ fn the_knee_of_memory_lies_where_the_law_says() {
 #[test]
 fn what_cannot_be_searched_is_told() {
     let code = |settings: &[(&str, &str)]| search(&scenario(settings), None).unwrap_err()[0].code;
-    assert_eq!(code(&[("capacity.queue_s", "0")]), "no_goal");
+
     assert_eq!(code(&[("workload.loop", "closed")]), "no_rate");
 }
 
@@ -302,6 +303,7 @@ fn chunked_prompts_take_a_higher_rate_where_gaps_are_short() {
                 ("scheduler.max_input_tokens", "13000"),
                 ("scheduler.batch_max_tokens", "16384"),
                 ("scheduler.max_running_requests", batch),
+                ("capacity.ttft_s", "100000"),
                 ("capacity.tbt_s", "0.1"),
                 ("capacity.queue_s", "2"),
                 ("capacity.queue_quantile", "0.5"),
@@ -315,6 +317,65 @@ fn chunked_prompts_take_a_higher_rate_where_gaps_are_short() {
     println!("{ratio:.2} times the rate of vLLM ({vllm:.2} requests/s; {small:.2} with batches of 32)");
     assert!((0.7..1.3).contains(&(ratio / 2.78)), "{ratio}");
     assert!((small / vllm - 1.0).abs() < 0.05, "stalls bound it, not memory: {small} and {vllm}");
+}
+
+/// Where the search has no bound of its own on TTFT and TBT, the SLO is its bound: the answer is that of the same bounds given to
+/// the search.
+#[test]
+fn the_slo_is_the_goal() {
+    let of = |settings: &[(&str, &str)]| {
+        let short = [("scheduler.kind", "vllm_v1"), ("capacity.most_requests", "5000")];
+        search(&scenario(&[&short[..], settings].concat()), None).unwrap()
+    };
+    let slo = of(&[("slo.ttft_s", "0.8"), ("slo.tbt_s", "0.2")]);
+    let own = of(&[("capacity.ttft_s", "0.8"), ("capacity.tbt_s", "0.2")]);
+    assert_eq!((slo.rate_rps, slo.miss), (own.rate_rps, own.miss));
+    assert!(matches!(slo.miss, Some(Miss::Bound { metric: "ttft_s" | "tbt_s", .. })), "{:?}", slo.miss);
+    let wide = of(&[
+        ("slo.ttft_s", "0.8"),
+        ("slo.tbt_s", "0.2"),
+        ("capacity.ttft_s", "100000"),
+        ("capacity.tbt_s", "100000"),
+    ]);
+    assert!(wide.rate_rps > slo.rate_rps, "{:?} and {:?}", wide.rate_rps, slo.rate_rps);
+}
+
+/// The plan for a load: the first three are simulated at it, and what is told of a run is told of the run that the scenario makes.
+#[test]
+fn a_plan_is_simulated_at_the_load() {
+    let base = scenario(&[
+        ("workload.rate_rps", "6"),
+        ("workload.duration_s", "100"),
+        ("scheduler.kind", "vllm_v1"),
+        ("capacity.usd_per_gpu_hour", "2"),
+        ("capacity.most_requests", "3000"),
+        ("capacity.tolerance", "0.1"),
+    ]);
+    let grid = Grid::parse(["scheduler.max_running_requests=4,16,32,256"]).unwrap();
+    let ranking = plan(&grid.configurations(&base), None, 2, &|| {});
+    assert_eq!(ranking.len(), 4);
+    for ranked in &ranking[..3] {
+        let check = ranked.check().expect("the first three are simulated");
+        assert_eq!((check.miss, ranked.standing.need.unwrap().replicas), (None, check.replicas));
+        assert!(check.in_slo > 0.9 && check.limit.is_some(), "{check:?}");
+        let mut again = base.clone();
+        for (path, value) in [
+            ("scheduler.max_running_requests", &ranked.values[0]),
+            ("fleet.replicas", &check.replicas.to_string()),
+            ("workload.duration_s", &check.duration_s.to_string()),
+        ] {
+            again.set_text(path, value).unwrap();
+        }
+        let run = Run::simulate(&again, None).unwrap();
+        assert_eq!(format!("{:016x}", run.report.digest()), check.digest);
+    }
+    assert!(ranking.windows(2).all(|pair| {
+        let usd = |ranked: &Ranked| ranked.standing.need.unwrap().usd_per_hour;
+        usd(&pair[0]) <= usd(&pair[1]) || pair[1].standing.rank.is_none()
+    }));
+    assert_eq!(plan(&grid.configurations(&base), None, 1, &|| {}), ranking);
+    let text = csv(&grid, &ranking);
+    assert!(text.lines().nth(1).unwrap().contains(&ranking[0].check().unwrap().digest), "{text}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn the_load_is_that_of_the_full_search() {
 }
 
 fn checked(scenario: &Scenario, replicas: u32) -> Checked {
-    let mut check = Check::new(scenario, None, replicas, 3_000).unwrap();
+    let mut check = Check::new(scenario, None, replicas, 3_000, None).unwrap();
     while check.advance(1_000_000) < 1.0 {}
     check.finish()
 }
@@ -56,7 +56,7 @@ fn a_check_simulates_the_load_on_as_many_replicas() {
     let few = checked(&scenario, 2);
     assert_eq!(few.replicas, 2);
     assert!(
-        matches!(few.miss, Some(Miss::Bound { metric: "queue_s", .. } | Miss::Growing { .. })),
+        matches!(few.miss, Some(Miss::Bound { metric: "ttft_s" | "queue_s", .. } | Miss::Growing { .. })),
         "{few:?}"
     );
     let enough = checked(&scenario, 5);
@@ -64,6 +64,6 @@ fn a_check_simulates_the_load_on_as_many_replicas() {
     assert!(enough.quantile_s[3].unwrap() <= 5.0, "{enough:?}");
     assert!((enough.rate_rps / (3.0 * rate) - 1.0).abs() < 0.15, "{enough:?} at {load}");
     assert!(enough.requests >= 2_500, "as many as were asked for: {enough:?}");
-    let none = Check::new(&scenario, None, 0, 100).unwrap_err();
+    let none = Check::new(&scenario, None, 0, 100, None).unwrap_err();
     assert_eq!((none[0].code, none[0].path.as_str()), ("out_of_range", "fleet.replicas"));
 }

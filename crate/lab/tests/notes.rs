@@ -276,7 +276,7 @@ fn what_a_scenario_is_read_for_decides_too() {
     assert_eq!(reasons(&sampling, Purpose::Bodies), [""; 0]);
     let goal = [("capacity.ttft_s", "2"), ("slo.ttft_s", "2")];
     assert_eq!(reasons(&goal, Purpose::Run), ["capacity"]);
-    assert_eq!(reasons(&goal, Purpose::Capacity), ["score"]);
+    assert_eq!(reasons(&goal, Purpose::Capacity), [""; 0]);
     assert_eq!(reasons(&goal, Purpose::Page), [""; 0]);
     let bound = [("gateway.kind", "proxy"), ("gateway.checks", "ttft"), ("slo.ttft_s", "2")];
     assert_eq!(reasons(&bound, Purpose::Capacity), [""; 0]);

@@ -1,4 +1,4 @@
-//! What the page's stories of long requests say holds on seeds that they were not chosen on.
+//! What the page's stories of long requests and of leaked reservations say holds on seeds that they were not chosen on.
 
 use std::path::Path;
 
@@ -68,5 +68,14 @@ fn with_the_shortest_output_first_the_mean_queueing_delay_falls() {
     both_sides("tail_mixed_decode", |seed, without, with| {
         assert!(with.queue_s.mean < without.queue_s.mean.map(|s| 0.8 * s), "seed {seed}");
         assert!(attained(with) > attained(without), "seed {seed}");
+    });
+}
+
+#[test]
+fn with_leaked_reservations_a_quarter_times_out_beside_free_memory() {
+    both_sides("leaks", |seed, without, with| {
+        assert!(attained(with) > 0.99, "seed {seed}");
+        assert!(4 * without.requests.timed_out > without.requests.offered, "seed {seed}");
+        assert!(without.kv.mean_usage.is_some_and(|usage| usage < 0.5), "seed {seed}");
     });
 }

@@ -8,6 +8,7 @@ mod result_file;
 mod studio;
 mod svg;
 mod sweep;
+mod turn;
 mod vllm_serve;
 
 pub use fit_profile::fit_profile;
@@ -16,4 +17,5 @@ pub use result_file::read_result;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
 pub use sweep::{Sweeps, sweep_csv, sweep_results};
+pub use turn::turn_step;
 pub use vllm_serve::vllm_serve;

@@ -35,7 +35,7 @@ impl Spec {
     fn command(&self, base: &Scenario, trace_file: &str) -> String {
         let mut words = vec![link::command_of("sweep", base, trace_file)];
         words.extend(self.0.over.iter().map(|axis| format!("--over {}", link::quoted(axis))));
-        words.push(format!("--metric {} --seeds {} --laws", self.0.metrics.join(" "), self.0.seeds));
+        words.push(format!("--metric {} --seeds {} --closed-forms", self.0.metrics.join(" "), self.0.seeds));
         words.join(" ")
     }
 
@@ -194,7 +194,7 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<Js
     Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
 }
 
-/// The points of the finished runs as the terminal's `sweep --laws --csv` writes them.
+/// The points of the finished runs as the terminal's `sweep --closed-forms --csv` writes them.
 ///
 /// # Errors
 /// When a line is none, or of another sweep.

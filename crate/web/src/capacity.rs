@@ -2,7 +2,7 @@
 
 use servescope_lab::Failure;
 use servescope_lab::capacity::{Capacity, Check, Entry, Goal, Load, Search, quick_search, standings};
-use servescope_lab::replies::{CapacityGrid, CapacityReply, StandingsReply};
+use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
 
@@ -39,11 +39,11 @@ impl CapacitySearch {
     /// Stands ready to search the capacity of a scenario.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or with its goal.
+    /// What is wrong with the scenario.
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
-        self.goal = Goal::of(&scenario).ok();
+        self.goal = Some(Goal::of(&scenario));
         self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
@@ -51,7 +51,7 @@ impl CapacitySearch {
     /// Stands ready to search the capacity as quickly as the load of a scenario needs it.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or with its goal.
+    /// What is wrong with the scenario.
     pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
@@ -65,16 +65,22 @@ impl CapacitySearch {
         Some(object(&load).unchecked_into())
     }
 
-    /// Stands ready to simulate what the ranking says that the load needs; `requests` as many as the search did.
+    /// Stands ready to simulate what the ranking says that the load needs; `requests` as many as the search did. `missed_rps`
+    /// is the lowest rate that failed, where one did.
     ///
     /// # Errors
     /// What is wrong with the scenario, or that so many replicas cannot be simulated.
-    pub fn begin_check(&mut self, scenario: &JsPatch, replicas: u32, requests: f64) -> Result<(), JsFailure> {
+    pub fn begin_check(
+        &mut self,
+        scenario: &JsPatch,
+        replicas: u32,
+        requests: f64,
+        missed_rps: Option<f64>,
+    ) -> Result<(), JsFailure> {
         self.check = None;
         let scenario = self.inputs.scenario(scenario)?;
-        let check =
-            Check::new(&scenario, self.inputs.trace(), replicas, requests as u64).map_err(to_js_error)?;
-        self.check = Some(check);
+        let check = Check::new(&scenario, self.inputs.trace(), replicas, requests as u64, missed_rps);
+        self.check = Some(check.map_err(to_js_error)?);
         Ok(())
     }
 
@@ -83,9 +89,10 @@ impl CapacitySearch {
         self.check.as_mut().map_or(1.0, |check| check.advance(SLICE_STEPS))
     }
 
-    /// What the finished check showed; none where there is none.
+    /// What the finished check showed, with the terminal's words for it; none where there is none.
     pub fn finish_check(&mut self) -> Option<JsChecked> {
-        Some(object(&self.check.take()?.finish()).unchecked_into())
+        let reply = CheckedReply::from(self.check.take()?.finish());
+        Some(object(&reply).unchecked_into())
     }
 
     /// Searches for some milliseconds and estimates the share that is done; 1 is the end.
@@ -93,7 +100,7 @@ impl CapacitySearch {
         self.search.as_mut().map_or(1.0, |search| search.advance(SLICE_STEPS))
     }
 
-    /// What was found, and its chart.
+    /// What was found, the terminal's words for it, and its chart.
     ///
     /// # Errors
     /// When nothing was searched.
@@ -108,8 +115,11 @@ impl CapacitySearch {
                 "nothing has been searched yet".to_owned(),
             )]));
         };
-        let reply =
-            CapacityReply { capacity: found.clone(), charts: vec![probes(&found.probes, goal.limits_s)] };
+        let reply = CapacityReply {
+            told: CapacityTold { priced: found.told(false), unpriced: found.told(true) },
+            capacity: found.clone(),
+            charts: vec![probes(&found.probes, goal.limits_s)],
+        };
         Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
 }

@@ -24,7 +24,6 @@ fn declarations() -> String {
         known: Vec::new(),
         texts: BTreeMap::new(),
     };
-    all.visit::<lab::capacity::Checked>();
     all.visit::<lab::capacity::Entry>();
     all.visit::<lab::capacity::Load>();
     all.visit::<lab::metric::Measured>();
@@ -34,6 +33,7 @@ fn declarations() -> String {
     all.visit::<lab::replications::Change>();
     all.visit::<lab::replies::CapacityGrid>();
     all.visit::<lab::replies::CapacityReply>();
+    all.visit::<lab::replies::CheckedReply>();
     all.visit::<lab::replies::ComparedPair>();
     all.visit::<lab::replies::Failures>();
     all.visit::<lab::replies::FiguresReply>();
@@ -58,6 +58,9 @@ fn declarations() -> String {
     all.visit::<lab::replies::SweepResults>();
     all.visit::<lab::replies::SweepSpec>();
     all.visit::<lab::replies::TrafficCharts>();
+    all.visit::<lab::replies::TurnKnown>();
+    all.visit::<lab::replies::TurnSpec>();
+    all.visit::<lab::replies::TurnStep>();
     all.visit::<lab::schema::PageSchema>();
     all.visit::<lab::schema::Resolution>();
     all.visit::<lab::silicon::Errors>();

@@ -1,22 +1,27 @@
-// How much a deployment can take, live: the goal, the answer in a sentence, the curve behind it, and a grid of
-// configurations beside each other.
+// A plan for a load: the load, the model and the GPUs to consider, the SLO, the answer in a sentence with the curve behind it, and
+// the configurations ranked for the load.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
-import { codesOf, type Parameter } from '../simulation/types.js';
+import { codesOf } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
-import { CapacityState } from './capacity-state.js';
+import { CapacityState, checkOf, type Row } from './capacity-state.js';
+import { parseGrid } from './grid.js';
 import './grid-editor.js';
 import { missWords } from './miss.js';
-import './ranking-table.js';
-import { sloLink } from './slo-link.js';
+import { axisValue } from './ranking-table.js';
+import { boundsLine } from './slo-bounds-line.js';
+import { hardwareChoice } from './hardware-choice.js';
+import { planField } from './plan-field.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 const GROUP = 'capacity';
 const GRID = 'capacity.grid';
+const SLO = ['slo.ttft_s', 'slo.tbt_s', 'slo.tpot_s'];
+const QUANTILE = 'capacity.quantile';
 
 export function capacityPage(app: App): CapacityPage {
   const page = new CapacityPage();
@@ -27,9 +32,10 @@ export function capacityPage(app: App): CapacityPage {
 
 export class CapacityPage extends LightElement {
   declare search: CapacityState;
+  #varied = false;
 
   protected override watched(): Watchable[] {
-    return [this.search.answer, this.search.chosen];
+    return [this.search.answer, this.search.chosen, this.app.store.values, this.app.traceFile.info];
   }
 
   protected override render(): TemplateResult {
@@ -41,11 +47,25 @@ export class CapacityPage extends LightElement {
     const chart = (name: string): TemplateResult => html`<chart-view .app=${app} .name=${name} .feed=${search.feed}></chart-view>`;
     const varied = axes.length > 0;
     return html`
+      <section aria-labelledby="plan-load"><h2 id="plan-load">${say('load.title')}</h2>
+        <p class="about" data-plan="load">${this.#load()} <button type="button" class="quiet" data-action="load" @click=${() => { app.show('explore'); }}>${say('load.change')}</button></p>
+      </section>
+      <section aria-labelledby="plan-hardware"><h2 id="plan-hardware">${say('hardware.title')}</h2>
+        ${hardwareChoice(app)}
+        <details class="fold" data-fold="grid" ?open=${this.#varies()}><summary><h3>${say('grid.more')}</h3></summary>
+          <p class="about">${say('grid.about')}</p>
+          <grid-editor .app=${app}></grid-editor></details>
+        ${notes.map((note) => html`<p class="notice" data-code=${note.code}>${app.named(note)}</p>`)}
+      </section>
+      <section aria-labelledby="plan-slo"><h2 id="plan-slo">${say('slo.title')}</h2>
+        <p class="about">${say('slo.about')}</p>
+        <div class="goal">${SLO.map((id) => planField(app, id))}${this.#parameters([QUANTILE])}</div>
+        ${boundsLine(app)}
+        <details class="fold" data-fold="own-bounds"><summary><h3>${say('slo.own')}</h3></summary>
+          <p class="about">${say('goal.about')}</p>
+          <div class="goal">${this.#parameters(this.#own())}</div></details>
+      </section>
       <section aria-labelledby="capacity-goal"><h2 id="capacity-goal">${say('goal.title')}</h2>
-        <p class="about">${say('goal.about')}</p>
-        ${sloLink(app)}
-        <div class="goal">${repeat(this.#controls(), ({ id }) => id, (parameter) => html`
-          <parameter-control .app=${app} .parameter=${parameter}></parameter-control>`)}</div>
         ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
         <div class="search-state">
           <progress max="1" .value=${progress} ?hidden=${state !== 'running'} aria-label=${say('goal.running')}></progress>
@@ -54,21 +74,71 @@ export class CapacityPage extends LightElement {
           ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
             <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
         </div>
+        ${this.#need()}
         <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.failures ?? [])} aria-live="polite">${this.#answer()}</p>
-        <div class="happens"><div class="chart-grid">${chart('capacity_curve')}</div></div>
       </section>
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
-        <p class="about">${say('grid.about')}</p>
-        <grid-editor .app=${app}></grid-editor>
-        ${notes.map((note) => html`<p class="notice" data-code=${note.code}>${app.named(note)}</p>`)}
-        ${varied ? html`
-          <div class="arrives"><div class="chart-grid">${chart('capacity_ttft')}${chart('capacity_tbt')}</div></div>
-          <ranking-table .app=${app} .search=${search}></ranking-table>` : nothing}
+        ${rows.length === 0 ? nothing : html`<ranking-table .app=${app} .search=${search}></ranking-table>`}
+        <div class="choices"><button type="button" class="quiet" data-action="print" @click=${() => { print(); }}>${say('print')}</button></div>
+        <div class="happens"><div class="chart-grid">${chart('capacity_curve')}</div></div>
+        ${varied ? html`<div class="arrives"><div class="chart-grid">${chart('capacity_ttft')}${chart('capacity_tbt')}</div></div>` : nothing}
       </section>`;
   }
 
-  #controls(): Parameter[] {
-    return this.app.schema.parameters.filter(({ group, id }) => group === GROUP && id !== GRID);
+  /** Whether another setting is varied; the fold stays as it is when the last one is removed or a value is refused. */
+  #varies(): boolean {
+    const axes = parseGrid(String(this.app.store.resolved.values[GRID] ?? ''));
+    this.#varied ||= axes.some(({ id }) => id !== 'fleet.gpu' && id !== 'fleet.tensor_parallel');
+    return this.#varied;
+  }
+
+  /** What is to be served. */
+  #load(): string {
+    const { app } = this;
+    const say = app.text.say(capacity);
+    const { format } = app.text;
+    const info = app.traceFile.info.value;
+    if (info !== null) return say('load.file', { name: info.name, requests: format.whole(info.requests) });
+    const { values } = app.store.resolved;
+    return say('load.generated', { rate: format.short(Number(values['workload.rate_rps'])), duration: format.seconds(Number(values['workload.duration_s'])) });
+  }
+
+  #parameters(ids: readonly string[]): TemplateResult {
+    const found = ids.flatMap((id) => this.app.parameters.get(id) ?? []);
+    return html`${repeat(found, ({ id }) => id, (parameter) => html`<parameter-control .app=${this.app} .parameter=${parameter}></parameter-control>`)}`;
+  }
+
+  #own(): string[] {
+    return this.app.schema.parameters.filter(({ group, id }) => group === GROUP && id !== GRID && id !== QUANTILE).map(({ id }) => id);
+  }
+
+  /** What serves the load with the configuration that is shown. */
+  #need(): TemplateResult | typeof nothing {
+    const { app, search } = this;
+    const row = search.shown;
+    const need = row?.standing?.need;
+    if (row === undefined || need === undefined || need === null || row.standing?.unranked === 'fails') return nothing;
+    const say = app.text.say(capacity);
+    const { format } = app.text;
+    const settings = search.answer.value.axes.flatMap((id, axis) => {
+      const value = row.values[axis] ?? '';
+      const parameter = app.parameters.get(id);
+      return value === '' || id === 'fleet.replicas' ? [] : [say('answer.setting', { name: parameter === undefined ? id : app.text.label(parameter), value: axisValue(app, id, value) })];
+    });
+    const { replicas, load_rps, usd_per_hour, headroom } = need;
+    const price = usd_per_hour === null ? '' : say('answer.price', { usd: format.of('number', usd_per_hour) });
+    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas}>${say('answer.need', { replicas, price, load: format.short(load_rps), headroom: format.share(headroom) })}
+      ${settings.length === 0 ? nothing : html`<small>${say('answer.settings', { settings: app.text.list(settings) })}</small>`}</p>
+      ${this.#outsideSlo(row)}`;
+  }
+
+  /** The search has no bound on TPOT, and the SLO may have one. */
+  #outsideSlo(row: Row): TemplateResult | typeof nothing {
+    const { app } = this;
+    const { values } = app.store.resolved;
+    const share = checkOf(row)?.in_slo;
+    if (share === undefined || !(Number(values['slo.tpot_s']) > 0) || share >= Number(values[QUANTILE])) return nothing;
+    return html`<p class="notice" data-plan="outside-slo">${app.text.say(capacity)('answer.outside', { share: app.text.format.share(share) })}</p>`;
   }
 
   #answer(): TemplateResult | string {

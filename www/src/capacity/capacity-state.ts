@@ -8,6 +8,7 @@ import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import type { Inputs } from '../pool/pool-calls.js';
+import type { Found } from './capacity-calls.js';
 import { CapacityTasks } from './capacity-tasks.js';
 import { capacity } from '../i18n/en/capacity.js';
 
@@ -21,11 +22,13 @@ export interface Row {
   values: readonly string[];
   scenario: ScenarioPatch;
   capacity: Capacity | null;
+  /** The terminal's words for it. */
+  told: Found['told'];
   charts: readonly ChartData[];
   failures: readonly Failure[];
   standing: CapacityStanding | null;
-  /** What the load needs, simulated at the load; null where it is not, or not yet. */
-  check: CapacityChecked | null;
+  /** What was simulated at the load, in the order in which it was. */
+  checks: readonly CapacityChecked[];
 }
 
 export interface Answer {
@@ -114,7 +117,7 @@ export class CapacityState {
       const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
-        place, values, scenario, capacity: null, charts: [], failures: [], standing: null, check: null,
+        place, values, scenario, capacity: null, told: { priced: '', unpriced: '' }, charts: [], failures: [], standing: null, checks: [],
       }));
       this.chosen.set(null);
       this.answer.set({ ...NOTHING, axes, columns, notes, rows });
@@ -151,22 +154,24 @@ export class CapacityState {
     if (!over) return;
     clearTimeout(this.#ranking);
     await this.#rank(turn, rows);
-    if (turn !== this.#turn) return;
-    this.answer.update({ state: 'ready' });
-    await this.#check(turn, inputs);
+    while (turn === this.#turn && await this.#check(turn, rows, inputs)) await this.#rank(turn, rows);
+    if (turn === this.#turn) this.answer.update({ state: 'ready' });
   }
 
-  /** Simulates the best ones at the load, as the ranking says it is served. */
-  async #check(turn: number, inputs: Inputs): Promise<void> {
-    const best = this.answer.value.rows.flatMap(({ place, scenario, standing, capacity }) => {
-      const [replicas, requests] = [standing?.need?.replicas, capacity?.measures?.requests];
-      return standing?.is_checked === true && replicas !== undefined && requests !== undefined ? [{ place, scenario, replicas, requests }] : [];
+  /** Simulates those that the ranking asks for at the load; whether there were some. */
+  async #check(turn: number, rows: readonly Row[], inputs: Inputs): Promise<boolean> {
+    const next = this.answer.value.rows.flatMap(({ place, scenario, standing, capacity }) => {
+      const replicas = standing?.need?.replicas;
+      return standing?.is_next === true && replicas !== undefined
+        ? [{ place, scenario, replicas, requests: capacity?.measures?.requests ?? 0, missed: capacity?.missed_rps ?? null }] : [];
     });
-    await this.#tasks.check(best, inputs, (place, result) => {
-      if (turn !== this.#turn) return;
-      const outcome = 'miss' in result ? { check: result } : { failures: result };
-      this.answer.update({ rows: this.answer.value.rows.map((row) => row.place === place ? { ...row, ...outcome } : row) });
+    await this.#tasks.check(next, inputs, (place, result) => {
+      const row = rows[place];
+      if (turn !== this.#turn || row === undefined) return;
+      if ('miss' in result) row.checks = [...row.checks, result];
+      else row.failures = result;
     });
+    return next.length > 0;
   }
 
   /** Puts what was found so far in order. */
@@ -195,8 +200,24 @@ export class CapacityState {
   }
 }
 
-function entryOf({ capacity }: Row): CapacityEntry {
+/** The simulation with the replicas that the load needs. */
+export function checkOf({ checks, standing }: Row): CapacityChecked | null {
+  const last = checks.at(-1);
+  return last?.replicas === standing?.need?.replicas ? last ?? null : null;
+}
+
+/** What serves the load, as it was simulated: opened in Explore, it is the run with the digest of the check. */
+export function chosenOf(row: Row): ScenarioPatch {
+  const scenario = Object.fromEntries(Object.entries(row.scenario).filter(([id]) => id !== 'capacity.grid'));
+  const replicas = row.standing?.need?.replicas;
+  const check = checkOf(row);
+  return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
+}
+
+function entryOf({ capacity, checks, failures }: Row): CapacityEntry {
   const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
   const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
-  return { rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s };
+  const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
+  const tried = capacity !== null && failures.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
+  return { rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s, tried };
 }

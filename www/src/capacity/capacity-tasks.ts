@@ -13,7 +13,7 @@ export interface Listener {
 }
 
 /** A configuration of the ranking with what the load needs of it. */
-export interface Checking { place: number; scenario: ScenarioPatch; replicas: number; requests: number }
+export interface Checking { place: number; scenario: ScenarioPatch; replicas: number; requests: number; missed: number | null }
 
 export class CapacityTasks {
   readonly #pool = sharedPool();
@@ -30,8 +30,8 @@ export class CapacityTasks {
 
   /** Simulates what the ranking says that the load needs; those that were stopped have no result. */
   async check(asked: readonly Checking[], inputs: Inputs, checked: (place: number, result: CapacityChecked | readonly Failure[]) => void): Promise<void> {
-    const given = asked.map(({ place, scenario, replicas, requests }) =>
-      ({ place, task: this.#pool.give({ kind: 'check', scenario, replicas, requests }, { priority: 'asked', inputs }) }));
+    const given = asked.map(({ place, scenario, replicas, requests, missed }) =>
+      ({ place, task: this.#pool.give({ kind: 'check', scenario, replicas, requests, missed }, { priority: 'asked', inputs }) }));
     await this.#all(given, checked);
   }
 

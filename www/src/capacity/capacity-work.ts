@@ -37,7 +37,7 @@ export class CapacityWork {
         finish: () => ({ value: searcher.finish_load() ?? null, transfer: [] }),
       };
       case 'check': return {
-        begin: () => { searcher.begin_check(task.scenario, task.replicas, task.requests); },
+        begin: () => { searcher.begin_check(task.scenario, task.replicas, task.requests, task.missed ?? undefined); },
         advance: () => searcher.advance_check(),
         finish: () => ({ value: searcher.finish_check() ?? null, transfer: [] }),
       };

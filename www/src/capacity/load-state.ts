@@ -6,6 +6,7 @@ import { ownProfile } from '../profile/profile-own.js';
 import type { CapacityLoad, Summary } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
+import { goalOf } from './goal.js';
 import type { Given } from '../pool/worker-pool.js';
 
 /** A drag goes on before this, and further seeds of the answer come first. */
@@ -31,7 +32,7 @@ const GOALS = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s'] as const;
  */
 export function estimateOf(summary: Summary, values: Readonly<Record<string, unknown>>): Estimate | null {
   const late = GOALS.some((name) => {
-    const limit = Number(values[`capacity.${name}`]);
+    const limit = goalOf(values)[name];
     const quantile = Number(values[name === 'queue_s' ? 'capacity.queue_quantile' : 'capacity.quantile']);
     const { p50, p90, p95, p99 } = summary[name];
     const time = quantile > 0.97 ? p99 : quantile > 0.925 ? p95 : quantile > 0.7 ? p90 : p50;

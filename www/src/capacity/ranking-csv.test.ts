@@ -1,10 +1,10 @@
 // The page's CSV of the ranking has the terminal's columns.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { cellsOf } from './ranking-csv.js';
+import { cellsOf, plain } from './ranking-csv.js';
 import type { Row } from './capacity-state.js';
 
-const EMPTY: Row = { place: 0, values: ['2'], scenario: {}, capacity: null, charts: [], failures: [], standing: null, check: null };
+const EMPTY: Row = { place: 0, values: ['2'], scenario: {}, capacity: null, told: { priced: '', unpriced: '' }, charts: [], failures: [], standing: null, checks: [] };
 
 /** The names of the columns in the source of the terminal's CSV. */
 function columns(): string[] {
@@ -19,17 +19,14 @@ function columns(): string[] {
 }
 
 it('has a cell for every column of the terminal, and none without a search', () => {
-  const cells = cellsOf(EMPTY, ['fleet.replicas'], ['fleet.replicas', ...columns()], 'why');
-  expect(cells).toEqual(['2', ...columns().slice(1).map(() => ''), 'why']);
+  const cells = cellsOf(EMPTY, ['fleet.replicas'], ['fleet.replicas', ...columns()]);
+  expect(cells).toEqual(['2', ...columns().slice(1).map(() => ''), '']);
 });
 
 it('knows of each column that is not the terminal’s', () => {
-  expect(() => cellsOf(EMPTY, [], ['other'], '')).toThrow('other');
+  expect(() => cellsOf(EMPTY, [], ['other'])).toThrow('other');
 });
 
-it('tells what the simulated replicas showed as the terminal does', () => {
-  const check = { replicas: 2, rate_rps: 3, requests: 10, quantile_s: [null, null, null, null] as [null, null, null, null] };
-  const told = (miss: NonNullable<Row['check']>['miss']): string | number => cellsOf({ ...EMPTY, check: { ...check, miss } }, [], ['check'], '')[0] ?? '';
-  expect(told(null)).toBe('holds');
-  expect(told({ kind: 'growing', growth: 0.125 })).toBe('fails: the queue grows by 12.5 % of arrivals');
+it('writes numbers as the terminal does', () => {
+  expect([0.1, 12, 1e-7, 1.25e-9, 1e21, 1.5e22].map(plain)).toEqual(['0.1', '12', '0.0000001', '0.00000000125', '1000000000000000000000', '15000000000000000000000']);
 });

@@ -1,19 +1,9 @@
-// The ranking as CSV: the columns of the terminal's, in its order.
-import type { CapacityMiss } from '../simulation/types.js';
-import type { Row } from './capacity-state.js';
+// The ranking as CSV: byte for byte the terminal's.
+import { checkOf, type Row } from './capacity-state.js';
 
 type Cell = string | number | boolean | null | undefined;
 
 const QUANTILES = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s'];
-
-function missed(miss: CapacityMiss): string {
-  switch (miss.kind) {
-    case 'bound': return `${miss.metric} ${String(miss.value_s ?? 'Infinity')} above ${String(miss.limit_s)}`;
-    case 'unserved': return `${String(miss.requests)} of ${String(miss.offered)} not served`;
-    case 'too_long': return `${(100 * miss.requests / miss.offered).toFixed(1)} % of the requests are too long for the service at any rate`;
-    case 'growing': return `the queue grows by ${(100 * miss.growth).toFixed(1)} % of arrivals`;
-  }
-}
 
 /** Columns but for the axes, the quantiles and the reason. */
 const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
@@ -34,23 +24,52 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   load_gpus: ({ standing }) => standing?.need?.gpus,
   load_usd_per_hour: ({ standing }) => standing?.need?.usd_per_hour,
   load_share: ({ standing }) => standing?.need?.load_share,
-  check: ({ check }) => check === null ? '' : check.miss === null ? 'holds' : `fails: ${missed(check.miss)}`,
+  load_headroom: ({ standing }) => standing?.need?.headroom,
+  load_in_slo: (row) => checkOf(row)?.in_slo,
+  check: ({ capacity, failures, checks }) => capacity !== null && failures.length > 0
+    ? `not simulated: ${failures.map(({ message }) => message).join('; ')}` : checks.map(({ told }) => told.check).join('; '),
+  check_digest: (row) => checkOf(row)?.digest,
+  limit: ({ checks }) => checks.at(-1)?.told.limit,
   usd_per_gpu_hour: ({ capacity }) => capacity?.price.usd_per_gpu_hour,
   price_kind: ({ capacity }) => capacity?.price.kind,
   price_source: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.source,
   price_date: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.date,
 };
 
+function reasonOf({ capacity, failures, told, standing }: Row): string {
+  if (capacity === null) return failures.map(({ message }) => message).join('; ');
+  return standing?.unranked === 'no_price' ? told.unpriced : told.priced;
+}
+
+/** A number as Rust writes it: its shortest digits, without an exponent. */
+export function plain(value: number): string {
+  const text = String(value);
+  const [, sign = '', whole = '', part = '', exponent = ''] = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
+  if (exponent === '') return text;
+  const [digits, shift] = [whole + part, Number(exponent)];
+  if (shift < 0) return `${sign}0.${'0'.repeat(-shift - 1)}${digits}`;
+  return `${sign}${digits.padEnd(shift + 1, '0')}`;
+}
+
 /** The cells of a row; a column that is not known is an error, so that none is left out unseen. */
-export function cellsOf(row: Row, axes: readonly string[], columns: readonly string[], reason: string): (string | number)[] {
+export function cellsOf(row: Row, axes: readonly string[], columns: readonly string[]): string[] {
   return columns.map((name, place) => {
     if (place < axes.length) return row.values[place] ?? '';
-    if (name === 'reason') return reason;
+    if (name === 'reason') return reasonOf(row);
     const quantile = QUANTILES.indexOf(name);
-    if (quantile >= 0) return row.capacity?.measures?.quantile_s[quantile] ?? '';
     const of = CELLS[name];
-    if (of === undefined) throw new Error(`the ranking has no column ${name}`);
-    const value = of(row);
-    return typeof value === 'boolean' ? String(value) : value ?? '';
+    if (quantile < 0 && of === undefined) throw new Error(`the ranking has no column ${name}`);
+    const value = quantile >= 0 ? row.capacity?.measures?.quantile_s[quantile] : of?.(row);
+    return typeof value === 'number' ? plain(value) : String(value ?? '');
   });
+}
+
+export function csvOf(rows: readonly Row[], axes: readonly string[], columns: readonly string[]): string {
+  const lines = rows.map((row) => cellsOf(row, axes, columns).map(cell).join(','));
+  return `${[columns.join(','), ...lines].join('\n')}\n`;
+}
+
+function cell(text: string): string {
+  const line = Array.from(text, (letter) => (letter < ' ' ? ' ' : letter)).join('').trim();
+  return /[",]/.test(line) ? `"${line.replaceAll('"', '""')}"` : line;
 }

@@ -10,6 +10,8 @@ import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
 import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentenceOf, valueOf } from './compare-words.js';
+import { turnSection, type TurnSection } from './turn-section.js';
+import { turn } from '../i18n/en/turn.js';
 
 const CHARTS = ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs'] as const;
 
@@ -22,6 +24,7 @@ export function compareSection(app: App): CompareSection {
 
 export class CompareSection extends LightElement {
   declare state: CompareState;
+  #turns: TurnSection | null = null;
 
   protected override watched(): Watchable[] {
     return [this.state.answer, this.app.pins];
@@ -49,7 +52,14 @@ export class CompareSection extends LightElement {
         ${pair === null ? nothing : html`
           ${this.#decision(pair)}
           <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
-          ${this.#requests(pair)}`}`}`;
+          ${this.#requests(pair)}`}
+        ${app.traceFile.info.value === null ? this.#turn() : nothing}`}`;
+  }
+
+  /** One long run of a file has no seeds to tell a turn by. */
+  #turn(): TemplateResult {
+    this.#turns ??= turnSection(this.app);
+    return html`<details class="fold" data-fold="turn" ?open=${this.app.turn.value !== null}><summary><h3>${this.app.text.say(turn)('title')}</h3></summary>${this.#turns}</details>`;
   }
 
   #pins(): TemplateResult {

@@ -12,6 +12,8 @@ import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
 
 const TYPING_PAUSE_MS = 400;
+/** At 0 the bound of the SLO stands for these. */
+const AS_SLO: ReadonlySet<string> = new Set(['capacity.ttft_s', 'capacity.tbt_s']);
 
 export class ParameterControl extends LightElement {
   static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false }, lead: { attribute: false } };
@@ -130,7 +132,7 @@ export class ParameterControl extends LightElement {
         ${parameter.id === 'seed' ? html`<button type="button" class="quiet" @click=${() => { this.#set(randomSeed()); }}>${app.text.t('control.new_seed')}</button>` : nothing}
         <input id=${id} class="value" type="text" inputmode="decimal" ?disabled=${disabled} autocomplete="off"
           aria-describedby="${id}-error" @input=${this.#typed} @change=${this.#commit} @blur=${this.#settle}>
-        <span class="unit">${parameter.off_at_zero === true && value === 0 ? app.text.t('control.off') : app.text.unit(parameter.unit)}</span>`;
+        <span class="unit">${parameter.off_at_zero === true && value === 0 ? app.text.t(AS_SLO.has(parameter.id) ? 'control.as_slo' : 'control.off') : app.text.unit(parameter.unit)}</span>`;
     }
   }
 

@@ -5,7 +5,7 @@ import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import type { FleetSummary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
-import type { Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../state/topic.js';
 import './replica-table.js';
 import { replicas } from '../i18n/en/replicas.js';
 
@@ -18,7 +18,16 @@ class ReplicasSection extends LightElement {
   #fleet: OpenQuestion<FleetSummary> | undefined;
 
   protected override watched(): Watchable[] {
-    return [];
+    return [partsOf(this.app.session, ({ answer }) => answer)];
+  }
+
+  /** Of one replica the charts above say what matters most: these are one line until they are opened. */
+  get #areSeveral(): boolean {
+    return Number(this.app.store.resolved.values['fleet.replicas']) > 1;
+  }
+
+  protected override look(): string {
+    return String(this.#areSeveral);
   }
 
   protected override render(): TemplateResult {
@@ -27,7 +36,7 @@ class ReplicasSection extends LightElement {
     const feed = (this.#feed ??= feedOf(app));
     const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
-      <details class="section charts replicas" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+      <details class="section charts replicas" ?open=${this.#areSeveral} @toggle=${() => { app.scheduler.invalidateAll(); }}>
         <summary><h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2></summary>
         <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
         <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>

@@ -3,12 +3,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { ChartSurface } from '../simulation/module.js';
-import type { Axis, ChartData, PlotFrame } from '../simulation/types.js';
+import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
 import { SPLITS, splitOf } from '../state/session.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
+import { drawnChart } from './drawn-chart.js';
 import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
@@ -21,12 +22,6 @@ const AXIS_PX = 24;
 /** What a chart needs to be drawn. */
 const LEAST_PX = 48;
 export const REQUEST_CHART = 'ttft_by_arrival';
-
-/** The axis, as far as the other one reaches where both are of the same kind. */
-function spanning(axis: Axis, other: Axis): Axis {
-  if (axis.unit !== other.unit || axis.scale !== other.scale || (other.min >= axis.min && other.max <= axis.max)) return axis;
-  return { ...axis, min: Math.min(axis.min, other.min), max: Math.max(axis.max, other.max) };
-}
 
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
@@ -78,10 +73,7 @@ export class ChartView extends LightElement implements Drawable {
   /** As it is drawn: with its band behind it, on axes that hold what it is compared with. */
   get drawn(): ChartData | undefined {
     const { band, chart, ghost } = this;
-    if (chart === undefined) return undefined;
-    const drawn = band === undefined ? chart : { ...chart, y: band.y, series: [...band.series, ...chart.series] };
-    if (ghost === null || ghost.empty !== '') return drawn;
-    return { ...drawn, y: spanning(drawn.y, ghost.y), x: drawn.x.kind === 'value' ? spanning(drawn.x, ghost.x) : drawn.x };
+    return chart === undefined ? undefined : drawnChart(chart, band, ghost);
   }
 
   get place(): HTMLElement {

@@ -2,6 +2,7 @@
 // All of it moves by the object model; the canvas is not drawn again.
 import { render } from 'lit';
 import type { ChartView } from './chart-view.js';
+import { PointUsers } from './point-users.js';
 import { insideX, nearestPoint, xToPixel, yToPixel } from './plot.js';
 import { readOutAt, readOutBox, readOutOfPoint, readOutSentence, type ReadOut } from './read-out.js';
 
@@ -17,9 +18,11 @@ export class Overlay {
   readonly #ring: HTMLElement;
   readonly #end: HTMLElement;
   readonly #spoken: HTMLElement;
+  readonly #users: PointUsers;
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly view: ChartView) {
+    this.#users = new PointUsers(view.app, () => { this.update(); });
     const part = (selector: string): HTMLElement => {
       const element = view.querySelector<HTMLElement>(selector);
       if (element === null) throw new Error(`no ${selector}`);
@@ -54,13 +57,21 @@ export class Overlay {
     const { app: { text }, source } = this.view;
     // Keys move along the axis only.
     const near = this.view.near ?? (source.point === undefined ? null : nearestPoint(chart, frame, pixel, null, Infinity));
-    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, roleName));
+    const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, (role) => this.#userOf(near) ?? roleName(role)));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;
     const fits = pixel + BESIDE + width <= frame.right;
     place(this.#box, { left: Math.max(0, fits ? pixel + BESIDE : pixel - BESIDE - width), top: frame.top });
     if (inHand && document.activeElement === this.view.place) this.#speak(readOut);
+  }
+
+  /** The user of a point in the page's scatter whose series is that of many users. */
+  #userOf({ id, role }: { id: number; role: string }): string | null {
+    const { app, name } = this.view;
+    const isOfMany = name === 'ttft_by_arrival' && role === 'ttft' && (app.session.value.answer?.summary.users ?? 1) > 1;
+    const user = isOfMany ? this.#users.user(id) : null;
+    return user === null ? null : app.text.t('role.user', { id: String(user) });
   }
 
   brush(from: number, to: number): void {

@@ -105,8 +105,9 @@ export class Scheduler {
   #paint(): void {
     this.#frame = 0;
     const entries = [...this.#entries.values()];
-    // Before the first report of the observer it is unknown what is in sight; the report asks for the next frame.
-    if (entries.some((entry) => !entry.observed || entry.size === null)) return;
+    // Before the first report of the observer it is unknown what is in sight; the report asks for the next frame. What is folded
+    // away has no size until it is opened.
+    if (entries.some((entry) => !entry.observed || (entry.visible && entry.size === null))) return;
     const from = performance.now();
     for (const entry of entries) {
       if (!entry.dirty || !entry.visible || entry.size === null) continue;

@@ -2,10 +2,11 @@
 // run behind a proxy, and brings the stories along.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import type { Distribution, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
+import { gatewayFeed } from './gateway-feed.js';
 import { GatewayStory } from './gateway-story.js';
 import type { PlainKey } from '../i18n/area.js';
 import { gateway } from '../i18n/en/gateway.js';
@@ -43,7 +44,7 @@ export class GatewaySection extends LightElement {
     const { app } = this;
     const summary = this.#gateway;
     const say = app.text.say(gateway);
-    const feed = (this.#feed ??= feedOf(app));
+    const feed = (this.#feed ??= gatewayFeed(app));
     return html`
       <details class="section charts gateway" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
         <summary><h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2></summary>
@@ -77,21 +78,6 @@ export class GatewaySection extends LightElement {
     ];
     return html`<dl class="gateway-facts" aria-label=${say('facts.label')}>${facts.map(([name, value]) => html`<div data-fact=${name.slice('fact.'.length)}><dt>${say(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
   }
-}
-
-function feedOf(app: App): ChartFeed {
-  const say = (key: string): string => (app.text.find(gateway, key) ?? app.text.named('', key));
-  return {
-    ...serviceFeed(app),
-    title: (name) => say(`chart.${name}`),
-    about: (name) => say(`chart.${name}.about`),
-    // A chart may have its own word for what has one colour everywhere.
-    role: (chart, role) => {
-      const own = `role.${chart}.${role}`;
-      return app.text.find(gateway, own) ?? say(`role.${role}`);
-    },
-    empty: (key) => say(`empty.${key}`),
-  };
 }
 
 customElements.define('gateway-section', GatewaySection);

@@ -85,7 +85,8 @@ export class GatewayStory extends LightElement {
       without: shown === 'without' ? current : beside,
       with: shown === 'with' ? current : beside,
     };
-    const rows = this.#rows(story).map((row) => ({ row, values: SIDES.map((side) => ofSide(summaries[side], row)) }));
+    const all = this.#rows(story).map((row) => ({ row, values: SIDES.map((side) => ofSide(summaries[side], row)) }));
+    const rows = [...all.filter(({ values }) => !isEqual(values)), ...all.filter(({ values }) => isEqual(values))];
     const charts = story.view?.charts ?? [];
     (this.#charts ??= new StoryCharts(app)).show(shown, current === null ? null : (answer?.charts ?? null), other?.answer?.charts ?? null);
     return html`
@@ -152,10 +153,16 @@ function ofSide(summary: Summary | null, { of }: Row): number | null {
   return summary === null ? null : of(summary);
 }
 
+/** Whether both numbers are there and differ by a hundredth at most: such rows come last. */
+function isEqual(values: readonly (number | null)[]): boolean {
+  const [one, other] = [values[0] ?? null, values[1] ?? null];
+  return one !== null && other !== null && Math.abs(one - other) <= 0.01 * Math.max(Math.abs(one), Math.abs(other));
+}
+
 /** Whether the number of this side is better by more than a hundredth than that of the other. */
 function isBetter({ good }: Row, values: readonly (number | null)[], place: number): boolean {
   const [own, other] = [values[place] ?? null, values[1 - place] ?? null];
-  if (own === null || other === null || Math.abs(own - other) <= 0.01 * Math.max(Math.abs(own), Math.abs(other))) return false;
+  if (own === null || other === null || isEqual(values)) return false;
   return good === 'more' ? own > other : own < other;
 }
 

@@ -2,6 +2,7 @@
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { gateway } from '../i18n/en/gateway.js';
+import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 import type { Axis, ChartData } from '../simulation/types.js';
 import { both, Topic } from '../state/topic.js';
 
@@ -36,20 +37,21 @@ export class StoryCharts {
 
   feed(words: Record<Side, string>): ChartFeed {
     const { app } = this;
-    const service = serviceFeed(app);
+    const feeds = { service: serviceFeed(app), gateway: gatewayFeed(app) };
+    const of = (chart: string): ChartFeed => (chart.startsWith(GATEWAY) ? feeds.gateway : feeds.service);
     const say = app.text.say(gateway);
     const feed: ChartFeed = {
-      topic: (name) => both(this.#shown, service.topic(partsOfName(name).chart)),
+      topic: (name) => both(this.#shown, feeds.service.topic(partsOfName(name).chart)),
       zooms: true,
       of: 'run',
       chart: (name) => this.#chart(name),
       ghost: () => null,
       title: (name) => {
         const { side, chart } = partsOfName(name);
-        return say('story.chart', { chart: service.title(chart), run: words[side] });
+        return say('story.chart', { chart: of(chart).title(chart), run: words[side] });
       },
-      about: (name) => service.about(partsOfName(name).chart),
-      role: (name, role) => service.role(partsOfName(name).chart, role),
+      about: (name) => { const { chart } = partsOfName(name); return of(chart).about(chart); },
+      role: (name, role) => { const { chart } = partsOfName(name); return of(chart).role(chart, role); },
       // A request of the run that the page does not show has no card.
       pick: (name, id) => { if (partsOfName(name).side === this.#shown.value.side) void app.select(id); },
     };

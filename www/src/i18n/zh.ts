@@ -22,12 +22,13 @@ import { profile } from './zh/profile.js';
 import { replicas } from './zh/replicas.js';
 import { search } from './zh/search.js';
 import { sweep } from './zh/sweep.js';
+import { turn } from './zh/turn.js';
 import { validation } from './zh/validation.js';
 import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

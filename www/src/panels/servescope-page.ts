@@ -35,7 +35,8 @@ const SECTIONS: readonly Section[] = [
   { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] },
   { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] },
 ];
-const INPUTS: Section = { id: 'arrives', title: 'section.arrives', charts: ['gaps', 'shares', 'lengths'] };
+/** Folded until it is opened: they show what the controls say. */
+const INPUTS: Section = { id: 'arrives', title: 'section.arrives', about: 'section.arrives.about', charts: ['gaps', 'shares', 'lengths'] };
 
 export class ServescopePage extends LightElement {
   readonly #parts = new Parts<Later>(() => { this.requestUpdate(); });
@@ -91,7 +92,7 @@ export class ServescopePage extends LightElement {
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
-      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'learn' && lesson !== null ? 'reading' : ''}">
+      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'validation' ? 'validating' : ''} ${tab === 'learn' && lesson !== null ? 'reading' : ''}">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
@@ -183,7 +184,7 @@ export class ServescopePage extends LightElement {
   #section({ id, title, about, charts }: Section): TemplateResult {
     const { app } = this;
     return html`
-      <details class="section charts ${id}" open @toggle=${() => { app.scheduler.invalidateAll(); }}>
+      <details class="section charts ${id}" ?open=${id !== INPUTS.id} @toggle=${() => { app.scheduler.invalidateAll(); }}>
         <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
         ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
         <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>

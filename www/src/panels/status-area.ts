@@ -15,7 +15,8 @@ export class StatusArea extends LightElement {
     const { app } = this;
     const { text } = app;
     const { answer } = app.session.value;
-    const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
+    // What acts on the capacity search only acts on this page: in the tab Plan.
+    const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])].filter(({ code }) => code !== 'no_effect_capacity');
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, what, text: words, action }) => html`

@@ -12,7 +12,7 @@ const SHOWN = 10;
 interface Column { key: MessageKey; kind: NumberKind; of(row: GroupRow): number | null; bar?: boolean; adaptersOnly?: boolean }
 
 const COLUMNS: readonly Column[] = [
-  { key: 'who.rank', kind: 'count', of: (row) => row.rank, adaptersOnly: true },
+  { key: 'who.rank', kind: 'count', of: (row) => (row.id < 0 ? null : row.rank), adaptersOnly: true },
   { key: 'who.offered', kind: 'count', of: (row) => row.offered },
   { key: 'who.rate', kind: 'number', of: (row) => row.rate_rps },
   { key: 'who.share', kind: 'share', of: (row) => row.share, bar: true },
@@ -59,12 +59,22 @@ export class WhoTable extends LightElement {
       </div>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="who-caption">
         <table class="who">
-          <caption id="who-caption">${t(this.users ? 'who.caption_users' : 'who.caption_adapters', { shown: shown.length, all: (this.users ? summary?.users : summary?.adapters.asked_for) ?? 0 })}</caption>
+          <caption id="who-caption">${this.#caption(shown)}</caption>
           <thead><tr><th scope="col">${t(this.users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
           <tbody>${shown.map((row) => html`<tr><th scope="row">${swatch(row.id)}${row.id < 0 ? t('chart.base_model') : row.id}</th>
             ${columns.map((column) => html`<td>${this.#cell(column, row, widest)}</td>`)}</tr>`)}</tbody>
         </table>
       </div>`;
+  }
+
+  #caption(shown: readonly GroupRow[]): string {
+    const { text: { t }, session } = this.app;
+    const summary = session.value.answer?.summary;
+    if (this.users) return t('who.caption_users', { shown: shown.length, all: summary?.users ?? 0 });
+    const all = summary?.adapters.asked_for ?? 0;
+    if (all === 0) return t('who.caption_base');
+    // The requests of the base model are a row beside the adapters.
+    return t('who.caption_adapters', { shown: shown.filter(({ id }) => id >= 0).length, all });
   }
 
   /** Bars begin at one place, whatever the number beside them. */

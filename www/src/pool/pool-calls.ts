@@ -19,7 +19,7 @@ export type Task =
   /** The load as a share of the capacity, by a quick search. */
   | { kind: 'load'; scenario: ScenarioPatch }
   /** What the ranking says that the load needs, simulated. */
-  | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number }
+  | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number; missed: number | null }
   /** The usual metrics of a run with this seed. */
   | { kind: 'measure'; scenario: ScenarioPatch; seed: number }
   /** The headline numbers of a run with this seed, and its curves on these axes. */

@@ -4,13 +4,16 @@
 import type { Failure, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
-export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; embed: Embed | null }
+export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; embed: Embed | null }
 
 /** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
 
 /** What is swept, and of which setting (the part of an address behind "#"): `over` and `metrics` as the terminal's `sweep` takes them. */
 export interface Sweep { seeds: number; metrics: readonly string[]; link: string; over: readonly string[] }
+
+/** Where the better of a comparison changes: `over` as the terminal's `compare --turn` takes it. */
+export interface Turn { over: string; metric: string }
 
 /** One chart and a few controls, for a frame in another page. */
 export interface Embed { chart: string; controls: readonly string[] }
@@ -26,7 +29,7 @@ export const MOST_PINS = 8;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), embed: parseEmbed(keys.get('embed')) };
+  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), embed: parseEmbed(keys.get('embed')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -40,6 +43,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.preset !== null) parts.push(`preset=${encodeURIComponent(keys.preset)}`);
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
   if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
+  if (keys.turn !== null) parts.push(`turn=${encodeURIComponent(`${keys.turn.metric}|${keys.turn.over}`)}`);
   if (keys.embed !== null) parts.push(`embed=${[keys.embed.chart, ...keys.embed.controls].map(encodeURIComponent).join(';')}`);
   return `#${parts.join('&')}`;
 }
@@ -52,6 +56,11 @@ export function sweepText({ seeds, metrics, link, over }: Sweep): string {
 function parseSweep(text: string | null): Sweep | null {
   const [seeds = '', metrics = '', link = '', ...over] = (text ?? '').split('|');
   return /^\d{1,5}$/.test(seeds) && over.length > 0 ? { seeds: Number(seeds), metrics: metrics.split(','), link, over } : null;
+}
+
+function parseTurn(text: string | null): Turn | null {
+  const [, metric, over] = /^([^|=]+)\|([^|=]+=[^|=]+)$/.exec(text ?? '') ?? [];
+  return metric === undefined || over === undefined ? null : { over, metric };
 }
 
 function parseEmbed(text: string | null): Embed | null {

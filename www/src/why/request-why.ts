@@ -73,13 +73,23 @@ export class RequestWhyView extends LightElement {
     const template = text.find(why, `delay.${cause}`) ?? cause;
     const values = { time: text.format.seconds(seconds), whom: this.#whom(delay), numbers: this.#numbers(delay) };
     return html`<li data-cause=${cause}>${text.fill(template, values)}
-      <button type="button" class="quiet at" title=${text.say(why)('at.title')} @click=${() => { this.#show(delay); }}>${text.say(why)('at', { time: text.format.seconds(at_s) })}</button></li>`;
+      <button type="button" class="quiet at" title=${text.say(why)('at.title')} @click=${() => { this.#show(delay); }}>${text.say(why)('at', { time: text.format.seconds(at_s) })}</button>
+      ${this.#holders(delay)}</li>`;
+  }
+
+  /** The requests that held most of what was waited for, each with its card. */
+  #holders({ behind }: RequestDelay): TemplateResult | typeof nothing {
+    if (behind === null) return nothing;
+    const { text } = this.app;
+    const say = text.say(why);
+    return html`<span class="holders" title=${say('held.title')}>${say('held')} ${behind.most.map(({ id, user, share }) => html`
+      <button type="button" class="quiet" data-request=${id} title=${say('held.show', { id: String(id), user })} @click=${() => { void this.app.select(id); }}>${say('held.one', { id: String(id), share: text.format.share(share) })}</button>`)}</span>`;
   }
 
   #whom({ cause, behind }: RequestDelay): string {
     if (behind === null) return '';
     const others = behind.of_all - behind.requests;
-    const values = { requests: behind.requests, user: behind.user, others };
+    const values = { requests: behind.requests, user: behind.user, others, share: this.app.text.format.share(behind.share) };
     const say = this.app.text.say(why);
     if (isBeside(cause)) return others > 0 ? say('beside_and', values) : say('beside', values);
     return others > 0 ? say('whom_and', values) : say('whom', values);

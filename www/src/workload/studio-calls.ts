@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
 import type { Picture } from '../draw/export-chart.js';
 import type { Inputs } from '../pool/pool-calls.js';
-import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns } from '../simulation/types.js';
+import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 export interface Reading {
@@ -45,6 +45,8 @@ export interface StudioCalls {
   vllm_serve: { args: { scenario: ScenarioPatch }; reply: string };
   /** The measured run of a result file, for a thread of the pool. */
   result: { args: { names: string[]; texts: string[] }; reply: ReadResult };
+  /** The next step of a search for where the better of two settings changes. */
+  turn_step: { args: { spec: TurnSpec; known: readonly TurnKnown[] }; reply: TurnStep };
   sweep_inputs: { args: Inputs; reply: null };
   sweep_plan: { args: { spec: SweepSpec }; reply: SweepPlan };
   /** The settings of a run, its seed among them. */

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, vllm_serve, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, turn_step, vllm_serve, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -72,6 +72,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
+    case 'turn_step': return turn_step(message.args.spec, [...message.args.known]);
     case 'vllm_serve': return vllm_serve(message.args.scenario);
     case 'result': return read_result(message.args.names, message.args.texts);
     case 'sweep_inputs': takeInputs(message.args); return null;
@@ -86,7 +87,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
 function transferable(value: StudioCalls[CallName]['reply']): Transferable[] {
   if (value === null || typeof value === 'string' || Array.isArray(value)) return [];
   if ('bytes' in value) return [value.bytes.buffer];
-  if ('points' in value) return buffersOf(value.charts);
+  if ('points' in value || 'needs' in value) return buffersOf(value.charts);
   if ('charts' in value) return [...buffersOf(value.charts), ...buffersOf(value.before)];
   if ('arrival_us' in value) {
     return Object.values(value).flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test } from './page.js';
+import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test, unfold } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -69,6 +69,7 @@ test('the keyboard moves the cursor and hears the read-out', async ({ page }) =>
 test('a brush zooms all time charts; double click gives the whole run back', async ({ page }) => {
   await page.setViewportSize({ width: 1440, height: 3800 });
   await open(page);
+  await unfold(page, 'batch');
   const before = await digest(page);
   await brush(page, plot(page, 'rates'));
   const resets = page.locator('.reset-zoom:visible');
@@ -96,6 +97,7 @@ test('a click on a request says why it waited', async ({ page }) => {
 
 test('charts are exported as picture, drawing and numbers', async ({ page }) => {
   await open(page);
+  await unfold(page, 'gaps');
   for (const [kind, starts] of [['PNG', '\u0089PNG'], ['SVG', '<svg'], ['CSV', 'series,x']] as const) {
     await page.locator('[data-chart="gaps"] .menu > summary').click();
     const { name, bytes } = await saved(page, () => page.locator(`[data-chart="gaps"] .menu-list [data-item=${kind.toLowerCase()}]`).click());

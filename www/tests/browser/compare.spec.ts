@@ -1,11 +1,12 @@
 // A pinned run against the one in the controls: the terminal's numbers, the same from a link, and what can be done with pins.
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
-import { control, drawn, expect, link, open, openGroups, setNumber, test, violations } from './page.js';
+import { control, drawn, expect, link, ONLY_WHOLE, open, openGroups, setNumber, test, violations } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
 interface Row { a: number; b: number; difference: number; low: number; high: number }
-interface Told { metrics: Record<string, Row>; first_difference: { time_s: number; a: { request: number } } }
+interface FoundTurn { value: number; low: number; high: number; below: string; above: string }
+interface Told { metrics: Record<string, Row>; first_difference: { time_s: number; a: { request: number } }; turn: { turns: FoundTurn[] } }
 
 const ORDER = 'scheduler.order';
 
@@ -78,4 +79,38 @@ test('A and B swap, and a pinned run can be let go', async ({ page }) => {
   await page.locator('[data-action=unpin]').click();
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'none');
   expect(await link(page)).not.toContain('pin=');
+});
+
+test('where the better of A and B changes is the terminal’s, and a link has it again', ONLY_WHOLE, async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await open(page, '#v=2&D=120');
+  await openGroups(page);
+  await setNumber(page, 'workload.rate_rps', 1.9);
+  await pin(page);
+  await control(page, ORDER).locator('select').selectOption('lifo');
+  const turn = page.locator('turn-section');
+  await page.locator('[data-fold=turn] > summary').click();
+  await turn.locator('[name=from]').fill('nothing');
+  await turn.locator('[data-action=turn]').click();
+  await expect(turn.locator('.notice.error')).toHaveAttribute('data-code', /./);
+  await turn.locator('[name=from]').fill('0.3');
+  await turn.locator('[name=to]').fill('6');
+  await turn.locator('[data-action=turn]').click();
+  const found = async (): Promise<FoundTurn[]> => {
+    await expect(turn).toHaveAttribute('data-turn', 'ready', { timeout: 60_000 });
+    return JSON.parse(await turn.locator('[data-turns]').getAttribute('data-turns') ?? '') as FoundTurn[];
+  };
+  const options = ['--set', 'workload.rate_rps=1.9', '--set', 'workload.duration_s=120', '--set-b', `${ORDER}=lifo`, '--seeds', '10'];
+  const { turns } = told(...options, '--turn', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').turn;
+  expect(turns.length).toBeGreaterThan(0);
+  expect(await found()).toEqual(turns);
+  await page.locator('[data-chart=turn]').scrollIntoViewIfNeeded();
+  await drawn(page, 'turn');
+  const address = await link(page);
+  await page.goto('about:blank');
+  await page.goto(address);
+  expect(await found()).toEqual(turns);
+  expect(await violations(page, { within: 'turn-section' })).toEqual([]);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 });

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test';
 import { another, control, digest, drawn, expect, link, ONLY_WHOLE, open, settled, test, violations } from './page.js';
 
 const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
-const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory', 'tail_prompt_budget', 'tail_mixed_prefill', 'tail_mixed_decode'];
+const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory', 'leaks', 'tail_prompt_budget', 'tail_mixed_prefill', 'tail_mixed_decode'];
 /** A busy service where each check has something to stop. */
 const BUSY = '#v=1&R=5&n=0&D=60&u=3&gk=proxy&grp=40&gtt=16000&gc=12&gqr=20&pool=6000&gtb=9&gt=20&goq=refuse';
 

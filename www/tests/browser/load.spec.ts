@@ -1,4 +1,4 @@
-// The load as a share of the capacity, the bounds that "SLO met" counts, and what the goal of the search takes of them.
+// The load as a share of the capacity, the bounds that "SLO met" counts, and that the search has them as its own.
 import { execFileSync } from 'node:child_process';
 import { expect, numberBox, open, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
@@ -30,11 +30,14 @@ test('“SLO met” names the bounds that are set and counts them', async ({ pag
   await expect.poll(async () => Number(await met.getAttribute('data-value'))).toBeLessThan(before);
 });
 
-test('the Capacity tab shows the SLO and takes its bounds over', async ({ page }) => {
+test('the SLO is the goal of the Plan tab', async ({ page }) => {
   await open(page, '#v=2&tab=capacity&slot=4');
   await expect(page.locator('.slo-link')).toContainText('TTFT ≤ 4');
-  await page.locator('.take-slo').click();
-  await expect(numberBox(page, 'capacity.ttft_s')).toHaveValue('4');
-  await expect(page.locator('.take-slo')).toHaveCount(0);
-  await expect(page.locator('[data-parameter="capacity.tbt_s"] .unit')).toHaveText('off');
+  await page.locator('[data-plan="slo.tbt_s"] input').fill('0.3');
+  await page.locator('[data-plan="slo.tbt_s"] input').press('Enter');
+  await expect(page.locator('.slo-link')).toContainText('TBT ≤ 0.3');
+  await page.locator('details[data-fold=own-bounds] > summary').click();
+  await numberBox(page, 'capacity.ttft_s').fill('3');
+  await numberBox(page, 'capacity.ttft_s').press('Enter');
+  await expect(page.locator('.slo-link')).toContainText('TTFT ≤ 3');
 });

@@ -131,9 +131,17 @@ async function ink(canvas: Locator): Promise<{ colours: number; dark: number }> 
   });
 }
 
+/** Opens the sections in which a chart is folded away. */
+export async function unfold(page: Page, name: string): Promise<void> {
+  await page.locator(`[data-chart="${name}"]`).evaluate((chart) => {
+    for (let folded = chart.closest('details'); folded !== null; folded = folded.parentElement?.closest('details') ?? null) folded.open = true;
+  });
+}
+
 /** Brings a chart into sight and waits until it is drawn, with at least so many dark or coloured pixels. */
 export async function drawn(page: Page, name: string, dark = 0): Promise<void> {
   const chart = page.locator(`[data-chart="${name}"]`);
+  await unfold(page, name);
   await chart.locator('.plot').scrollIntoViewIfNeeded();
   await expect(chart.locator('.empty'), name).toBeHidden();
   await expect(async () => {

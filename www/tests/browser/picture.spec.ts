@@ -1,5 +1,5 @@
 // The picture of the run, the order and density of the results, and what holds at every width.
-import { brush, control, dismiss, digest, drawn, expect, goTo, link, metric, open, settled, test } from './page.js';
+import { brush, control, dismiss, digest, drawn, expect, goTo, link, metric, open, settled, test, unfold } from './page.js';
 
 test('the picture shows the run at its longest queue, and is scrubbed with the cursor of all charts', async ({ page }) => {
   await open(page);
@@ -47,6 +47,10 @@ test('four numbers stay in sight, answers come before inputs, and the time chart
   const boxes = await page.locator('.happens chart-view').evaluateAll((charts) => charts.map((chart) => chart.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })));
   expect((boxes.at(-1)?.bottom ?? 0) - (boxes[0]?.top ?? 0)).toBeLessThanOrEqual(480);
   await expect(page.locator('.happens .x-axis')).toHaveCount(1);
+  // What shows the controls once more, and one replica, is a line each.
+  for (const chart of ['gaps', 'batch']) await expect(page.locator(`[data-chart=${chart}]`)).toBeHidden();
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(2400);
+  for (const chart of ['gaps', 'batch']) await unfold(page, chart);
   await page.locator('[data-chart=gaps] .plot').scrollIntoViewIfNeeded();
   for (const id of ['slo.attainment_all', 'ttft_s.p50', 'ttft_s.p99', 'throughput_rps']) await expect(page.locator(`[data-metric="${id}"]`), id).toBeInViewport();
   expect(await page.locator('.headline.first [data-metric]').count()).toBe(4);

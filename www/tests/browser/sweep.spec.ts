@@ -173,7 +173,7 @@ test('a law stands beside the points that it speaks of, and what breaks it is na
   const [file, csv] = [join(folder, 'mm1.json'), join(folder, 'points.csv')];
   writeFileSync(file, JSON.stringify(preset.scenario));
   const over = 'workload.rate_rps=0.3,0.8';
-  execFileSync(PROGRAM, ['sweep', file, '--over', over, '--over', `${ORDER}=fcfs,lifo`, '--metric', 'queue_s.mean,ttft_s.p99', '--seeds', '2', '--laws', '--csv', csv], { stdio: 'ignore' });
+  execFileSync(PROGRAM, ['sweep', file, '--over', over, '--over', `${ORDER}=fcfs,lifo`, '--metric', 'queue_s.mean,ttft_s.p99', '--seeds', '2', '--closed-forms', '--csv', csv], { stdio: 'ignore' });
 
   await open(page);
   await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });

@@ -20,6 +20,13 @@ test('the time of all requests by cause, who delayed whom, and the way to a requ
   await fold.locator('.most-delayed button').first().click();
   const card = page.locator('.request-card');
   await expect(card.locator('.delays li').first()).toContainText(/\d/);
+  // The requests with the largest parts of a delay are named, each with the way to its card.
+  const holder = card.locator('.holders button').first();
+  await expect(holder).toHaveText(/\d.*\d.*%/u);
+  const id = await holder.getAttribute('data-request') ?? '';
+  await holder.click();
+  await expect(card.locator('h3')).toHaveText(`Request ${id}`);
+  await expect(card.locator('.delays li').first()).toContainText(/\d/);
   await card.locator('.delays .at').first().click();
   await expect(page).toHaveURL(/zoom=/);
 });

@@ -14,7 +14,7 @@ test('the traffic source is part of the address', async ({ page }) => {
   await open(page, await link(page));
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
   await page.locator('.traffic-source > summary').click();
-  await expect(page.locator('[data-chart=gaps] canvas')).toBeVisible();
+  await expect(page.locator('[data-chart=latency_cdf] canvas')).toBeVisible();
 });
 
 test('a curve drawn with the pointer is what arrives', async ({ page }) => {

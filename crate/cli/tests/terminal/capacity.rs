@@ -16,10 +16,11 @@ fn the_answer_does_not_depend_on_threads_or_on_how_it_is_printed() {
     assert_eq!(ranking.len(), 4);
     let csv = folder("capacity").join("ranking.csv");
     let (table, _) = good(&[&arguments[..], &["--csv", csv.to_str().unwrap()]].concat());
-    assert_eq!(table.lines().count(), 6);
-    assert!(table.lines().last().unwrap().starts_with("Ranked by what serves the load for least"));
+    assert!(table.lines().nth(5).unwrap().starts_with("Ranked by what serves the load for least"));
+    assert!(table.lines().nth(6).is_none_or(|best| best.starts_with("Rank 1 on the page: #v=")));
     let rows = std::fs::read_to_string(csv).unwrap();
     assert!(rows.starts_with("scheduler.kind,fleet.replicas,rate_rps,"));
+    assert!(ranking[0]["link"].as_str().is_some_and(|link| link.starts_with("#v=")));
     let best = ranking[0]["capacity"]["rate_rps"].as_f64().unwrap();
     assert_eq!(rows.lines().nth(1).unwrap().split(',').nth(2).unwrap().parse::<f64>().unwrap(), best);
 }
@@ -43,7 +44,6 @@ fn bad_grids_and_goals_are_refused() {
         refused(&["capacity", "--grid", "fleet.replicas=0"]).contains("fleet.replicas: 0 is not between 1")
     );
     assert!(refused(&["capacity", "--grid", "fleet.replicas"]).contains("PATH=VALUE,VALUE"));
-    assert!(refused(&["capacity", "--set", "capacity.queue_s=0"]).contains("must be above 0"));
     assert!(refused(&["capacity", "--set", "workload.loop=closed"]).contains("workload.loop"));
     let twice = ["capacity", "--set", "capacity.grid=seed=1,2", "--grid", "seed=3"];
     assert!(refused(&twice).contains("seed is named twice"));

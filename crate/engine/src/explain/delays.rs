@@ -37,7 +37,7 @@ pub struct Delays {
 }
 
 /// A delay of one request.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Delay {
     /// Why.
     pub cause: Cause,
@@ -51,16 +51,32 @@ pub struct Delay {
     pub compared: Option<(u32, u32)>,
 }
 
-/// Requests of one user that delayed another.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How many requests [`Behind::most`] names.
+const MOST_HOLDERS: usize = 3;
+
+/// Requests that held what another waited for.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Behind {
-    /// The user.
+    /// The user whose requests had the largest part in the delay.
     pub user: u32,
-    /// How many requests of the user held what was waited for, and how many of all users.
+    /// How many requests of the user held what was waited for.
     pub requests: u32,
-    /// Of all users.
+    /// How many of all users.
     pub of_all: u32,
-    /// Their part of the delay.
+    /// The part of the user's requests in the delay.
+    pub share: f64,
+    /// The requests with the largest parts in the delay, of all users; at most three, the largest first.
+    pub most: Vec<Holder>,
+}
+
+/// A request that held what another waited for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Holder {
+    /// Which request.
+    pub request: u32,
+    /// Its user.
+    pub user: u32,
+    /// Its part in the delay.
     pub share: f64,
 }
 
@@ -169,10 +185,11 @@ impl WhyTables<'_> {
         let total: f64 = by_user.iter().map(|entry| entry.2).sum();
         let requests_of = |entries: &[(u32, u32, f64)]| entries.chunk_by(|a, b| a.1 == b.1).count() as u32;
         let of_all = requests_of(&by_user);
+        let most = largest_holders(&by_user, total);
         let groups = by_user.chunk_by(|a, b| a.0 == b.0);
-        let most = groups.map(|group| (group, group.iter().map(|entry| entry.2).sum::<f64>()));
-        let (group, weight) = most.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0[0].0.cmp(&a.0[0].0)))?;
-        Some(Behind { user: group[0].0, requests: requests_of(group), of_all, share: weight / total })
+        let weighed = groups.map(|group| (group, group.iter().map(|entry| entry.2).sum::<f64>()));
+        let (group, weight) = weighed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0[0].0.cmp(&a.0[0].0)))?;
+        Some(Behind { user: group[0].0, requests: requests_of(group), of_all, share: weight / total, most })
     }
 
     /// What the last test for a cause compared before the first of these parts was over: of the request, or else of the one at
@@ -191,6 +208,19 @@ impl WhyTables<'_> {
         let of_queue = || all[..upto].iter().rev().filter(|other| other.replica() == replica).find(is_it);
         own.or_else(of_queue)?.compared.numbers()
     }
+}
+
+/// The requests with the largest parts, of (user, request, weight) with the entries of a request beside each other.
+fn largest_holders(entries: &[(u32, u32, f64)], total: f64) -> Vec<Holder> {
+    let holder = |of: &[(u32, u32, f64)]| Holder {
+        request: of[0].1,
+        user: of[0].0,
+        share: of.iter().map(|entry| entry.2).sum::<f64>() / total,
+    };
+    let mut holders: Vec<Holder> = entries.chunk_by(|a, b| a.1 == b.1).map(holder).collect();
+    holders.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.request.cmp(&b.request)));
+    holders.truncate(MOST_HOLDERS);
+    holders
 }
 
 fn is_test_of(cause: Cause, compared: Compared) -> bool {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::given::requests;
 use servescope_engine::explain::cause::{ByCause, Cause};
+use servescope_engine::explain::delays::Holder;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
 use servescope_engine::{
@@ -62,10 +63,11 @@ fn the_request_that_held_the_memory_is_named() {
     let config = FleetConfig { blocks: 12, reserve: true, watermark_blocks: 0, ..FleetConfig::default() };
     let report = simulated(config, &rows);
     let tables = WhyTables::of(&report).unwrap();
-    let longest = tables.delays_of(1)[0];
+    let longest = tables.delays_of(1)[0].clone();
     assert_eq!(longest.cause, Cause::KvMemory);
     let behind = longest.behind.unwrap();
     assert_eq!((behind.user, behind.requests, behind.of_all, behind.share), (0, 1, 1, 1.0));
+    assert_eq!(behind.most, [Holder { request: 0, user: 0, share: 1.0 }]);
     // 100 tokens and 4 of the output are 7 blocks; the first one holds 10 of 12.
     assert_eq!(longest.compared, Some((7, 2)));
     let delays = tables.delays(Client::User);
@@ -98,6 +100,23 @@ fn batch_cap() {
     }
 }
 
+#[test]
+fn the_requests_with_the_largest_parts_come_first() {
+    // 24 blocks of 26 are held until the outputs end; by tokens at the end: 90, 130, 70 and 64.
+    let rows = [(0.0, 40, 50), (0.0, 80, 50), (0.0, 20, 50), (0.0, 14, 50), (1.0, 100, 5)];
+    let rows: Vec<_> = rows.iter().map(|&(at, input, output)| (at, input, output, BASE_MODEL)).collect();
+    let config = FleetConfig { blocks: 26, reserve: true, watermark_blocks: 0, ..FleetConfig::default() };
+    let report = simulated(config, &rows);
+    let longest = WhyTables::of(&report).unwrap().delays_of(4)[0].clone();
+    assert_eq!(longest.cause, Cause::KvMemory);
+    let behind = longest.behind.unwrap();
+    assert_eq!((behind.user, behind.requests, behind.of_all), (1, 1, 4));
+    let most: Vec<u32> = behind.most.iter().map(|holder| holder.request).collect();
+    assert_eq!(most, [1, 0, 2]);
+    assert_eq!(behind.most[0].share, behind.share);
+    assert!(behind.most.iter().map(|holder| holder.share).sum::<f64>() < 1.0);
+}
+
 /// Adapters in one slot.
 fn one_slot(scheduler: SchedulerKind) -> FleetConfig {
     let adapters = AdapterConfig {
@@ -115,7 +134,7 @@ fn adapter_slots() {
     for scheduler in CONTINUOUS {
         let report = simulated(one_slot(scheduler), &[(0.0, 20, 40, 0), (1.0, 20, 5, 1)]);
         assert_eq!(delay(&causes(&report)[1]), Cause::AdapterSlots, "{scheduler:?}");
-        let behind = WhyTables::of(&report).unwrap().delays_of(1)[0].behind.unwrap();
+        let behind = WhyTables::of(&report).unwrap().delays_of(1)[0].behind.clone().unwrap();
         assert_eq!((behind.user, behind.requests), (0, 1));
     }
 }

@@ -11,10 +11,13 @@ mod request_facts;
 mod seeds;
 mod sources;
 mod sweep;
+mod turn;
 
 use serde::{Deserialize, Serialize};
 
-pub use capacity::{CapacityGrid, CapacityReply, GridConfiguration, StandingsReply};
+pub use capacity::{
+    CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
+};
 pub use compare::ComparedPair;
 pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
@@ -28,6 +31,7 @@ pub use sources::{
     StepRefusal, StepRefusals, TraceShape, TrafficCharts,
 };
 pub use sweep::{SweepPlan, SweepResults, SweepSpec};
+pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
 use crate::evidence::published::figures::Figure;
 use crate::failure::Failure;

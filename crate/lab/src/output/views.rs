@@ -17,6 +17,7 @@ pub mod published;
 mod replicas;
 pub mod sweep;
 mod traffic;
+pub mod turn;
 mod workload_charts;
 
 use servescope_engine::metrics::columns::gpu_columns;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::explain::cause::{ByCause, Cause};
-use servescope_engine::explain::delays::{Delay, Delays};
+use servescope_engine::explain::delays::{Behind, Delay, Delays};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
 use servescope_workload::BASE_MODEL;
@@ -19,8 +19,20 @@ pub struct CauseTime {
     pub seconds: f64,
 }
 
-/// Requests of one user that delayed another.
+/// A request that held what another waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct Holder {
+    /// Which request.
+    pub id: u32,
+    /// Its user.
+    pub user: u32,
+    /// Its part of the delay.
+    pub share: f64,
+}
+
+/// Requests that held what another waited for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Holders {
     /// The user with the largest part in the delay.
@@ -31,10 +43,12 @@ pub struct Holders {
     pub of_all: u32,
     /// The user's part of the delay.
     pub share: f64,
+    /// The requests with the largest parts of the delay, of all users; at most three, the largest first.
+    pub most: Vec<Holder>,
 }
 
 /// A delay of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RequestDelay {
     /// Its cause.
@@ -179,14 +193,20 @@ fn delay(delay: &Delay) -> RequestDelay {
         cause: delay.cause.name(),
         seconds: seconds(delay.ns),
         at_s: seconds(delay.start_ns),
-        behind: delay.behind.map(|behind| Holders {
-            user: behind.user,
-            requests: behind.requests,
-            of_all: behind.of_all,
-            share: behind.share,
-        }),
+        behind: delay.behind.as_ref().map(holders),
         need: delay.compared.map(|compared| compared.0),
         have: delay.compared.map(|compared| compared.1),
+    }
+}
+
+fn holders(behind: &Behind) -> Holders {
+    let most = behind.most.iter();
+    Holders {
+        user: behind.user,
+        requests: behind.requests,
+        of_all: behind.of_all,
+        share: behind.share,
+        most: most.map(|held| Holder { id: held.request, user: held.user, share: held.share }).collect(),
     }
 }
 

@@ -70,8 +70,6 @@ pub enum Reason {
     Bodies,
     /// It acts on the simulated service only.
     Service,
-    /// It judges single runs, and the search has bounds of its own.
-    Score,
     /// Nothing in this run depends on it: no random number of its is drawn.
     NoDraw,
     /// No two requests waited at the engine for the same decision.
@@ -101,7 +99,6 @@ impl Reason {
             Self::Capacity => "capacity",
             Self::Bodies => "bodies",
             Self::Service => "service",
-            Self::Score => "score",
             Self::NoDraw => "no_draw",
             Self::NoChoice => "no_choice",
             Self::NoPreemption => "no_preemption",
@@ -118,7 +115,6 @@ impl Reason {
             Self::Capacity => "it acts on the capacity search only".to_owned(),
             Self::Bodies => "it acts on request bodies only, not on simulated requests".to_owned(),
             Self::Service => "it acts on the simulated service only".to_owned(),
-            Self::Score => "the capacity search has bounds of its own".to_owned(),
             Self::NoDraw => "no random number is drawn for a trace with these settings".to_owned(),
             Self::NoChoice => "no two requests waited at the engine for the same place in a batch".to_owned(),
             Self::NoPreemption => "no request of this run was preempted".to_owned(),
@@ -148,7 +144,6 @@ impl Note {
             Reason::Capacity => "no_effect_capacity",
             Reason::Bodies => "no_effect_bodies",
             Reason::Service => "no_effect_service",
-            Reason::Score => "no_effect_score",
             Reason::NoDraw => "no_effect_no_draw",
             Reason::NoChoice => "no_effect_no_choice",
             Reason::NoPreemption => "no_effect_no_preemption",
@@ -171,10 +166,6 @@ const DRAWS: Condition = Condition::Any(&[
     Condition::Is(Id::PredictKind, &["noisy"]),
     Condition::Above(Id::RetryJitter, 0.0),
 ]);
-
-/// Where the gateway takes the bound on TTFT from the bounds by which runs are judged.
-const TTFT_BOUND: Condition =
-    Condition::All(&[Condition::Checks("ttft"), Condition::Is(Id::TtftBound, &["0"])]);
 
 /// Every setting that was given a value and has no effect, in the order of the table. A value that is the default counts:
 /// it was written down for a reason.
@@ -222,10 +213,6 @@ pub fn idle(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
     let settings = Settings { scenario, traffic: context.traffic.as_ref() };
     if id == Id::Seed && context.traffic.is_some() && !context.is_generated && !settings.holds(&DRAWS) {
         return Some(Reason::NoDraw);
-    }
-    if context.purpose == Purpose::Capacity && id.row().group == "slo" {
-        let sets_bound = id == Id::SloTtft && settings.holds(&TTFT_BOUND);
-        return (!sets_bound).then_some(Reason::Score);
     }
     if settings.acts(id) {
         return None;

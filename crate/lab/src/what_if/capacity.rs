@@ -1,4 +1,5 @@
-//! How much a deployment can take: the highest rate that meets a goal, and the same for every configuration of a grid.
+//! How much a deployment can take: the highest rate that meets a goal, and the same for every configuration of a grid, ranked
+//! by what the load costs ([`plan`]).
 //!
 //! The goal bounds a quantile of TTFT, TBT, E2E time or queueing delay over everything that was offered, and asks that
 //! the number of requests in the system does not grow. The rate is bisected with common random numbers: every probe has
@@ -16,23 +17,25 @@
 //! ```
 
 mod check;
-mod complete;
 mod goal;
 mod grid;
 mod lateness;
 mod load;
+mod plan;
 mod price;
 mod probe;
 mod ranking;
 mod search;
 pub mod steadiness;
 
-pub use check::{CHECKED, Check, Checked};
-pub use complete::{search, to_json};
+pub use check::{CHECKED, Check, Checked, Limit};
 pub use goal::{Goal, METRICS};
 pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
 pub use load::{Load, quick_search};
+pub use plan::{plan, search, to_json};
 pub use price::{Price, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
-pub use ranking::{Entry, Found, Need, Ranked, Standing, Unranked, columns, costs, csv, rank, standings};
+pub use ranking::{
+    Entry, Found, Need, Ranked, Standing, Tried, Unranked, columns, costs, csv, rank, rank_again, standings,
+};
 pub use search::{Capacity, Search};

@@ -7,6 +7,7 @@
 //! last are the interval of the turn: the values at which the pairs do not tell the two apart (the set of values that a
 //! test of d(x) = 0 does not reject).
 
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use crate::compare::interval::{Bounds, Paired};
@@ -226,29 +227,85 @@ impl Turns {
         }]
     }
 
-    /// As JSON: the turns, and every value that was simulated.
-    pub fn to_json(&self) -> Json {
+    /// What was found, with every value that was simulated.
+    pub fn found(&self) -> TurnFound {
         let turn = |turn: &Turn| {
             let ((below, _), (above, _)) = (self.better(turn.below), self.better(turn.below.other()));
-            json!({"value": turn.value, "low": turn.low, "high": turn.high, "below": below, "above": above})
+            FoundTurn { value: turn.value, low: turn.low, high: turn.high, below, above }
         };
-        let value = |(x, paired): &(f64, Option<Paired>)| {
-            json!({
-                "value": x,
-                "difference": paired.map(|p| p.difference),
-                "low": paired.and_then(|p| p.bounds).map(|b| b.low),
-                "high": paired.and_then(|p| p.bounds).map(|b| b.high),
-            })
+        let value = |(value, paired): &(f64, Option<Paired>)| {
+            let bounds = paired.and_then(|p| p.bounds);
+            TurnValue {
+                value: *value,
+                difference: paired.map(|p| p.difference),
+                low: bounds.map(|b| b.low),
+                high: bounds.map(|b| b.high),
+            }
         };
-        json!({
-            "parameter": self.range.id.row().id,
-            "metric": self.metric.path(),
-            "seeds": self.seeds,
-            "turns": self.turns.iter().map(turn).collect::<Vec<_>>(),
-            "values": self.seen.iter().map(value).collect::<Vec<_>>(),
-            "sentences": self.sentences(),
-        })
+        TurnFound {
+            parameter: self.range.id.row().id,
+            metric: self.metric.path().to_owned(),
+            seeds: self.seeds,
+            turns: self.turns.iter().map(turn).collect(),
+            values: self.seen.iter().map(value).collect(),
+            sentences: self.sentences(),
+        }
     }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> Json {
+        json!(self.found())
+    }
+}
+
+/// Where the better of A and B changes, as it is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct TurnFound {
+    /// Path of the parameter.
+    pub parameter: &'static str,
+    /// Key path of the summary.
+    pub metric: String,
+    /// Seeds of each value.
+    pub seeds: usize,
+    /// Every turn, by value.
+    pub turns: Vec<FoundTurn>,
+    /// Every value that was simulated.
+    pub values: Vec<TurnValue>,
+    /// In English, a sentence for each turn, or one that says that there is none.
+    pub sentences: Vec<String>,
+}
+
+/// A turn; all values are those of the parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct FoundTurn {
+    /// Where it is.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The better one below it.
+    #[cfg_attr(feature = "types", ts(type = "'A' | 'B'"))]
+    pub below: &'static str,
+    /// The better one above it.
+    #[cfg_attr(feature = "types", ts(type = "'A' | 'B'"))]
+    pub above: &'static str,
+}
+
+/// The difference B - A at a value of the parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct TurnValue {
+    /// The value.
+    pub value: f64,
+    /// Mean over the seeds.
+    pub difference: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
 }
 
 #[cfg(test)]

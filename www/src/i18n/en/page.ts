@@ -118,6 +118,7 @@ export const page = area('page', {
   'control.new_seed': 'New seed',
   'control.on': 'on',
   'control.off': 'off',
+  'control.as_slo': 'as SLO',
   'control.none': 'none',
   'control.idle': '{count} {count|setting does|settings do} not apply here',
   'control.lesson': 'Lesson: {title}',
@@ -229,6 +230,7 @@ export const page = area('page', {
   'chart.point.of': '{quantity}, {client}',
   'section.source': 'Traffic source',
   'section.arrives': 'Arrivals',
+  'section.arrives.about': 'inter-arrival times, adapters, lengths',
   'section.happens': 'Serving',
   'section.happens.about': 'Shared time axis; drag to zoom all charts',
   'section.feel': 'Latency',
@@ -352,6 +354,7 @@ export const page = area('page', {
   'who.e2e': 'End to end, mean',
   'who.attainment': 'SLO met',
   'who.caption_adapters': 'The busiest {shown} of {all} adapters',
+  'who.caption_base': 'All requests go to the base model',
   'who.caption_users': 'The busiest {shown} of {all} users',
   'who.sort': 'Sort by {column}',
 

@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const replicas = area('replicas', {
   'section.replicas': 'Replicas',
-  'section.replicas.about': 'on the same time axis',
+  'section.replicas.about': 'timeline, iteration time, batch size, MFU and preemptions on the same time axis',
   'section.table': 'Statistics per replica',
   'table.caption': '{shown} of {all} replicas, over the whole run',
   'table.id': 'Replica',

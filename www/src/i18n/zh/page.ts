@@ -24,7 +24,7 @@ export const page: Translation<typeof english> = {
   'menu.theme_dark': '主题：深色',
   'menu.search': '搜索（按 / 键）',
   'menu.help': '帮助与快捷键',
-  'menu.reset_all': '全部还原',
+  'menu.reset_all': '全部重置',
 
   'export.scenario': '场景（JSON）',
   'export.summary': '汇总（JSON）',
@@ -118,6 +118,7 @@ export const page: Translation<typeof english> = {
   'control.new_seed': '换一个种子',
   'control.on': '开',
   'control.off': '关',
+  'control.as_slo': '同 SLO',
   'control.none': '无',
   'control.idle': '{count} 项设置在此不适用',
   'control.lesson': '课程：{title}',
@@ -229,6 +230,7 @@ export const page: Translation<typeof english> = {
   'chart.point.of': '{quantity}，{client}',
   'section.source': '流量来源',
   'section.arrives': '请求到达',
+  'section.arrives.about': '到达间隔、适配器、长度',
   'section.happens': '服务过程',
   'section.happens.about': '共用时间轴；拖动可同时缩放所有图',
   'section.feel': '延迟',
@@ -352,6 +354,7 @@ export const page: Translation<typeof english> = {
   'who.e2e': '端到端均值',
   'who.attainment': 'SLO 达成率',
   'who.caption_adapters': '{all} 个适配器中最忙的 {shown} 个',
+  'who.caption_base': '所有请求都使用基座模型',
   'who.caption_users': '{all} 个用户中最忙的 {shown} 个',
   'who.sort': '按{column}排序',
 

@@ -3,7 +3,7 @@ import type { replicas as english } from '../en/replicas.js';
 
 export const replicas: Translation<typeof english> = {
   'section.replicas': '副本',
-  'section.replicas.about': '共用时间轴',
+  'section.replicas.about': '时间线、迭代耗时、批次大小、MFU 与抢占，共用时间轴',
   'section.table': '各副本统计',
   'table.caption': '共 {all} 个副本，显示 {shown} 个，按整次运行统计',
   'table.id': '副本',

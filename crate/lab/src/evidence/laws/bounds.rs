@@ -1,7 +1,9 @@
-//! What no scheduler of one replica can exceed with linear iteration times: the batch full all the time, or the KV memory.
+//! What no scheduler of one replica can exceed with linear iteration times: the batch full all the time, the KV memory, or the
+//! token budget of iterations.
 
 use super::{LENGTHS, Law, Test, Wanted, mean_prompt, output};
 use crate::parameters::{Id, Value};
+use crate::scenario::Scenario;
 
 /// The least of the rate at which requests come, what a full batch serves, c / (m (a + b c)), and what the KV memory lets
 /// through, M / (a E\[s o + o (o + 1) / 2\]) (Nie, Si and Zhou, ICML 2026), m decode iterations a request, s tokens of prompt and o
@@ -29,8 +31,38 @@ pub(super) fn throughput(test: &mut Test<'_>) -> Option<Law> {
     // Clients that wait for their answers, and sessions of several requests, offer another rate than the one that is set.
     let is_open = scenario.choice(Id::Loop) == "open" && scenario.choice(Id::SessionKind) == "none";
     let rate = if is_open { scenario.number(Id::Rate) } else { f64::INFINITY };
-    let bounds = [("offered rate", rate), ("full batch", by_batch), ("KV memory", by_memory)];
+    let by_budget =
+        token_budget(scenario).map_or(f64::INFINITY, |budget| by_budget(scenario, budget, prompt, mean));
+    let bounds = [
+        ("upper bound: offered rate", rate),
+        ("upper bound: full batch", by_batch),
+        ("upper bound: KV memory", by_memory),
+        ("upper bound: token budget", by_budget),
+    ];
     let least =
         bounds.into_iter().filter(|(_, bound)| bound.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(Law { name: least.0, value: least.1 })
+}
+
+/// The most tokens of an iteration, of prompts and of outputs together, where the scheduler has such a budget: the chunk of
+/// Sarathi-Serve, `max_num_batched_tokens` of vLLM v1 with chunked prefill.
+fn token_budget(scenario: &Scenario) -> Option<f64> {
+    match scenario.choice(Id::SchedulerKind) {
+        "sarathi" => Some(scenario.number(Id::ChunkTokens)),
+        "vllm_v1" if scenario.get(Id::ChunkedPrefill) == Value::Flag(true) => {
+            Some(scenario.number(Id::BatchMaxTokens))
+        }
+        _ => None,
+    }
+}
+
+/// What a token budget b lets through (B2, after arXiv 2504.07347): a request takes p prompt tokens and o - 1 decode tokens, so n
+/// requests take at least n (p + o - 1) / b iterations. Each of these costs its base, of a prefill or of a decode iteration,
+/// whichever is less, and each token its own time on top.
+fn by_budget(scenario: &Scenario, budget: f64, prompt: f64, mean: f64) -> f64 {
+    let s = |id: Id| scenario.number(id) / 1e3;
+    let base = s(Id::PrefillBase).min(s(Id::DecodeBase) + s(Id::Overhead));
+    let decodes = mean - 1.0;
+    let tokens_s = prompt * s(Id::PrefillPerToken) + decodes * s(Id::DecodePerRequest);
+    1.0 / ((prompt + decodes) / budget * base + tokens_s)
 }

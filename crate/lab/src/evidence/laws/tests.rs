@@ -68,9 +68,9 @@ fn what_breaks_a_law_is_named() {
 #[test]
 fn clients_that_wait_for_answers_offer_no_set_rate() {
     let mut scenario = all()[0].scenario.clone();
-    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "offered rate");
+    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "upper bound: offered rate");
     scenario.set_text("workload.loop", "closed").unwrap();
-    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "full batch");
+    assert_eq!(of(&scenario, "throughput_rps").unwrap().name, "upper bound: full batch");
 }
 
 #[test]
@@ -81,9 +81,42 @@ fn no_scheduler_serves_more_than_the_bound() {
         let metric = Metric::parse("throughput_rps").unwrap();
         let served = crate::metric::Measured::of(&run, std::slice::from_ref(&metric)).values[0].unwrap();
         let law = of(&scenario, metric.path()).unwrap();
-        assert_eq!(law.name, if check.id == "B1" { "full batch" } else { "KV memory" });
+        assert_eq!(
+            law.name,
+            if check.id == "B1" { "upper bound: full batch" } else { "upper bound: KV memory" }
+        );
         assert!(served <= law.value, "{}: {served} of {law:?}", check.title);
         scenario.set(Id::Rate, Value::Number(1.0)).unwrap();
-        assert_eq!(of(&scenario, metric.path()), Ok(Law { name: "offered rate", value: 1.0 }));
+        assert_eq!(of(&scenario, metric.path()), Ok(Law { name: "upper bound: offered rate", value: 1.0 }));
+    }
+}
+
+/// Long prompts and a small budget: both schedulers with a token budget are bounded by it, and come near it.
+#[test]
+fn a_token_budget_bounds_throughput() {
+    for (kind, budget) in [("sarathi", "scheduler.chunk_tokens"), ("vllm_v1", "scheduler.batch_max_tokens")] {
+        let mut scenario = Scenario::of_settings(&[
+            ("workload.rate_rps", "40"),
+            ("workload.duration_s", "100"),
+            ("workload.adapters.count", "0"),
+            ("workload.input_tokens.kind", "fixed"),
+            ("workload.input_tokens.value", "800"),
+            ("workload.output_tokens.kind", "fixed"),
+            ("workload.output_tokens.value", "8"),
+            ("scheduler.kind", kind),
+            ("scheduler.max_total_tokens", "200000"),
+            ("cost.linear.prefill_base_ms", "20"),
+            ("cost.linear.prefill_per_token_ms", "0.01"),
+            ("cost.linear.decode_base_ms", "0.5"),
+            ("cost.linear.overhead_ms", "20"),
+        ])
+        .unwrap();
+        scenario.set_text(budget, "256").unwrap();
+        let metric = Metric::parse("throughput_rps").unwrap();
+        let law = of(&scenario, metric.path()).unwrap();
+        assert_eq!(law.name, "upper bound: token budget", "{kind}");
+        let run = Run::simulate(&scenario, None).unwrap();
+        let served = crate::metric::Measured::of(&run, std::slice::from_ref(&metric)).values[0].unwrap();
+        assert!(served <= law.value && served > 0.4 * law.value, "{kind}: {served} of {law:?}");
     }
 }

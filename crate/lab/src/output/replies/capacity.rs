@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::capacity::{Capacity, Configuration, Grid, Standing, columns};
+use crate::capacity::{Capacity, Checked, Configuration, Grid, Standing, columns};
 use crate::failure::Failure;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
@@ -13,9 +13,49 @@ use crate::views::Chart;
 pub struct CapacityReply {
     /// The capacity.
     pub capacity: Capacity,
+    /// The terminal's words for it.
+    pub told: CapacityTold,
     /// The runs of the search.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,
+}
+
+/// Why no higher rate passes, and the notes, in English.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CapacityTold {
+    /// For a configuration whose price is known or not asked for.
+    pub priced: String,
+    /// Behind why there is no price.
+    pub unpriced: String,
+}
+
+/// The replicas that serve the load, simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityChecked"))]
+pub struct CheckedReply {
+    /// What the simulation showed.
+    #[serde(flatten)]
+    pub checked: Checked,
+    /// The terminal's words for it.
+    pub told: CheckedTold,
+}
+
+/// What a check showed, in English.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CheckedTold {
+    /// Whether the goal holds.
+    pub check: String,
+    /// What limits the deployment; empty where that is not known.
+    pub limit: String,
+}
+
+impl From<Checked> for CheckedReply {
+    fn from(checked: Checked) -> Self {
+        let limit = checked.limit.map_or_else(String::new, |limit| limit.to_string());
+        Self { told: CheckedTold { check: checked.told(), limit }, checked }
+    }
 }
 
 /// The order of configurations.

@@ -261,7 +261,7 @@ fn law_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option
 }
 
 /// An axis around the heights of a metric's bands. An interval may reach below 0 or, of a share, above 1, where no value can be.
-fn y_axis(metric: &str, heights: &[f64]) -> Axis {
+pub(super) fn y_axis(metric: &str, heights: &[f64]) -> Axis {
     let unit = Metric::of_path(metric).unit();
     let is_share = unit == Unit::Share;
     let within = |y: &f64| if is_share { y.clamp(0.0, 1.0) } else { y.max(0.0) };

@@ -28,6 +28,7 @@ fn differing<'a>(before: &'a Scenario, after: &'a Scenario) -> impl Iterator<Ite
     Id::ALL.iter().copied().filter(move |&id| set(before, id) != set(after, id))
 }
 
+/// A scenario has a value for every parameter: it is handed through the search in a box.
 struct RemedySearch<'a> {
     before: &'a Scenario,
     context: &'a Context,
@@ -39,15 +40,15 @@ impl RemedySearch<'_> {
     }
 
     /// The scenario changed so that the parameter acts.
-    fn acting(&self, scenario: &Scenario, id: Id, depth: u8) -> Option<Scenario> {
+    fn acting(&self, scenario: &Scenario, id: Id, depth: u8) -> Option<Box<Scenario>> {
         if idle(scenario, self.context, id).is_none() {
-            return Some(scenario.clone());
+            return Some(Box::new(scenario.clone()));
         }
         if depth == 0 || beside(self.context, id).is_some() {
             return None;
         }
         let settings = Settings { scenario, traffic: self.context.traffic.as_ref() };
-        let mut changed = scenario.clone();
+        let mut changed = Box::new(scenario.clone());
         for condition in settings.unmet(id) {
             changed = self.holding(&changed, condition, depth - 1)?;
         }
@@ -56,12 +57,14 @@ impl RemedySearch<'_> {
     }
 
     /// The scenario changed so that the condition holds.
-    fn holding(&self, scenario: &Scenario, condition: &Condition, depth: u8) -> Option<Scenario> {
+    fn holding(&self, scenario: &Scenario, condition: &Condition, depth: u8) -> Option<Box<Scenario>> {
         if self.holds(scenario, condition) {
-            return Some(scenario.clone());
+            return Some(Box::new(scenario.clone()));
         }
         let found = match *condition {
-            Condition::All(of) => of.iter().try_fold(scenario.clone(), |s, one| self.holding(&s, one, depth)),
+            Condition::All(of) => {
+                of.iter().try_fold(Box::new(scenario.clone()), |s, one| self.holding(&s, one, depth))
+            }
             Condition::Any(of) => self.best(of.iter().filter_map(|one| self.holding(scenario, one, depth))),
             Condition::Is(id, names) => self.with_one_of(scenario, id, names, depth),
             Condition::IsNot(id, names) => {
@@ -95,7 +98,7 @@ impl RemedySearch<'_> {
     }
 
     /// The scenario with the best of these values, where the parameter acts.
-    fn with_one_of(&self, scenario: &Scenario, id: Id, names: &[&str], depth: u8) -> Option<Scenario> {
+    fn with_one_of(&self, scenario: &Scenario, id: Id, names: &[&str], depth: u8) -> Option<Box<Scenario>> {
         if names.contains(&scenario.get(id).to_text().as_str()) {
             return self.acting(scenario, id, depth);
         }
@@ -105,8 +108,8 @@ impl RemedySearch<'_> {
         self.best(tried)
     }
 
-    fn with(&self, scenario: &Scenario, id: Id, value: Value, depth: u8) -> Option<Scenario> {
-        let mut changed = scenario.clone();
+    fn with(&self, scenario: &Scenario, id: Id, value: Value, depth: u8) -> Option<Box<Scenario>> {
+        let mut changed = Box::new(scenario.clone());
         if changed.default_of(id) == value {
             changed.reset(id);
         } else {
@@ -116,7 +119,7 @@ impl RemedySearch<'_> {
     }
 
     /// The one with the fewest problems, then with the fewest changes; of equal ones the first.
-    fn best(&self, scenarios: impl Iterator<Item = Scenario>) -> Option<Scenario> {
+    fn best(&self, scenarios: impl Iterator<Item = Box<Scenario>>) -> Option<Box<Scenario>> {
         scenarios.min_by_key(|s| (s.problems().len(), differing(self.before, s).count()))
     }
 }

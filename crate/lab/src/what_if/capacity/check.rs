@@ -1,24 +1,31 @@
-//! What the ranking answers for the scenario's own load, simulated: as many replicas as it says, at that load.
+//! What the ranking answers for the scenario's own load, simulated: as many replicas as it says, at that load. Then what
+//! limits the deployment: the same at the rate that failed, with where the time of its requests goes.
 
 use serde::Serialize;
+use servescope_engine::Report;
+use servescope_engine::explain::cause::{ByCause, Cause};
+use servescope_engine::explain::request_time::WhyTables;
 
 use super::goal::{Goal, METRICS};
 use super::probe::{Miss, Probe};
-use super::search::longest_s;
+use super::search::{at_rate, longest_s};
 use crate::failure::Failure;
 use crate::parameters::{Id, Value};
-use crate::run::{LoadedTrace, Running};
+use crate::run::{LoadedTrace, Run, Running};
 use crate::scenario::Scenario;
 
-/// Best configurations that are checked: a check costs about as much as the last run of a search.
+/// Best configurations that are simulated at the load.
 pub const CHECKED: u32 = 3;
 
 /// Requests of a check at most.
 const MOST_REQUESTS: f64 = 200_000.0;
 
+/// Requests of the run that tells what limits a deployment at most: its decisions are kept.
+const LIMITED_REQUESTS: f64 = 5_000.0;
+
 /// What a check showed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityChecked"))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Checked {
     /// Replicas that were simulated.
     pub replicas: u32,
@@ -28,8 +35,51 @@ pub struct Checked {
     pub requests: u64,
     /// The goal's quantile of each of [`METRICS`], seconds; missing where it is infinite or there is no sample.
     pub quantile_s: [Option<f64>; METRICS.len()],
+    /// The share of all requests that were completed within every bound of the SLO.
+    pub in_slo: f64,
+    /// The digest of the run, hexadecimal.
+    pub digest: String,
+    /// How long its traffic was asked to go on, seconds: with it the same run can be made again.
+    pub duration_s: f64,
     /// Why the goal is not met; none where it is.
     pub miss: Option<Miss>,
+    /// What limits the deployment at the rate that the search saw fail; none where no rate failed, or nothing was delayed.
+    pub limit: Option<Limit>,
+}
+
+/// The cause with the largest part in the delays of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityLimit"))]
+pub struct Limit {
+    /// Its name ([`Cause::name`]).
+    pub cause: &'static str,
+    /// Its part of all delays.
+    pub share: f64,
+}
+
+impl Limit {
+    /// What delayed the requests of a run most, whose decisions were kept.
+    fn of(report: &Report) -> Option<Self> {
+        let tables = WhyTables::of(report)?;
+        let mut sums = ByCause::default();
+        for id in 0..report.trace.len() {
+            sums.iter_mut().zip(tables.request(id).by_cause()).for_each(|(sum, ns)| *sum += ns);
+        }
+        let delays = || Cause::ALL.into_iter().filter(|cause| cause.is_delay());
+        let total: u64 = delays().map(|cause| sums[cause as usize]).sum();
+        let most = delays().rev().max_by_key(|&cause| sums[cause as usize])?;
+        (total > 0).then(|| Self { cause: most.name(), share: sums[most as usize] as f64 / total as f64 })
+    }
+}
+
+impl Checked {
+    /// Whether the goal holds, in English.
+    pub fn told(&self) -> String {
+        match self.miss {
+            None => format!("holds with {}", self.replicas),
+            Some(miss) => format!("fails with {}: {miss}", self.replicas),
+        }
+    }
 }
 
 /// A check under way.
@@ -38,12 +88,18 @@ pub struct Check {
     replicas: u32,
     asked_rps: f64,
     goal: Goal,
-    running: Running,
+    running: Option<Running>,
+    checked: Option<Checked>,
+    /// The run that tells what limits the deployment: under way once the load was simulated.
+    limited: Option<Running>,
 }
+
+/// The parts of the progress that the load takes.
+const OF_LOAD: f64 = 0.8;
 
 impl Check {
     /// A check of a scenario on `replicas` replicas, at its own load. The run has about as many requests as the search
-    /// needed, `requests`, where its traffic can go on so long.
+    /// needed, `requests`, where its traffic can go on so long. `missed_rps` is the lowest rate that the search saw fail.
     ///
     /// # Errors
     /// Every [`Failure`] of the scenario, or that so many replicas cannot be simulated.
@@ -52,38 +108,90 @@ impl Check {
         loaded: Option<&LoadedTrace>,
         replicas: u32,
         requests: u64,
+        missed_rps: Option<f64>,
     ) -> Result<Self, Vec<Failure>> {
-        let one = |failure| vec![failure];
-        let goal = Goal::of(scenario).map_err(one)?;
-        let mut scenario = scenario.clone();
-        let asked_rps = scenario.number(Id::Rate);
-        scenario.set(Id::Replicas, Value::Number(replicas.into())).map_err(one)?;
-        let can_go_on = loaded.is_none()
-            && scenario.changes_with_time().is_none()
-            && scenario.number(Id::CapacityMostRequests) > 0.0;
-        if can_go_on {
-            let wanted_s = (requests as f64).min(MOST_REQUESTS) / asked_rps;
-            let duration_s = scenario.number(Id::Duration).max(wanted_s.min(longest_s()));
-            scenario.set(Id::Duration, Value::Number(duration_s)).map_err(one)?;
-        }
+        let limited = missed_rps.and_then(|missed_rps| limited(scenario, loaded, missed_rps).ok());
+        let scenario = checked_scenario(scenario, loaded, replicas, requests)?;
         let running = Running::begin(&scenario, loaded)?;
-        Ok(Self { replicas, asked_rps, goal, running })
+        let (asked_rps, goal) = (scenario.number(Id::Rate), Goal::of(&scenario));
+        Ok(Self { replicas, asked_rps, goal, running: Some(running), checked: None, limited })
     }
 
     /// Takes at most `steps` steps and gives the share that is done; 1 is the end.
     pub fn advance(&mut self, steps: usize) -> f64 {
-        self.running.advance(steps)
+        if let Some(running) = &mut self.running {
+            let share = running.advance(steps);
+            if share < 1.0 {
+                return OF_LOAD * share;
+            }
+            if let Some(running) = self.running.take() {
+                self.checked = Some(self.told(&running.finish()));
+            }
+        }
+        match &mut self.limited {
+            None => 1.0,
+            Some(limited) => OF_LOAD + (1.0 - OF_LOAD) * limited.advance(steps),
+        }
     }
 
-    /// What the finished run showed.
-    pub fn finish(self) -> Checked {
-        let probe = Probe::of(self.asked_rps, &self.running.finish(), &self.goal);
+    fn told(&self, run: &Run) -> Checked {
+        let probe = Probe::of(self.asked_rps, run, &self.goal);
+        let (report, slo) = (&run.report, run.scenario.slo());
+        let met = (0..report.trace.len()).filter(|&id| slo.is_met(report, id)).count();
         Checked {
             replicas: self.replicas,
             rate_rps: probe.rate_rps,
             requests: probe.measures.requests,
             quantile_s: probe.measures.quantile_s,
+            in_slo: met as f64 / report.trace.len().max(1) as f64,
+            digest: format!("{:016x}", report.digest()),
+            duration_s: probe.duration_s,
             miss: probe.miss,
+            limit: None,
         }
     }
+
+    /// What the finished runs showed.
+    pub fn finish(mut self) -> Checked {
+        while self.advance(usize::MAX) < 1.0 {}
+        let limit = self.limited.and_then(|running| Limit::of(&running.finish().report));
+        let checked = self.checked.expect("a check at its end has simulated the load");
+        Checked { limit, ..checked }
+    }
+}
+
+/// The scenario that a check simulates: so many replicas, for as long as so many requests take to come.
+///
+/// # Errors
+/// That so many replicas cannot be simulated.
+fn checked_scenario(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    replicas: u32,
+    requests: u64,
+) -> Result<Scenario, Vec<Failure>> {
+    let one = |failure| vec![failure];
+    let mut scenario = scenario.clone();
+    scenario.set(Id::Replicas, Value::Number(replicas.into())).map_err(one)?;
+    let can_go_on = loaded.is_none()
+        && scenario.changes_with_time().is_none()
+        && scenario.number(Id::CapacityMostRequests) > 0.0;
+    if can_go_on {
+        let wanted_s = (requests as f64).min(MOST_REQUESTS) / scenario.number(Id::Rate);
+        // Whole seconds: the run can be made again from what is shown.
+        let duration_s = scenario.number(Id::Duration).max(wanted_s.min(longest_s()).ceil());
+        scenario.set(Id::Duration, Value::Number(duration_s)).map_err(one)?;
+    }
+    Ok(scenario)
+}
+
+/// The deployment that was searched, at the rate that failed.
+fn limited(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    missed_rps: f64,
+) -> Result<Running, Vec<Failure>> {
+    let duration_s = scenario.number(Id::Duration).min(LIMITED_REQUESTS / missed_rps);
+    let scenario = at_rate(scenario, loaded, missed_rps, duration_s)?;
+    Ok(Running::begin(&scenario, loaded)?.with_decisions())
 }

@@ -1,6 +1,5 @@
 //! What a rate must meet.
 
-use crate::failure::Failure;
 use crate::parameters::Id;
 use crate::scenario::Scenario;
 
@@ -19,23 +18,22 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The goal of a scenario.
-    ///
-    /// # Errors
-    /// That nothing is bounded.
-    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
-        let limit = |id: Id| Some(scenario.number(id)).filter(|&s| s > 0.0).unwrap_or(f64::INFINITY);
-        let limits_s = [Id::CapacityTtft, Id::CapacityTbt, Id::CapacityE2e, Id::CapacityQueue].map(limit);
-        if limits_s.iter().all(|s| s.is_infinite()) {
-            let path = Id::CapacityTtft.row().id;
-            let message = format!("{path}: one of the bounds of the capacity search must be above 0");
-            return Err(Failure::new("no_goal", path, message));
-        }
-        Ok(Self {
+    /// The goal of a scenario. Where the search has no bound on TTFT or TBT of its own, that of the SLO is its bound.
+    pub fn of(scenario: &Scenario) -> Self {
+        let positive = |id: Id| Some(scenario.number(id)).filter(|&s| s > 0.0);
+        let limit = |own: Id, slo: Option<Id>| {
+            positive(own).or_else(|| slo.and_then(positive)).unwrap_or(f64::INFINITY)
+        };
+        Self {
             quantiles: Self::quantiles(scenario),
-            limits_s,
+            limits_s: [
+                limit(Id::CapacityTtft, Some(Id::SloTtft)),
+                limit(Id::CapacityTbt, Some(Id::SloTbt)),
+                limit(Id::CapacityE2e, None),
+                limit(Id::CapacityQueue, None),
+            ],
             tolerance: scenario.number(Id::CapacityTolerance),
-        })
+        }
     }
 
     /// The quantile of each of [`METRICS`] that a scenario asks about.

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use servescope_workload::formats::push_cell;
 
-use super::check::{CHECKED, Checked};
+use super::check::{CHECKED, Checked, Limit};
 use super::goal::METRICS;
 use super::grid::Grid;
 use super::probe::Miss;
 use super::search::Capacity;
 use crate::failure::Failure;
+
+/// Configurations that are simulated at the load at most, where the first ones fail.
+const MOST_TRIED: usize = 12;
 
 /// What became of one configuration of a grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +45,19 @@ pub struct Entry {
     pub ttft_s: Option<f64>,
     /// The same of TBT.
     pub tbt_s: Option<f64>,
+    /// What was simulated at the load.
+    pub tried: Vec<Tried>,
+}
+
+/// Replicas that were simulated at the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityTried"))]
+#[serde(deny_unknown_fields)]
+pub struct Tried {
+    /// How many.
+    pub replicas: u32,
+    /// Whether the goal held; none where so many cannot be simulated.
+    pub holds: Option<bool>,
 }
 
 /// What serves the load: as many replicas as a replica's share of the capacity goes into it.
@@ -56,8 +72,10 @@ pub struct Need {
     pub gpus: u32,
     /// What these cost an hour.
     pub usd_per_hour: Option<f64>,
-    /// The load as a share of their capacity; what is left to 1 is headroom.
+    /// The load as a share of their capacity.
     pub load_share: f64,
+    /// By which share of itself the load can rise until it is at their capacity, where the goal breaks.
+    pub headroom: f64,
 }
 
 /// Why a configuration has no rank.
@@ -69,10 +87,12 @@ pub enum Unranked {
     NoRate,
     /// No price of the kind that is compared is known.
     NoPrice,
+    /// The goal does not hold at the load, simulated with the replicas that the capacity says and with one more.
+    Fails,
 }
 
 /// How a configuration stands among the others.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityStanding"))]
 pub struct Standing {
     /// Its place in the list.
@@ -83,8 +103,8 @@ pub struct Standing {
     pub unranked: Option<Unranked>,
     /// What serves the load; none without a rate.
     pub need: Option<Need>,
-    /// Whether that is to be simulated: [`Check`](super::Check).
-    pub is_checked: bool,
+    /// Whether that is to be simulated next: [`Check`](super::Check).
+    pub is_next: bool,
     /// Requests for a dollar, at the rate found.
     pub requests_per_usd: Option<f64>,
     /// Whether no other has a shorter TTFT at the same or a lower cost of a request.
@@ -94,8 +114,8 @@ pub struct Standing {
 }
 
 impl Entry {
-    fn of(found: &Found) -> Self {
-        let Ok(capacity) = &found.result else {
+    fn of(ranked: &Ranked) -> Self {
+        let Some(capacity) = &ranked.capacity else {
             return Self {
                 rate_rps: None,
                 load_rps: 0.0,
@@ -105,6 +125,7 @@ impl Entry {
                 usd_per_gpu_hour: None,
                 ttft_s: None,
                 tbt_s: None,
+                tried: Vec::new(),
             };
         };
         let times = capacity.measures.map_or([None; METRICS.len()], |m| m.quantile_s);
@@ -117,6 +138,7 @@ impl Entry {
             usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
             ttft_s: times[0],
             tbt_s: times[1],
+            tried: ranked.tried(),
         }
     }
 
@@ -130,7 +152,8 @@ impl Entry {
         Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / 3600.0)
     }
 
-    /// What serves the load, where that can be told.
+    /// What serves the load, where that can be told: as many replicas as its capacity says, or one more where the goal does
+    /// not hold with these.
     pub fn need(&self) -> Option<Need> {
         let replicas = f64::from(self.replicas.max(1));
         let of_one = self.rate_rps.filter(|&rate| rate > 0.0)? / replicas;
@@ -138,14 +161,35 @@ impl Entry {
         if !needed.is_finite() {
             return None;
         }
+        let needed = if self.failed() > 0 { needed + 1.0 } else { needed };
         let gpus = needed * (f64::from(self.gpus) / replicas);
+        let capacity = needed * of_one;
         Some(Need {
             load_rps: self.load_rps,
             replicas: needed as u32,
             gpus: gpus as u32,
             usd_per_hour: self.usd_per_gpu_hour.map(|usd| usd * gpus),
-            load_share: self.load_rps / (needed * of_one),
+            load_share: self.load_rps / capacity,
+            headroom: capacity / self.load_rps - 1.0,
         })
+    }
+
+    /// With how many numbers of replicas the goal was seen to fail.
+    fn failed(&self) -> usize {
+        self.tried.iter().filter(|tried| tried.holds == Some(false)).count()
+    }
+
+    /// Why it is not ranked, whatever it costs.
+    fn excluded(&self) -> Option<Unranked> {
+        if self.need().is_none() {
+            return Some(Unranked::NoRate);
+        }
+        (self.failed() > 1).then_some(Unranked::Fails)
+    }
+
+    /// Whether what serves the load was simulated, or cannot be.
+    fn is_settled(&self) -> bool {
+        self.tried.last().is_some_and(|tried| tried.holds != Some(false))
     }
 }
 
@@ -159,7 +203,7 @@ pub fn costs(entries: &[Entry]) -> (Vec<Option<f64>>, bool) {
 /// What serving the load costs, and a request at capacity: dollars. Where no price is known and all have the same GPU,
 /// numbers of GPUs stand for them, whatever one costs.
 fn sort_key(entry: &Entry, in_gpus: bool) -> Option<(f64, f64)> {
-    let need = entry.need()?;
+    let need = entry.need().filter(|_| entry.excluded().is_none())?;
     if in_gpus {
         return Some((f64::from(need.gpus), entry.gpu_s_per_request()?));
     }
@@ -167,7 +211,9 @@ fn sort_key(entry: &Entry, in_gpus: bool) -> Option<(f64, f64)> {
 }
 
 /// The order of configurations: what serves the load for least first, and of equal ones that with the cheapest request;
-/// below them, as they stand, those without a price, and those without a rate.
+/// below them, as they stand, those without a price, those that fail at the load, and those without a rate.
+///
+/// Those of the first [`CHECKED`] that were not simulated at the load are next, as long as at most [`MOST_TRIED`] were.
 pub fn standings(entries: &[Entry]) -> Vec<Standing> {
     let (costs, is_priced) = costs(entries);
     let front_by = |time: fn(&Entry) -> Option<f64>| {
@@ -180,22 +226,29 @@ pub fn standings(entries: &[Entry]) -> Vec<Standing> {
     let first = gpus.next();
     let in_gpus = !is_priced && gpus.all(|gpu| Some(gpu) == first);
     let keys: Vec<Option<(f64, f64)>> = entries.iter().map(|e| sort_key(e, in_gpus)).collect();
+    let below = |place: usize| match entries[place].excluded() {
+        None => 0,
+        Some(Unranked::Fails) => 1,
+        Some(_) => 2,
+    };
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.sort_by(|&a, &b| match (keys[a], keys[b]) {
         (Some(a), Some(b)) => a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)),
-        (None, None) => needs[a].is_none().cmp(&needs[b].is_none()),
+        (None, None) => below(a).cmp(&below(b)),
         (a, b) => a.is_none().cmp(&b.is_none()),
     });
+    let tried = entries.iter().filter(|entry| !entry.tried.is_empty()).count();
     let standing = |(above, place): (usize, usize)| {
+        let entry = &entries[place];
         let rank = keys[place].map(|_| above as u32 + 1);
-        let why = if needs[place].is_none() { Unranked::NoRate } else { Unranked::NoPrice };
+        let is_first = rank.is_some_and(|rank| rank <= CHECKED);
         Standing {
             place,
             rank,
-            unranked: rank.is_none().then_some(why),
+            unranked: rank.is_none().then(|| entry.excluded().unwrap_or(Unranked::NoPrice)),
             need: needs[place],
-            is_checked: rank.is_some_and(|rank| rank <= CHECKED),
-            requests_per_usd: entries[place].usd_per_request().filter(|&usd| usd > 0.0).map(|usd| 1.0 / usd),
+            is_next: is_first && !entry.is_settled() && (tried < MOST_TRIED || !entry.tried.is_empty()),
+            requests_per_usd: entry.usd_per_request().filter(|&usd| usd > 0.0).map(|usd| 1.0 / usd),
             is_on_ttft_front: ttft[place],
             is_on_tbt_front: tbt[place],
         }
@@ -213,56 +266,109 @@ pub struct Ranked {
     pub values: Vec<String>,
     /// What was found; none where it cannot be run.
     pub capacity: Option<Capacity>,
-    /// What the simulated replicas showed; none where none were simulated.
-    pub check: Option<Checked>,
+    /// What was simulated at the load, in the order in which it was: the last is with the replicas that the load needs.
+    pub checks: Vec<Checked>,
     /// Why it cannot be run, or checked.
     pub failures: Vec<Failure>,
 }
 
 /// Puts configurations, given in the order of the grid, in the order of [`standings`].
 pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
-    let entries: Vec<Entry> = found.iter().map(Entry::of).collect();
-    let mut found: Vec<Option<Found>> = found.into_iter().map(Some).collect();
-    let ranked = standings(&entries).into_iter().filter_map(|standing| {
-        let Found { values, result, .. } = found[standing.place].take()?;
+    let places = found.into_iter().map(|Found { place, values, result }| {
         let (capacity, failures) = match result {
             Ok(capacity) => (Some(capacity), Vec::new()),
             Err(failures) => (None, failures),
         };
-        Some(Ranked { standing, values, capacity, check: None, failures })
+        let standing = Standing { place, ..Standing::default() };
+        Ranked { standing, values, capacity, checks: Vec::new(), failures }
     });
-    ranked.collect()
+    let mut ranking: Vec<Ranked> = places.collect();
+    rank_again(&mut ranking);
+    ranking
+}
+
+/// Puts a ranking in order again, once something more was simulated.
+pub fn rank_again(ranking: &mut Vec<Ranked>) {
+    ranking.sort_by_key(|ranked| ranked.standing.place);
+    let entries: Vec<Entry> = ranking.iter().map(Entry::of).collect();
+    let mut left: Vec<Option<Ranked>> = std::mem::take(ranking).into_iter().map(Some).collect();
+    ranking.extend(standings(&entries).into_iter().filter_map(|standing| {
+        let ranked = left[standing.place].take()?;
+        let place = ranked.standing.place;
+        Some(Ranked { standing: Standing { place, ..standing }, ..ranked })
+    }));
 }
 
 impl Ranked {
-    /// Why it has no rank, what limits it, and the notes, in English.
-    pub fn told(&self) -> String {
-        let no_price = self.standing.unranked == Some(Unranked::NoPrice);
-        let price = self.capacity.iter().filter(|_| no_price).map(|capacity| capacity.price.told());
-        let notes = self.capacity.iter().flat_map(|capacity| &capacity.notes);
-        let told = price.chain([self.reason()]).chain(notes.map(|note| note.message.clone()));
-        told.collect::<Vec<_>>().join("; ")
+    /// The simulation with the replicas that the load needs; none where there was none.
+    pub fn check(&self) -> Option<&Checked> {
+        let replicas = self.standing.need?.replicas;
+        self.checks.last().filter(|checked| checked.replicas == replicas)
     }
 
-    /// What the check showed, in English; empty where there is none.
-    pub fn told_check(&self) -> String {
-        match self.check {
-            None => String::new(),
-            Some(Checked { miss: None, .. }) => "holds".to_owned(),
-            Some(Checked { miss: Some(miss), .. }) => format!("fails: {miss}"),
+    /// Why it has no rank, what limits it, and the notes, in English.
+    pub fn told(&self) -> String {
+        let Some(capacity) = &self.capacity else { return self.reason() };
+        capacity.told(self.standing.unranked == Some(Unranked::NoPrice))
+    }
+
+    fn tried(&self) -> Vec<Tried> {
+        let of =
+            |checked: &Checked| Tried { replicas: checked.replicas, holds: Some(checked.miss.is_none()) };
+        let mut tried: Vec<Tried> = self.checks.iter().map(of).collect();
+        if self.capacity.is_some() && !self.failures.is_empty() {
+            tried.push(Tried { replicas: 0, holds: None });
         }
+        tried
+    }
+
+    /// What the checks showed, in English; empty where there are none.
+    pub fn told_check(&self) -> String {
+        if self.capacity.is_some() && !self.failures.is_empty() {
+            return format!("not simulated: {}", told_failures(&self.failures));
+        }
+        self.checks.iter().map(Checked::told).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What limits the deployment at the rate that failed: a cause of delay with its share; empty where it is not known.
+    pub fn told_limit(&self) -> String {
+        let limit = self.checks.last().and_then(|checked| checked.limit);
+        limit.map_or_else(String::new, |limit| limit.to_string())
     }
 
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
-        if self.capacity.is_none() {
-            let messages: Vec<&str> = self.failures.iter().map(|f| f.message.as_str()).collect();
-            return messages.join("; ");
+        match &self.capacity {
+            None => told_failures(&self.failures),
+            Some(capacity) => capacity.reason(),
         }
-        match self.capacity.as_ref().and_then(|c| c.miss) {
-            None => "the highest rate that can be asked for passes".to_owned(),
-            Some(miss) => miss.to_string(),
-        }
+    }
+}
+
+fn told_failures(failures: &[Failure]) -> String {
+    failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+impl Capacity {
+    /// Why no higher rate passes, in English.
+    pub fn reason(&self) -> String {
+        self.miss.map_or_else(
+            || "the highest rate that can be asked for passes".to_owned(),
+            |miss| miss.to_string(),
+        )
+    }
+
+    /// The reason and the notes in English, behind why there is no price where that is asked for.
+    pub fn told(&self, with_price: bool) -> String {
+        let price = with_price.then(|| self.price.told());
+        let notes = self.notes.iter().map(|note| note.message.clone());
+        price.into_iter().chain([self.reason()]).chain(notes).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({:.0} % of all delays)", self.cause, 100.0 * self.share)
     }
 }
 
@@ -341,14 +447,18 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
 }
 
 /// The columns of the CSV that tell what serves the load, at which price.
-const OF_LOAD: [&str; 11] = [
+const OF_LOAD: [&str; 15] = [
     "rank",
     "load_rps",
     "load_replicas",
     "load_gpus",
     "load_usd_per_hour",
     "load_share",
+    "load_headroom",
+    "load_in_slo",
     "check",
+    "check_digest",
+    "limit",
     "usd_per_gpu_hour",
     "price_kind",
     "price_source",
@@ -368,7 +478,11 @@ fn cells_of_load(ranked: &Ranked) -> [String; OF_LOAD.len()] {
         cell(need.map(|n| n.gpus)),
         cell(need.and_then(|n| n.usd_per_hour)),
         cell(need.map(|n| n.load_share)),
+        cell(need.map(|n| n.headroom)),
+        cell(ranked.check().map(|check| check.in_slo)),
         ranked.told_check(),
+        cell(ranked.check().map(|check| check.digest.clone())),
+        ranked.told_limit(),
         cell(price.and_then(|p| p.usd_per_gpu_hour)),
         cell(price.map(|p| p.kind)),
         cell(quote.map(|q| q.source)),
@@ -406,6 +520,7 @@ mod tests {
             usd_per_gpu_hour: usd,
             ttft_s: Some(1.0),
             tbt_s: Some(0.1),
+            tried: Vec::new(),
         }
     }
 
@@ -431,6 +546,30 @@ mod tests {
         assert_eq!((need.replicas, need.gpus, need.usd_per_hour), (3, 6, Some(6.0)));
         assert!((need.load_share - 10.0 / 12.0).abs() < 1e-12);
         assert_eq!(standings[3].need.unwrap().usd_per_hour, None);
+    }
+
+    #[test]
+    fn what_fails_at_the_load_gets_a_replica_more_and_then_loses_its_rank() {
+        // Of one replica 4 and 3 requests a second: 3 and 4 replicas for 10.
+        let mut entries = [entry("a", 8.0, Some(1.0)), entry("a", 6.0, Some(1.0))];
+        let seen = |entries: &[Entry]| {
+            let all = standings(entries);
+            let of = |s: &Standing| (s.place, s.rank, s.need.map(|need| need.replicas), s.is_next);
+            all.iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(&entries), [(0, Some(1), Some(3), true), (1, Some(2), Some(4), true)]);
+        entries[0].tried.push(Tried { replicas: 3, holds: Some(false) });
+        entries[1].tried.push(Tried { replicas: 4, holds: Some(true) });
+        // Four replicas of either cost the same; the cheaper request is first.
+        assert_eq!(seen(&entries), [(0, Some(1), Some(4), true), (1, Some(2), Some(4), false)]);
+        let need = standings(&entries)[0].need.unwrap();
+        assert_eq!((need.usd_per_hour, need.headroom), (Some(8.0), 16.0 / 10.0 - 1.0));
+        entries[0].tried.push(Tried { replicas: 4, holds: Some(false) });
+        assert_eq!(seen(&entries), [(1, Some(1), Some(4), false), (0, None, Some(4), false)]);
+        assert_eq!(standings(&entries)[1].unranked, Some(Unranked::Fails));
+        // What cannot be simulated keeps its rank and is not tried again.
+        entries[0].tried = vec![Tried { replicas: 3, holds: None }];
+        assert_eq!(seen(&entries)[0], (0, Some(1), Some(3), false));
     }
 
     #[test]

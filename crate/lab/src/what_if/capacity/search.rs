@@ -100,9 +100,8 @@ impl Search {
     /// A search that begins at the rate of the scenario, or of the trace.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, that nothing is bounded, or that its requests have no rate to search.
+    /// Every [`Failure`] of the scenario, or that its requests have no rate to search.
     pub fn new(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let goal = Goal::of(scenario).map_err(|failure| vec![failure])?;
         // What a file holds cannot go on, and what changes over the run would be another one.
         let grows = loaded.is_none() && scenario.changes_with_time().is_none();
         let mut search = Self {
@@ -111,7 +110,7 @@ impl Search {
             most_requests: if grows { scenario.number(Id::CapacityMostRequests) } else { 0.0 },
             scenario: scenario.clone(),
             loaded,
-            goal,
+            goal: Goal::of(scenario),
             probes: Vec::new(),
             first: 0,
             passed: None,
@@ -151,10 +150,7 @@ impl Search {
 
     /// The rate of the loaded trace at its own speed.
     fn natural_rate(&self) -> f64 {
-        let trace = self.loaded.as_ref().map(|loaded| &loaded.trace);
-        let span = trace.and_then(|t| Some(t.arrival_us.last()? - t.arrival_us.first()?)).unwrap_or(0.0);
-        let requests = trace.map_or(0, |t| t.len()) as f64 * self.scenario.number(Id::RateScale);
-        requests * 1e6 / span.max(1.0)
+        self.loaded.as_ref().map_or(0.0, |loaded| natural_rate(&self.scenario, loaded))
     }
 
     fn rate_bounds(&self) -> [f64; 2] {
@@ -184,17 +180,7 @@ impl Search {
     }
 
     fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Failure>> {
-        let mut scenario = self.scenario.clone();
-        let mut set = |id: Id, value: f64| {
-            let (low, high) = id.row().bounds().unwrap_or((0.0, f64::INFINITY));
-            scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|failure| vec![failure])
-        };
-        if self.loaded.is_some() {
-            set(Id::TimeScale, self.natural_rate() / asked_rps)?;
-        } else {
-            set(Id::Rate, asked_rps)?;
-            set(Id::Duration, self.duration_at(asked_rps))?;
-        }
+        let scenario = at_rate(&self.scenario, self.loaded.as_ref(), asked_rps, self.duration_at(asked_rps))?;
         self.running = Some((asked_rps, Running::begin(&scenario, self.loaded.as_ref())?));
         Ok(())
     }
@@ -407,6 +393,36 @@ impl Search {
             probes: self.probes,
         }
     }
+}
+
+/// The rate of a loaded trace at its own speed.
+fn natural_rate(scenario: &Scenario, loaded: &LoadedTrace) -> f64 {
+    let arrival = &loaded.trace.arrival_us;
+    let span = arrival.last().zip(arrival.first()).map_or(0.0, |(last, first)| last - first);
+    let requests = arrival.len() as f64 * scenario.number(Id::RateScale);
+    requests * 1e6 / span.max(1.0)
+}
+
+/// A scenario at another rate: generated requests for so long, or its file played faster or slower.
+///
+/// # Errors
+/// That a parameter cannot have the value.
+pub(super) fn at_rate(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    rate_rps: f64,
+    duration_s: f64,
+) -> Result<Scenario, Vec<Failure>> {
+    let settings = match loaded {
+        Some(loaded) => vec![(Id::TimeScale, natural_rate(scenario, loaded) / rate_rps)],
+        None => vec![(Id::Rate, rate_rps), (Id::Duration, duration_s)],
+    };
+    let mut scenario = scenario.clone();
+    for (id, value) in settings {
+        let (low, high) = id.row().bounds().unwrap_or((0.0, f64::INFINITY));
+        scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|failure| vec![failure])?;
+    }
+    Ok(scenario)
 }
 
 fn squared(x: f64) -> f64 {

@@ -1,0 +1,93 @@
+//! The plan for a load: every configuration of a grid is searched and ranked by what the load costs, and the best are
+//! simulated at the load until those that stand first are known to hold.
+
+use serde_json::{Value as Json, json};
+
+use super::check::Check;
+use super::grid::{Configuration, Grid};
+use super::ranking::{Found, Ranked, rank, rank_again};
+use super::search::Search;
+use crate::link;
+use crate::parameters::{Id, Value};
+use crate::run::LoadedTrace;
+use crate::scenario::Scenario;
+use crate::vllm_serve::vllm_serve;
+use crate::what_if::threads::on_threads;
+
+/// The ranking of the configurations of a grid for the load of their scenario, or of a file. `threads` work at it, and do not
+/// decide the result; `done` is called after every search.
+///
+/// A configuration that cannot be run stands at the end with its failures.
+pub fn plan(
+    all: &[Configuration],
+    loaded: Option<&LoadedTrace>,
+    threads: usize,
+    done: &(dyn Fn() + Sync),
+) -> Vec<Ranked> {
+    let mut ranking = rank(on_threads(all.len(), threads, |place| {
+        let found = search(place, &all[place], loaded);
+        done();
+        found
+    }));
+    while ranking.iter().any(|ranked| ranked.standing.is_next) {
+        ranking = on_threads(ranking.len(), threads, |at| ranking[at].with_load_simulated(all, loaded));
+        rank_again(&mut ranking);
+    }
+    ranking
+}
+
+/// Searches the capacity of a configuration, which has this place in its grid.
+pub fn search(place: usize, configuration: &Configuration, loaded: Option<&LoadedTrace>) -> Found {
+    let Configuration { values, scenario } = configuration;
+    let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
+        while search.advance(usize::MAX) < 1.0 {}
+        search.finish()
+    });
+    Found { place, values: values.clone(), result }
+}
+
+impl Ranked {
+    /// The same with a simulation of what the load needs, or why that cannot be simulated, where its standing asks for it.
+    /// [`rank_again`] then says what is next.
+    #[must_use]
+    pub fn with_load_simulated(&self, all: &[Configuration], loaded: Option<&LoadedTrace>) -> Self {
+        let mut ranked = self.clone();
+        let Some(need) = self.standing.need.filter(|_| self.standing.is_next) else { return ranked };
+        let capacity = self.capacity.as_ref();
+        let requests =
+            capacity.and_then(|capacity| capacity.measures).map_or(0, |measures| measures.requests);
+        let missed_rps = capacity.and_then(|capacity| capacity.missed_rps);
+        match Check::new(&all[self.standing.place].scenario, loaded, need.replicas, requests, missed_rps) {
+            Ok(check) => ranked.checks.push(check.finish()),
+            Err(failures) => ranked.failures = failures,
+        }
+        ranked
+    }
+
+    /// The scenario that serves the load with the configuration: as it was simulated, where it was.
+    pub fn serving(&self, all: &[Configuration]) -> Option<Scenario> {
+        let mut scenario = all[self.standing.place].scenario.clone();
+        let replicas = f64::from(self.standing.need?.replicas);
+        scenario.set(Id::Replicas, Value::Number(replicas)).ok()?;
+        if let Some(check) = self.check() {
+            scenario.set(Id::Duration, Value::Number(check.duration_s)).ok()?;
+        }
+        scenario.set(Id::CapacityGrid, Value::Text(String::new())).ok()?;
+        Some(scenario)
+    }
+}
+
+/// The ranking as JSON, every run of the searches included; each row with the address of its run and, where vLLM schedules
+/// so, its command.
+pub fn to_json(grid: &Grid, ranking: &[Ranked], all: &[Configuration]) -> Json {
+    let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
+    let row = |ranked: &Ranked| {
+        let mut row = json!(ranked);
+        if let Some(scenario) = ranked.serving(all) {
+            row["link"] = json!(format!("#{}", link::encode(&scenario)));
+            row["vllm_serve"] = json!(vllm_serve(&scenario).ok());
+        }
+        row
+    };
+    json!({ "axes": axes, "ranking": ranking.iter().map(row).collect::<Vec<_>>() })
+}

@@ -1,0 +1,85 @@
+//! Where the better of two settings changes: what is to be simulated next, and what was found. The page simulates the runs in
+//! threads of the other module.
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use servescope_boundary::convert::{to_js_error, with_charts};
+use servescope_boundary::types::{JsFailure, JsTurnKnown, JsTurnSpec, JsTurnStep};
+use servescope_lab::link;
+use servescope_lab::metric::Metric;
+use servescope_lab::replications::seeds;
+use servescope_lab::replies::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
+use servescope_lab::sweep::Range;
+use servescope_lab::turn::{Turns, turns};
+use servescope_lab::views::turn::turn_curves;
+use servescope_lab::{Failure, Scenario};
+use wasm_bindgen::prelude::*;
+
+fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsFailure> {
+    let bad = |error: serde_wasm_bindgen::Error| Failure::new("bad_json", "turn", error.to_string());
+    serde_wasm_bindgen::from_value(value).map_err(|error| to_js_error(vec![bad(error)]))
+}
+
+fn side(settings: &Json) -> Result<Scenario, JsFailure> {
+    match Scenario::from_json(settings) {
+        (scenario, failures) if failures.is_empty() => Ok(scenario),
+        (_, failures) => Err(to_js_error(failures)),
+    }
+}
+
+/// The next step of a search for the turns: the values at which both settings are to be simulated, or, where all that
+/// it needs is known, what was found with its chart and the terminal's command.
+///
+/// # Errors
+/// What is wrong with the settings, the range, the metric or the number of seeds.
+#[wasm_bindgen]
+pub fn turn_step(spec: &JsTurnSpec, known: &JsTurnKnown) -> Result<JsTurnStep, JsFailure> {
+    let one = |failure: Failure| to_js_error(vec![failure]);
+    let spec: TurnSpec = read(spec.into())?;
+    let known: Vec<TurnKnown> = read(known.into())?;
+    let (a, b) = (side(&spec.a)?, side(&spec.b)?);
+    let range = Range::parse(&spec.over).map_err(one)?;
+    let metric = Metric::parse(&spec.metric).map_err(one)?;
+    let all_seeds = seeds(&a, spec.seeds).map_err(one)?;
+    if all_seeds.len() < 2 {
+        return Err(one(Failure::out_of_range("seeds", all_seeds.len() as f64, 2.0, f64::INFINITY)));
+    }
+    let found = turns(range, &metric, all_seeds.len(), |values: &[f64]| {
+        let of = |value: f64| known.iter().find(|known| known.value == value).map(TurnKnown::paired);
+        let missing: Vec<f64> = values.iter().copied().filter(|&value| of(value).is_none()).collect();
+        if missing.is_empty() {
+            Ok(values.iter().filter_map(|&value| of(value)).collect())
+        } else {
+            Err(missing)
+        }
+    });
+    let need = |&value: &f64| {
+        let of = |side: &Scenario| {
+            let mut scenario = side.clone();
+            range.set(&mut scenario, value);
+            scenario.patch()
+        };
+        TurnNeed { value, a: of(&a), b: of(&b) }
+    };
+    let reply = TurnStep {
+        seeds: all_seeds,
+        needs: found.as_ref().err().map_or_else(Vec::new, |missing| missing.iter().map(need).collect()),
+        found: found.as_ref().ok().map(Turns::found),
+        command: command(&spec, &a, &b),
+        charts: found.iter().map(turn_curves).collect(),
+    };
+    Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
+}
+
+/// The terminal's command that finds the same.
+fn command(spec: &TurnSpec, a: &Scenario, b: &Scenario) -> String {
+    let address = |scenario: &Scenario| link::quoted(&format!("#{}", link::encode(scenario)));
+    format!(
+        "servescope compare {} {} --turn {} --metric {} --seeds {}",
+        address(a),
+        address(b),
+        link::quoted(&spec.over),
+        spec.metric,
+        spec.seeds
+    )
+}

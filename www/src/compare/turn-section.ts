@@ -1,0 +1,101 @@
+// Where does the better of A and B change? A form, the sentence, and both curves with the turn.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { copied } from '../copy.js';
+import '../draw/chart-view.js';
+import { LightElement } from '../element.js';
+import { compare } from '../i18n/en/compare.js';
+import { turn as words } from '../i18n/en/turn.js';
+import type { TurnFound } from '../simulation/types.js';
+import type { Watchable } from '../state/topic.js';
+import { TurnState } from './turn-state.js';
+
+const METRIC_KEY = 'metric.';
+const METRICS = Object.keys(compare.english).filter((key) => key.startsWith(METRIC_KEY) && key !== METRIC_KEY).map((key) => key.slice(METRIC_KEY.length));
+/** Of these more is better. */
+const MORE = new Set(['throughput_rps', 'output_tokens_per_s', 'slo.attainment', 'slo.goodput_rps', 'requests.completed']);
+const FIRST = { over: 'workload.arrivals.cv=0.5:4:log', metric: 'ttft_s.p90' };
+
+export function turnSection(app: App): TurnSection {
+  const section = new TurnSection();
+  section.app = app;
+  section.state = new TurnState(app);
+  return section;
+}
+
+export class TurnSection extends LightElement {
+  declare state: TurnState;
+
+  protected override watched(): Watchable[] {
+    return [this.state.answer, this.app.turn];
+  }
+
+  protected override render(): TemplateResult {
+    const { app, state } = this;
+    const say = app.text.say(words);
+    const { state: now, done, all, found, failures } = state.answer.value;
+    this.dataset['turn'] = now;
+    const [path = '', range = ''] = (app.turn.value ?? FIRST).over.split('=');
+    const [from = '', to = '', log = ''] = range.split(':');
+    const metric = (app.turn.value ?? FIRST).metric;
+    const numbers = app.schema.parameters.filter(({ type, group, id }) => (type === 'number' || type === 'integer') && group !== 'capacity' && id !== 'seed');
+    return html`
+      <p class="about">${say('about')}</p>
+      <form class="turn-form" @submit=${(event: Event) => { event.preventDefault(); this.#find(event.target as HTMLFormElement); }}>
+        <label>${say('parameter')} <select name="path">${numbers.map((parameter) => html`<option value=${parameter.id} .selected=${parameter.id === path}>${app.text.label(parameter)}</option>`)}</select></label>
+        <label>${say('from')} <input name="from" type="text" inputmode="decimal" autocomplete="off" .value=${from}></label>
+        <label>${say('to')} <input name="to" type="text" inputmode="decimal" autocomplete="off" .value=${to}></label>
+        <label><input name="log" type="checkbox" .checked=${log === 'log'}> ${say('log')}</label>
+        <label>${app.text.say(compare)('metric')} <select name="metric">${METRICS.map((one) => html`<option value=${one} .selected=${one === metric}>${this.#metric(one)}</option>`)}</select></label>
+        <button type="submit" data-action="turn">${say('find')}</button>
+      </form>
+      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
+      ${now === 'none' || now === 'failed' ? nothing : html`<div class="search-state">
+        <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
+        <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
+        ${now === 'running' ? html`<button type="button" data-action="stop-turn" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
+        ${now === 'stopped' ? html`<button type="button" data-action="turn-again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}</div>`}
+      ${found === null ? nothing : this.#found(found)}`;
+  }
+
+  #found(found: TurnFound): TemplateResult {
+    const { app, state } = this;
+    const say = app.text.say(words);
+    return html`<div role="status" data-turns=${JSON.stringify(found.turns)}>${this.#sentences(found).map((sentence) => html`<p class="capacity-answer">${sentence}</p>`)}</div>
+      <div class="chart-grid"><chart-view .app=${app} .name=${'turn'} .feed=${state.feed}></chart-view></div>
+      <button type="button" class="quiet" data-action="turn-command" @click=${() => { void copied(app, state.answer.value.command); }}>${say('command')}</button>`;
+  }
+
+  #metric(path: string): string {
+    return this.app.text.find(compare, `${METRIC_KEY}${path}`) ?? path;
+  }
+
+  #sentences({ turns, values, parameter, metric, seeds }: TurnFound): string[] {
+    const { app } = this;
+    const say = app.text.say(words);
+    const { format } = app.text;
+    const row = app.parameters.get(parameter);
+    const common = { metric: this.#metric(metric), name: row === undefined ? parameter : app.text.label(row), seeds };
+    const shown = (value: number): string => format.withUnit(format.short(value), app.text.unit(row?.unit ?? ''));
+    if (turns.length > 0) {
+      return turns.map(({ value, low, high, below, above }) => say('told', { ...common, below, above, value: shown(value), low: shown(low), high: shown(high) }));
+    }
+    const told = values.flatMap(({ low, high }) => (low !== null && low > 0 ? ['A'] : high !== null && high < 0 ? ['B'] : []));
+    const [least] = told;
+    const range = { from: shown(values[0]?.value ?? 0), to: shown(values.at(-1)?.value ?? 0) };
+    if (least === undefined) return [say('told.no_difference', { ...common, ...range, all: values.length })];
+    const better = MORE.has(metric) ? (least === 'A' ? 'B' : 'A') : least;
+    return [say('told.none', { ...common, ...range, better, n: told.length, all: values.length })];
+  }
+
+  #find(form: HTMLFormElement): void {
+    const data = new FormData(form);
+    const text = (name: string): string => { const value = data.get(name); return typeof value === 'string' ? value.trim() : ''; };
+    const next = { over: `${text('path')}=${text('from')}:${text('to')}${data.has('log') ? ':log' : ''}`, metric: text('metric') };
+    const { value } = this.app.turn;
+    if (value?.over === next.over && value.metric === next.metric) void this.state.run();
+    else this.app.turn.set(next);
+  }
+}
+
+customElements.define('turn-section', TurnSection);
