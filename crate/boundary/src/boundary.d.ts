@@ -448,6 +448,20 @@ export type CostOrigin = {
 /** What differs most. */
 export type Culprit = "none" | "overhead" | "prefill_rate" | "kv_blocks" | "decode_time" | "unknown";
 
+/** The step at which the reader stands. */
+export type DebuggerStep = {
+  /** The step: what `servescope debug --json` prints of it. */
+  view: StepView,
+  /** The requests that are in the service at its time. */
+  gantt: Gantt,
+  /** Until when there is something to look at, seconds. */
+  end_s: number,
+  /** Requests of the run. */
+  requests: number,
+  /** The digest of the run. */
+  digest: string,
+};
+
 /** A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what. */
 export type DecisionTold = {
   /** When, seconds. */
@@ -758,6 +772,38 @@ export type FoundTurn = {
   below: 'A' | 'B',
   /** The better one above it. */
   above: 'A' | 'B',
+};
+
+/** The requests in the service at a time. */
+export type Gantt = {
+  /** When the first of the lanes begins, seconds. */
+  from_s: number,
+  /** When the last of them ends. */
+  to_s: number,
+  /** Requests in the service. */
+  count: number,
+  /** The first of them by arrival, and the request of the step. */
+  lanes: Array<GanttLane>,
+};
+
+/** A request. */
+export type GanttLane = {
+  /** What it does when; the phases together are all of its time. */
+  phases: Array<GanttPhase>,
+  /** Which request. */
+  request: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1: the base model. */
+  adapter: number,
+};
+
+/** Times of one phase. */
+export type GanttPhase = {
+  /** Which one. */
+  phase: 'gateway' | 'queue' | 'prefill' | 'decode' | 'stalled' | 'preempted',
+  /** Beginning and end of each, in turn, seconds. */
+  spans_s: Array<number>,
 };
 
 /** What the proxy did. */
@@ -1820,6 +1866,58 @@ export type StandingsReply = {
   charts: Array<ChartData>,
 };
 
+/** An adapter in GPU memory. */
+export type StepAdapter = {
+  /** Which adapter. */
+  adapter: number,
+  /** Requests of the batch that use it. */
+  users: number,
+};
+
+/** Adapters of the replica when it began to look. */
+export type StepAdapters = {
+  /** LoRA slots, where there are slots. */
+  slots: number | null,
+  /** Adapters that requests of the batch use. */
+  used: number,
+  /** Adapters in GPU memory. */
+  resident: number,
+  /** These one by one; none where all of them stay in GPU memory. */
+  list: Array<StepAdapter>,
+};
+
+/** The request of a step. */
+export type StepCandidate = {
+  /** When it came, seconds. */
+  arrival_s: number,
+  /** Prompt tokens. */
+  input_tokens: number,
+  /** Bound on its output tokens. */
+  max_tokens: number,
+  /** Which request. */
+  request: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1: the base model. */
+  adapter: number,
+};
+
+/** A client's counter. */
+export type StepCounter = {
+  /** The user's or adapter's index; -1: the base model. */
+  client: number,
+  /** The counter, in the units of the token cost. */
+  counter: number,
+};
+
+/** The counters of clients. */
+export type StepCounters = {
+  /** "user" or "adapter". */
+  by: string,
+  /** Every client seen so far. */
+  rows: Array<StepCounter>,
+};
+
 /** A field of a step. */
 export type StepField = {
   /** Its name. */
@@ -1842,6 +1940,40 @@ export type StepField = {
   options: Array<string>,
 };
 
+/** The gateway when it was about to decide. */
+export type StepGateway = {
+  /** Prompt and predicted output tokens of all that wait. */
+  waiting_tokens: number,
+  /** Requests at the engine. */
+  at_engine: number,
+  /** Most of them; none: any number. */
+  most_at_engine: number | null,
+  /** Tokens reserved for requests at the engine. */
+  reserved_tokens: number,
+  /** Tokens of the pool that are free and not reserved. */
+  room_tokens: number,
+  /** Tokens of the pool. */
+  pool_tokens: number,
+  /** The load state. */
+  load: string,
+};
+
+/** A request that holds KV blocks. */
+export type StepHolder = {
+  /** Its blocks. */
+  blocks: number,
+  /** Tokens processed. */
+  tokens: number,
+  /** Whether it decodes; otherwise its prompt is processed. */
+  decodes: boolean,
+  /** Which request. */
+  request: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1: the base model. */
+  adapter: number,
+};
+
 /** A step that traffic can take. */
 export type StepKind = {
   /** Its name. */
@@ -1860,6 +1992,44 @@ export type StepKinds = {
   joins: Array<StepKind>,
 };
 
+/** KV memory of the replica when it began to look. */
+export type StepKv = {
+  /** Blocks of the pool. */
+  total: number,
+  /** Blocks that requests use. */
+  used: number,
+  /** Blocks in which adapters are. */
+  adapters: number,
+  /** Blocks that are free. */
+  free: number,
+  /** Blocks that the host keeps of preempted requests. */
+  host: number,
+  /** Blocks that are counted at more than one request. */
+  shared: number,
+  /** Tokens in a block. */
+  block_tokens: number,
+  /** Blocks by request, in the order of admission. */
+  holders: Array<StepHolder>,
+};
+
+/** Limits of the scheduler and how near the look is to them. */
+export type StepLimits = {
+  /** Requests that hold memory. */
+  running: number,
+  /** Most of them. */
+  most_running: number,
+  /** The token budget of an iteration. */
+  token_budget: number,
+  /** What earlier prompts of this look leave of it, where prompts alone take from it. */
+  token_budget_left: number | null,
+  /** KV blocks that stay free for requests that run. */
+  watermark_blocks: number,
+  /** Decode iterations since the last prefill, where the scheduler goes by them. */
+  decode_steps: number | null,
+  /** After how many of them prompts may be admitted. */
+  decode_steps_between_prefills: number | null,
+};
+
 /** What a step did. */
 export type StepNote = {
   /** The step. */
@@ -1870,6 +2040,157 @@ export type StepNote = {
   after: TraceShape,
   /** What else there is to report. */
   facts: Array<Fact>,
+};
+
+/** The memory test of S-LoRA and `LightLLM`. */
+export type StepPeak = {
+  /** Requests by tokens left, descending, the candidate among them. */
+  rows: Array<StepPeakRow>,
+  /** The largest of the rows' tokens. */
+  need: number,
+  /** Which row that is, from 0 on. */
+  worst: number,
+  /** What it has to stay below: the pool without adapters. */
+  limit: number | null,
+  /** Tokens of the pool. */
+  pool_tokens: number,
+};
+
+/** A row of the memory test's sorted list. */
+export type StepPeakRow = {
+  /** Which request; none where that is not known. */
+  request: number | null,
+  /** Tokens that it holds. */
+  used: number,
+  /** Tokens that it may produce further. */
+  left: number,
+  /** Tokens that all down to it hold when it is done: tokens left times its place in the list, and tokens held so far. */
+  tokens: number,
+  /** Whether it joins with this look. */
+  joins: boolean,
+};
+
+/** A waiting queue. */
+export type StepQueue = {
+  /** "replica" or "gateway". */
+  at: string,
+  /** By what it is ordered. */
+  key: string,
+  /** How many wait. */
+  count: number,
+  /** The first of them, in order. */
+  rows: Array<StepQueueRow>,
+  /** The rule of the order. */
+  rule: StepRule,
+};
+
+/** A request of a queue. */
+export type StepQueueRow = {
+  /** What it is ordered by, in the unit of the key (times: seconds); none of one that stands before the order. */
+  key: number | null,
+  /** When it came, seconds. */
+  arrival_s: number,
+  /** Prompt tokens that are to be processed. */
+  prompt_tokens: number,
+  /** Whether it was preempted before. */
+  was_preempted: boolean,
+  /**
+   * What became of it in this look so far: "candidate", the verdict of an earlier decision, "held_back" (by a limit of its
+   * client) or "".
+   */
+  state: string,
+  /** Which request. */
+  request: number,
+  /** Its user. */
+  user: number,
+  /** Its adapter; -1: the base model. */
+  adapter: number,
+};
+
+/** A replica at the time of the step. */
+export type StepReplica = {
+  /** Requests that wait. */
+  waiting: number,
+  /** Requests that hold memory. */
+  running: number,
+  /** Blocks that requests use. */
+  used_blocks: number,
+  /** Blocks that are free. */
+  free_blocks: number,
+};
+
+/** A rule. */
+export type StepRule = {
+  /** Its name, for the page to put into words. */
+  code: string,
+  /** In English. */
+  name: string,
+  /** Page of the documentation, from the root of the repository. */
+  doc: string,
+  /** Source file, from the root of the repository. */
+  source: string,
+};
+
+/** What a test compared. */
+export type StepTest = {
+  /** Its name. */
+  name: string,
+  /** What was needed, in the unit of the test. */
+  need: number | null,
+  /** What there was. */
+  have: number | null,
+  /** In a sentence. */
+  told: StepTold,
+};
+
+/** A sentence. */
+export type StepTold = {
+  /** One of [`SENTENCES`]. */
+  code: string,
+  /** What fills its places. */
+  params: { [key in string]: MessageParameter },
+  /** In English. */
+  text: string,
+};
+
+/** A step. */
+export type StepView = {
+  /** Its number, from 0 on. */
+  step: number,
+  /** How many steps there are. */
+  steps: number,
+  /** When, seconds. */
+  time_s: number,
+  /** The replica; none: before one was chosen. */
+  replica: number | null,
+  /** What was decided: the name of the verdict, or "loaded". */
+  verdict: string,
+  /** What was decided, in a sentence. */
+  told: StepTold,
+  /** The request that it is about; none: the whole queue, or adapters. */
+  candidate: StepCandidate | null,
+  /** The request for which another one is preempted. */
+  for_request: number | null,
+  /** What decided it. */
+  test: StepTest | null,
+  /** The rule. */
+  rule: StepRule,
+  /** The waiting queue. */
+  queue: StepQueue | null,
+  /** The sorted list of the memory test. */
+  memory_test: StepPeak | null,
+  /** Limits of the scheduler. */
+  limits: StepLimits | null,
+  /** KV memory. */
+  kv: StepKv | null,
+  /** Adapters. */
+  adapters: StepAdapters | null,
+  /** Counters of clients. */
+  counters: StepCounters | null,
+  /** The gateway. */
+  gateway: StepGateway | null,
+  /** Every replica just before the step's time. */
+  replicas: Array<StepReplica>,
 };
 
 /** The summary with what should be known beside it. */

@@ -32,6 +32,9 @@ extern "C" {
     /// Two runs of one seed.
     #[wasm_bindgen(typescript_type = "ComparedPair")]
     pub type JsComparedPair;
+    /// A step of the decision debugger.
+    #[wasm_bindgen(typescript_type = "DebuggerStep")]
+    pub type JsDebuggerStep;
     /// A measured run as the studio has read it.
     #[wasm_bindgen(typescript_type = "ReadResult")]
     pub type JsReadResult;

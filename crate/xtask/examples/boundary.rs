@@ -35,6 +35,7 @@ fn declarations() -> String {
     all.visit::<lab::replies::CapacityReply>();
     all.visit::<lab::replies::CheckedReply>();
     all.visit::<lab::replies::ComparedPair>();
+    all.visit::<lab::replies::DebuggerStep>();
     all.visit::<lab::replies::Failures>();
     all.visit::<lab::replies::FiguresReply>();
     all.visit::<lab::replies::FitReply>();

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use servescope_lab::debugger::rules;
+use servescope_lab::debugger::told::SENTENCES;
 use servescope_lab::failure::CODES;
 use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;
@@ -29,6 +31,9 @@ fn main() {
     list(&mut text, "FACT_CODES", "FactCode", &FACTS.iter().map(|(code, _)| *code).collect::<Vec<_>>());
     list(&mut text, "REFUSAL_CODES", "RefusalCode", REJECTIONS);
     list(&mut text, "LOSSES", "Loss", &LOSSES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let told: Vec<&str> = SENTENCES.iter().map(|row| row.0).collect();
+    list(&mut text, "SENTENCE_CODES", "SentenceCode", &told);
+    list(&mut text, "RULE_CODES", "RuleCode", rules::CODES);
     print!("{text}");
 }
 

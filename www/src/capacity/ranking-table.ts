@@ -134,9 +134,8 @@ export class RankingTable extends LightElement {
     return value === '' ? '–' : axisValue(this.app, this.search.answer.value.axes[axis] ?? '', value);
   }
 
-  #reason({ capacity, failures, standing }: Row): string {
+  #reason({ capacity, standing }: Row): string {
     const { app } = this;
-    if (capacity === null && failures.length > 0) return app.text.failures(failures);
     if (capacity === null) return '';
     const reason = capacity.miss === null ? [] : [missWords(app, capacity.miss)];
     const price = standing?.unranked === 'no_price' ? [priceWords(app, { capacity })] : [];
@@ -194,11 +193,11 @@ export class RankingTable extends LightElement {
     return csvOf(rows, axes, columns);
   }
 
-  /** What the simulated replicas showed at the load. */
+  /** What the simulated replicas showed at the load, or why there are none. */
   #check({ checks, capacity: found, failures }: Row): string {
     const { text } = this.app;
     const say = text.say(capacity);
-    if (found !== null && failures.length > 0) return say('check.not', { message: text.failures(failures) });
+    if (failures.length > 0) return say(found === null ? 'cannot_run' : 'check.not', { message: text.failures(failures) });
     if (checks.length === 0) return '–';
     const told = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
     return told.join('; ');

@@ -3,6 +3,7 @@ import type { AreaName } from './area.js';
 import type { Tables } from './text.js';
 import { capacity } from './zh/capacity.js';
 import { compare } from './zh/compare.js';
+import { debuggerTexts } from './zh/debugger.js';
 import { deployment } from './zh/deployment.js';
 import { failures } from './zh/failures.js';
 import { gateway } from './zh/gateway.js';
@@ -28,7 +29,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, debugger: debuggerTexts, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

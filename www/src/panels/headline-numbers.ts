@@ -94,10 +94,10 @@ export class HeadlineNumbers extends LightElement {
     const { text, session } = this.app;
     const { answer } = session.value;
     if (answer === null) return '';
-    return METRICS.slice(0, FIRST).map((metric) => {
+    return text.list(METRICS.slice(0, FIRST).map((metric) => {
       const value = metric.of(answer.summary);
       return `${text.t(metric.label)} ${parts(text, metric, value).join(' ')}`;
-    }).join(', ');
+    }));
   }
 }
 

@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import type { GatewayViews } from '../gateway/gateway-section.js';
+import type { DebuggerSection } from '../debugger/debugger-section.js';
 import type { WhySection } from '../why/why-section.js';
 import type { MessageKey } from '../i18n/text.js';
 import { presetOf } from '../state/presets.js';
@@ -26,7 +27,7 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why' | 'debugger';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -44,6 +45,8 @@ export class ServescopePage extends LightElement {
   #compareWanted = false;
   #sweepWanted = false;
   #whyOpen = false;
+  #debuggerOpen = false;
+  #tab: Tab | null = null;
 
   protected override watched(): Watchable[] {
     return [this.app.view, this.app.pins, this.app.sweep, partsOf(this.app.session, ({ answer }) => answer)];
@@ -88,6 +91,8 @@ export class ServescopePage extends LightElement {
     if (isSwept) this.#want('sweep');
     if (this.#whyOpen) this.#want('why');
     (this.#parts.value('why') as WhySection | undefined)?.show(this.#whyOpen);
+    if (this.#debuggerOpen) this.#want('debugger');
+    (this.#parts.value('debugger') as DebuggerSection | undefined)?.show(this.#debuggerOpen);
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -132,6 +137,13 @@ export class ServescopePage extends LightElement {
       <p class="drop-hint" aria-hidden="true">${t('trace.drop')}</p>`;
   }
 
+  /** Another tab begins at its top, wherever the one before was scrolled to. */
+  protected override updated(): void {
+    const { tab } = this.app.view.value;
+    if (this.#tab !== null && this.#tab !== tab) scrollTo({ top: 0, behavior: 'instant' });
+    this.#tab = tab;
+  }
+
   #open({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#monitorWanted) return;
     this.#monitorWanted = true;
@@ -157,6 +169,19 @@ export class ServescopePage extends LightElement {
       <summary><h3>${this.app.text.t('section.why')}</h3></summary>
       ${this.#part('why')}
     </details>`;
+  }
+
+  /** Decisions one by one: a thread keeps the run while it is open. */
+  #debugger(): TemplateResult {
+    return html`<details class="fold" data-fold="debugger" @toggle=${(event: Event) => { this.#openDebugger((event.target as HTMLDetailsElement).open); }}>
+      <summary><h3>${this.app.text.t('section.debugger')}</h3></summary>
+      ${this.#part('debugger')}
+    </details>`;
+  }
+
+  #openDebugger(open: boolean): void {
+    this.#debuggerOpen = open;
+    this.requestUpdate();
   }
 
   #openWhy(open: boolean): void {
@@ -188,6 +213,7 @@ export class ServescopePage extends LightElement {
         <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
         ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
         <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>
+        ${id === 'happens' ? this.#debugger() : nothing}
         ${id === 'feel' ? html`<request-card .app=${app}></request-card>${this.#why()}` : ''}
       </details>`;
   }
@@ -203,6 +229,7 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
     case 'sweep': return import('../sweep/sweep-section.js').then(({ sweepSection }) => sweepSection(app));
     case 'why': return import('../why/why-section.js').then(({ whySection }) => whySection(app));
+    case 'debugger': return import('../debugger/debugger-section.js').then(({ debuggerSection }) => debuggerSection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
 }

@@ -1,5 +1,6 @@
 // What is going on: progress, the trace in use, warnings of the run, notices.
 import { html, nothing, type TemplateResult } from 'lit';
+import { inactiveReason } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
 import type { Failure } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -26,19 +27,33 @@ export class StatusArea extends LightElement {
       </div>
       ${this.#trace()}
       <ul class="warnings of-run" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
-        ${warnings.map((warning) => html`<li data-code=${warning.code}>${warning.code.startsWith('no_effect') ? app.named(warning) : text.failure(warning)}
+        ${warnings.map((warning) => html`<li data-code=${warning.code}>${this.#words(warning)}
           ${this.#remedy(warning)}</li>`)}
       </ul>`;
   }
 
+  /** A warning with the names that its parameters have on the page. */
+  #words(warning: Failure): string {
+    const { app } = this;
+    const { text } = app;
+    const parameter = app.parameters.get(warning.path);
+    if (warning.code.startsWith('no_effect')) {
+      const reason = parameter === undefined || app.belonging.stale.value !== null ? null : inactiveReason(app, parameter);
+      return parameter === undefined || reason === null ? app.named(warning) : `${text.label(parameter)}: ${reason}`;
+    }
+    const raised = raisedBy(warning);
+    if (raised === null) return text.failure(warning);
+    const settings = Object.entries(raised).map(([id, value]) => {
+      const other = app.parameters.get(id);
+      return other === undefined ? `${id} = ${String(value)}` : `${text.label(other)} ${text.value(other, value)}`;
+    });
+    return text.failure({ ...warning, params: { ...warning.params, settings: text.list(settings) } });
+  }
+
   /** A button that changes the settings as the warning says. */
-  #remedy({ code, params }: Failure): TemplateResult | typeof nothing {
-    const { settings } = params;
-    if (code !== 'limits_too_low' || typeof settings !== 'string') return nothing;
-    const raised = Object.fromEntries(settings.split(' ').map((setting) => {
-      const [id = '', value = ''] = setting.split('=');
-      return [id, Number(value)];
-    }));
+  #remedy(warning: Failure): TemplateResult | typeof nothing {
+    const raised = raisedBy(warning);
+    if (raised === null) return nothing;
     return html`<button type="button" class="act" data-raise-limits @click=${() => { this.app.editor.store.edit(raised, 'limits'); }}>${this.app.text.t('limits.raise')}</button>`;
   }
 
@@ -63,6 +78,15 @@ export class StatusArea extends LightElement {
       <p class="trace-in-use" data-name=${trace.name} data-requests=${trace.requests}>${t('trace.using', { name: trace.name, format: trace.format === '' ? '–' : trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
         <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
+}
+
+/** The limits that accept the requests of a trace file, by parameter. */
+function raisedBy({ code, params: { settings } }: Failure): Record<string, number> | null {
+  if (code !== 'limits_too_low' || typeof settings !== 'string') return null;
+  return Object.fromEntries(settings.split(' ').map((setting) => {
+    const [id = '', value = ''] = setting.split('=');
+    return [id, Number(value)];
+  }));
 }
 
 customElements.define('status-area', StatusArea);

@@ -64,7 +64,8 @@ export class WhoTable extends LightElement {
           <tbody>${shown.map((row) => html`<tr><th scope="row">${swatch(row.id)}${row.id < 0 ? t('chart.base_model') : row.id}</th>
             ${columns.map((column) => html`<td>${this.#cell(column, row, widest)}</td>`)}</tr>`)}</tbody>
         </table>
-      </div>`;
+      </div>
+      ${shown.some(({ ttft_p99_s }) => ttft_p99_s === null) ? html`<p class="hint">${t('who.p99_missing')}</p>` : nothing}`;
   }
 
   #caption(shown: readonly GroupRow[]): string {

@@ -1,4 +1,4 @@
-import { another, control, digest, dropFile, expect, missed, ONLY_WHOLE, open, openGroups, test, violations, WHOLE } from './page.js';
+import { another, control, digest, dropFile, expect, missed, ONLY_WHOLE, open, openGroups, test, unfold, violations, WHOLE } from './page.js';
 
 /** All rules in one theme; the other differs by its colours. */
 const THEMES = [['light', 'all'], ['dark', 'colours']] as const;
@@ -106,6 +106,7 @@ test('a stored theme is there before the page’s own script', async ({ page, tr
 
 test('everything can be reached with the keyboard, the skip link first', async ({ page }) => {
   await open(page);
+  for (const chart of ['gaps', 'batch']) await unfold(page, chart);
   await page.keyboard.press('Tab');
   await expect(page.locator('.skip')).toBeFocused();
   await page.keyboard.press('Enter');

@@ -6,7 +6,7 @@ test('every preset runs, without problems, and differs from the others', async (
   await page.locator('.menu.presets > summary').click();
   const plain = await digest(page);
   const names = await page.locator('button.preset').evaluateAll((all) => all.map((one) => one.getAttribute('data-preset') ?? ''));
-  expect(names.length).toBe(20);
+  expect(names.length).toBe(21);
   const seen = new Set<string>();
   for (const name of names) {
     await another(page, '#v=3');

@@ -87,6 +87,7 @@ test('keys reach a point, and tables have links', async ({ page }) => {
   await page.locator('#published-policies ~ .published-table summary').click();
   await page.locator('[data-point="policies 4 early_abort"] a').click();
   await settled(page);
+  expect(await page.evaluate(() => scrollY)).toBe(0);
   await expect(control(page, 'scheduler.order').locator('select')).toHaveValue('early_abort');
 });
 

@@ -2,6 +2,7 @@
 //! step what the decision was taken on, as values for a page or a terminal ([`view::StepView`]). Sentences come as codes with
 //! parameters, and in English ([`told`]).
 
+pub mod gantt;
 pub mod rules;
 pub mod told;
 pub mod view;
@@ -15,7 +16,8 @@ use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::run::{LoadedTrace, Running};
 use crate::scenario::{AdapterRanks, Scenario};
-use view::StepView;
+use gantt::Gantt;
+use view::{RequestName, StepView};
 
 /// Bytes for checkpoints.
 const CHECKPOINT_BYTES: usize = 256 << 20;
@@ -121,6 +123,35 @@ fn kind_name(kind: StepKind) -> &'static str {
         StepKind::Rejection => "rejection",
         StepKind::Preemption => "preemption",
         StepKind::Load => "load",
+    }
+}
+
+impl Move {
+    /// Where a page goes: "by", "to", "time" or "request" with a number, "next" or "previous" with the name of a kind.
+    ///
+    /// # Errors
+    /// Words that are none of these, or a number that is not whole.
+    pub fn read(way: &str, number: f64, kind: &str) -> Result<Self, Failure> {
+        let whole = |path: &str| {
+            let is_whole = number >= 0.0 && number.fract() == 0.0 && number <= f64::from(u32::MAX);
+            let message = || format!("{path}: {number} is no whole number from 0 on");
+            let failure = || Failure::new("not_whole", path, message()).number("value", number);
+            if is_whole { Ok(number as u32) } else { Err(failure()) }
+        };
+        let unknown = |name: &str, value: &str| {
+            Failure::new("unknown_option", name, format!("{name}: {value} is not known")).text("value", value)
+        };
+        match way {
+            "by" => Ok(Self::By(number as i64)),
+            "to" => Ok(Self::To(whole("step")? as usize)),
+            "time" => Ok(Self::Time(number)),
+            "request" => Ok(Self::Request(whole("request")?)),
+            "next" | "previous" => {
+                let kind = step_kind(kind).ok_or_else(|| unknown("kind", kind))?;
+                Ok(if way == "next" { Self::Next(kind) } else { Self::Previous(kind) })
+            }
+            _ => Err(unknown("way", way)),
+        }
     }
 }
 
@@ -232,6 +263,17 @@ impl Debugger {
             count: self.len(),
         };
         Some(view::view(&context, &step, &state))
+    }
+
+    /// What the requests do that are in the service at the step at which the reader stands.
+    pub fn gantt(&self) -> Gantt {
+        let step = self.steps.all().get(self.place);
+        let of_step = match step {
+            Some(Step::Decision(decision)) => decision.request(),
+            _ => None,
+        };
+        let time_us = step.map_or(0.0, Step::time_us);
+        gantt::gantt(&self.report, time_us, of_step, &|id| RequestName::of(&self.report.trace, id))
     }
 
     /// The trace of the run.

@@ -3,6 +3,7 @@
 
 mod capacity;
 mod compare;
+mod debugger;
 mod model;
 mod monitor;
 mod overlay;
@@ -19,6 +20,7 @@ pub use capacity::{
     CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
 };
 pub use compare::ComparedPair;
+pub use debugger::DebuggerStep;
 pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;

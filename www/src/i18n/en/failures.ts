@@ -110,7 +110,7 @@ export const failures = area('failures', {
   adapters_over_pool: 'The adapters take {reserved} tokens’ worth of memory, and the memory pool has {pool}.',
   kv_does_not_fit: 'A KV cache of {part_gb} GB does not fit beside {model}: {missing_gb} GB are missing on each {gpu}.',
   vidur_dense_only: 'Vidur’s formula covers neither mixture of experts nor latent attention, which {model} has.',
-  no_profile: 'No operator profile of {model} on {gpu} with {degree} GPUs a layer. Available: {known}.',
+  no_profile: 'No operator profile of {model} on {gpu} with {degree} {degree|GPU|GPUs} a layer. Available: {known}.',
   no_kernels: 'No kernels were measured on {gpu}. Available: {known}.',
   no_kernels_of_format: 'No kernels of {model} with {value} weights were measured on {gpu}. Available: {known}.',
   no_kernels_of_model: 'Not all kernels of {model} were measured on {gpu}. Missing: {table}.',

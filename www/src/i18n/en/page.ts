@@ -238,6 +238,7 @@ export const page = area('page', {
   'section.compare': 'Compare with a pinned run',
   'section.sweep': 'Sweep a parameter',
   'section.why': 'Latency by cause, and which requests caused it',
+  'section.debugger': 'Scheduler debugger: every decision, step by step',
   'section.monitor': 'Usage by client over time',
 
   'chart.gaps': 'Inter-arrival times',
@@ -356,6 +357,7 @@ export const page = area('page', {
   'who.caption_adapters': 'The busiest {shown} of {all} adapters',
   'who.caption_base': 'All requests go to the base model',
   'who.caption_users': 'The busiest {shown} of {all} users',
+  'who.p99_missing': '–: a p99 needs at least 100 requests.',
   'who.sort': 'Sort by {column}',
 
   'request.title': 'Request {id}',

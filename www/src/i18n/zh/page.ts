@@ -238,6 +238,7 @@ export const page: Translation<typeof english> = {
   'section.compare': '与固定的运行比较',
   'section.sweep': '扫描参数',
   'section.why': '按原因分解延迟，以及由哪些请求造成',
+  'section.debugger': '调度器调试器：逐步查看每项决策',
   'section.monitor': '各客户端用量随时间的变化',
 
   'chart.gaps': '到达间隔',
@@ -356,6 +357,7 @@ export const page: Translation<typeof english> = {
   'who.caption_adapters': '{all} 个适配器中最忙的 {shown} 个',
   'who.caption_base': '所有请求都使用基座模型',
   'who.caption_users': '{all} 个用户中最忙的 {shown} 个',
+  'who.p99_missing': '“–”：p99 至少需要 100 个请求。',
   'who.sort': '按{column}排序',
 
   'request.title': '请求 {id}',

@@ -7,6 +7,7 @@ use servescope_engine::queue::QueuePolicy;
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepRule"))]
 pub struct Rule {
     /// Its name, for the page to put into words.
     pub code: &'static str,
@@ -17,6 +18,38 @@ pub struct Rule {
     /// Source file, from the root of the repository.
     pub source: &'static str,
 }
+
+/// Every code of a [`Rule`].
+pub const CODES: &[&str] = &[
+    "slora",
+    "static",
+    "orca",
+    "vllm",
+    "sarathi",
+    "lightllm",
+    "vllm_v1",
+    "bounds",
+    "rpm",
+    "queue_timeout",
+    "early_abort",
+    "lora_slots",
+    "preemption",
+    "kv_reservation",
+    "quota",
+    "fair_share",
+    "gateway_checks",
+    "dispatcher",
+    "adapter_loading",
+    "fcfs",
+    "lifo",
+    "sjf",
+    "priority",
+    "vtc",
+    "drr",
+    "cluster",
+    "peft",
+    "pets",
+];
 
 const fn rule(code: &'static str, name: &'static str, doc: &'static str, source: &'static str) -> Rule {
     Rule { code, name, doc, source }

@@ -25,6 +25,9 @@ fn every_sentence_has_its_numbers_in_every_scheduler() {
                     assert!(!told.text.contains('{'), "{kind}: {}", told.text);
                     assert!(SENTENCES.iter().any(|row| row.0 == told.code), "{}", told.code);
                 }
+                if place % 7 == 0 {
+                    lanes_are_whole(&debugger);
+                }
                 if let Some(peak) = &view.memory_test {
                     let test = view.test.as_ref().unwrap();
                     assert_eq!(Some(peak.need), test.need.map(i64::from), "{kind} step {place}");
@@ -32,10 +35,38 @@ fn every_sentence_has_its_numbers_in_every_scheduler() {
                 }
                 for rule in [Some(view.rule), view.queue.map(|queue| queue.rule)].into_iter().flatten() {
                     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+                    assert!(rules::CODES.contains(&rule.code), "{rule:?}");
                     assert!(root.join(rule.source).is_file() && root.join(rule.doc).is_file(), "{rule:?}");
                 }
             }
         }
+    }
+}
+
+/// The phases of each lane follow one another without a gap from arrival to end.
+fn lanes_are_whole(debugger: &Debugger) {
+    let report = debugger.report();
+    let gantt = debugger.gantt();
+    assert!(gantt.lanes.len() == gantt.count.min(40));
+    for lane in &gantt.lanes {
+        let id = lane.name.request as usize;
+        let mut spans: Vec<[f64; 2]> = lane
+            .phases
+            .iter()
+            .flat_map(|phase| phase.spans_s.chunks(2))
+            .map(|span| [span[0], span[1]])
+            .collect();
+        spans.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let mut at_s = report.trace.arrival_us[id] / 1e6;
+        for [start_s, end_s] in spans {
+            assert!(start_s == at_s && end_s > at_s, "request {id} from {at_s}: {lane:?}");
+            at_s = end_s;
+        }
+        let finish_us = report.results[id].finish_us;
+        assert!(
+            finish_us.is_none_or(|finish_us| finish_us / 1e6 == at_s),
+            "request {id} to {at_s}: {lane:?}"
+        );
     }
 }
 
@@ -58,4 +89,10 @@ fn a_place_that_is_not_there_is_an_error_with_the_bounds() {
     assert!(message(debugger.go(Move::By(1))).contains(&last.to_string()));
     assert!(message(debugger.go(Move::Next(StepKind::Preemption))).contains("preemption"));
     assert_eq!(debugger.place(), last, "the reader stays");
+    for (way, number, kind) in
+        [("to", -1.0, ""), ("request", 0.5, ""), ("to", f64::NAN, ""), ("next", 0.0, "swap"), ("", 0.0, "")]
+    {
+        assert!(Move::read(way, number, kind).is_err(), "{way} {number} {kind}");
+    }
+    assert_eq!(Move::read("previous", 0.0, "load"), Ok(Move::Previous(StepKind::Load)));
 }

@@ -9,6 +9,7 @@ use crate::failure::Param;
 
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTold"))]
 pub struct Told {
     /// One of [`SENTENCES`].
     pub code: &'static str,

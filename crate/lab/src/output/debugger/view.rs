@@ -6,7 +6,7 @@ use servescope_engine::queue::Client;
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{Step, StepState};
 use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, Report, SchedulerKind};
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, Trace};
 
 use super::rules::{self, Rule};
 use super::told::{self, Told};
@@ -23,6 +23,7 @@ pub(super) struct Context<'a> {
 
 /// A request as every table names it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepRequest"))]
 pub struct RequestName {
     /// Which request.
     pub request: u32,
@@ -34,6 +35,7 @@ pub struct RequestName {
 
 /// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepCandidate"))]
 pub struct Candidate {
     /// Which one.
     #[serde(flatten)]
@@ -48,6 +50,7 @@ pub struct Candidate {
 
 /// What a test compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTest"))]
 pub struct TestView {
     /// Its name.
     pub name: &'static str,
@@ -61,6 +64,7 @@ pub struct TestView {
 
 /// A request of a queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepQueueRow"))]
 pub struct QueueRow {
     /// Which one.
     #[serde(flatten)]
@@ -80,6 +84,7 @@ pub struct QueueRow {
 
 /// A waiting queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepQueue"))]
 pub struct QueueView {
     /// "replica" or "gateway".
     pub at: &'static str,
@@ -95,6 +100,7 @@ pub struct QueueView {
 
 /// A row of the memory test's sorted list.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepPeakRow"))]
 pub struct PeakRowView {
     /// Which request; none where that is not known.
     pub request: Option<u32>,
@@ -110,6 +116,7 @@ pub struct PeakRowView {
 
 /// The memory test of S-LoRA and `LightLLM`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepPeak"))]
 pub struct PeakView {
     /// Requests by tokens left, descending, the candidate among them.
     pub rows: Vec<PeakRowView>,
@@ -125,6 +132,7 @@ pub struct PeakView {
 
 /// A request that holds KV blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepHolder"))]
 pub struct HolderView {
     /// Which one.
     #[serde(flatten)]
@@ -139,6 +147,7 @@ pub struct HolderView {
 
 /// KV memory of the replica when it began to look.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepKv"))]
 pub struct KvView {
     /// Blocks of the pool.
     pub total: u32,
@@ -160,6 +169,7 @@ pub struct KvView {
 
 /// An adapter in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepAdapter"))]
 pub struct AdapterRow {
     /// Which adapter.
     pub adapter: u32,
@@ -169,6 +179,7 @@ pub struct AdapterRow {
 
 /// Adapters of the replica when it began to look.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepAdapters"))]
 pub struct AdaptersView {
     /// LoRA slots, where there are slots.
     pub slots: Option<u32>,
@@ -182,6 +193,7 @@ pub struct AdaptersView {
 
 /// A client's counter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepCounter"))]
 pub struct CounterRow {
     /// The user's or adapter's index; -1: the base model.
     pub client: i64,
@@ -191,6 +203,7 @@ pub struct CounterRow {
 
 /// The counters of clients.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepCounters"))]
 pub struct CountersView {
     /// "user" or "adapter".
     pub by: &'static str,
@@ -200,6 +213,7 @@ pub struct CountersView {
 
 /// Limits of the scheduler and how near the look is to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepLimits"))]
 pub struct LimitsView {
     /// Requests that hold memory.
     pub running: u32,
@@ -219,6 +233,7 @@ pub struct LimitsView {
 
 /// The gateway when it was about to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepGateway"))]
 pub struct GatewayView {
     /// Prompt and predicted output tokens of all that wait.
     pub waiting_tokens: u64,
@@ -238,6 +253,7 @@ pub struct GatewayView {
 
 /// A replica at the time of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepReplica"))]
 pub struct ReplicaRow {
     /// Requests that wait.
     pub waiting: u32,
@@ -251,6 +267,7 @@ pub struct ReplicaRow {
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct StepView {
     /// Its number, from 0 on.
     pub step: usize,
@@ -290,12 +307,17 @@ pub struct StepView {
     pub replicas: Vec<ReplicaRow>,
 }
 
-impl Context<'_> {
-    fn name(&self, request: u32) -> RequestName {
-        let trace = &self.report.trace;
+impl RequestName {
+    pub(super) fn of(trace: &Trace, request: u32) -> Self {
         let adapter = trace.adapter[request as usize];
         let adapter = if adapter == BASE_MODEL { -1 } else { i64::from(adapter) };
-        RequestName { request, user: trace.user[request as usize], adapter }
+        Self { request, user: trace.user[request as usize], adapter }
+    }
+}
+
+impl Context<'_> {
+    fn name(&self, request: u32) -> RequestName {
+        RequestName::of(&self.report.trace, request)
     }
 
     fn candidate(&self, request: u32) -> Candidate {

@@ -1,0 +1,167 @@
+//! What the requests that are in the service at the time of a step do from their arrival to their end: a lane each.
+
+use serde::Serialize;
+use servescope_engine::Report;
+use servescope_engine::decisions::{Decision, Verdict};
+
+use super::view::RequestName;
+
+/// Most lanes.
+const MOST_LANES: usize = 40;
+
+/// Times of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct GanttPhase {
+    /// Which one.
+    #[cfg_attr(
+        feature = "types",
+        ts(type = "'gateway' | 'queue' | 'prefill' | 'decode' | 'stalled' | 'preempted'")
+    )]
+    pub phase: &'static str,
+    /// Beginning and end of each, in turn, seconds.
+    pub spans_s: Vec<f64>,
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct GanttLane {
+    /// Which one.
+    #[serde(flatten)]
+    pub name: RequestName,
+    /// What it does when; the phases together are all of its time.
+    pub phases: Vec<GanttPhase>,
+}
+
+/// The requests in the service at a time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct Gantt {
+    /// When the first of the lanes begins, seconds.
+    pub from_s: f64,
+    /// When the last of them ends.
+    pub to_s: f64,
+    /// Requests in the service.
+    pub count: usize,
+    /// The first of them by arrival, and the request of the step.
+    pub lanes: Vec<GanttLane>,
+}
+
+const PHASES: [&str; 6] = ["gateway", "queue", "prefill", "decode", "stalled", "preempted"];
+/// Places in [`PHASES`].
+const GATEWAY: usize = 0;
+const QUEUE: usize = 1;
+const PREFILL: usize = 2;
+const DECODE: usize = 3;
+const STALLED: usize = 4;
+const PREEMPTED: usize = 5;
+
+/// Times of a request by phase, microseconds.
+type Spans = [Vec<[f64; 2]>; PHASES.len()];
+
+/// Of a run whose decisions were kept; without the request of the step there may be no lane.
+pub(super) fn gantt(
+    report: &Report,
+    time_us: f64,
+    of_step: Option<u32>,
+    name: &dyn Fn(u32) -> RequestName,
+) -> Gantt {
+    let arrival_us = &report.trace.arrival_us;
+    let end_us = |id: u32| report.results[id as usize].finish_us.unwrap_or(f64::INFINITY);
+    let arrived = arrival_us.partition_point(|&arrival_us| arrival_us <= time_us) as u32;
+    let mut ids: Vec<u32> = (0..arrived).filter(|&id| end_us(id) > time_us || of_step == Some(id)).collect();
+    let count = ids.len();
+    if count > MOST_LANES {
+        let far = of_step.filter(|id| ids[MOST_LANES..].contains(id));
+        ids.truncate(MOST_LANES - usize::from(far.is_some()));
+        ids.extend(far);
+    }
+    let mut all: Vec<Spans> = vec![Spans::default(); ids.len()];
+    let lane = |id: u32| ids.binary_search(&id).ok();
+    let Some(phases) = report.phases.as_deref() else {
+        return Gantt { from_s: 0.0, to_s: 0.0, count, lanes: Vec::new() };
+    };
+    for phase in &phases.prefills {
+        if let Some(lane) = lane(phase.request) {
+            all[lane][PREFILL].push([phase.start_us, phase.end_us]);
+        }
+    }
+    for phase in &phases.stalls {
+        if let Some(lane) = lane(phase.request) {
+            all[lane][STALLED].push([phase.start_us, phase.end_us]);
+        }
+    }
+    let mut decisions: Vec<Vec<&Decision>> = vec![Vec::new(); ids.len()];
+    for decision in report.decisions.iter().flatten() {
+        if let Some(lane) = decision.request().and_then(lane) {
+            decisions[lane].push(decision);
+        }
+    }
+    let run_end_us = report.end_us().max(time_us);
+    let lanes = ids.iter().zip(all).zip(decisions).map(|((&id, mut spans), decisions)| {
+        let life_us = [arrival_us[id as usize], end_us(id).min(run_end_us)];
+        fill(&mut spans, &decisions, life_us);
+        let phase = |(spans, phase): (&Vec<[f64; 2]>, &'static str)| GanttPhase {
+            phase,
+            spans_s: spans.iter().flatten().map(|us| us / 1e6).collect(),
+        };
+        let of_phase = spans.iter().zip(PHASES).filter(|(spans, _)| !spans.is_empty());
+        GanttLane { name: name(id), phases: of_phase.map(phase).collect() }
+    });
+    let lanes: Vec<GanttLane> = lanes.collect();
+    let edges = || lanes.iter().flat_map(|lane| &lane.phases).flat_map(|phase| &phase.spans_s).copied();
+    let from_s = edges().fold(time_us / 1e6, f64::min);
+    let to_s = edges().fold(time_us / 1e6, f64::max);
+    Gantt { from_s, to_s, count, lanes }
+}
+
+/// Adds the phases outside of the batch, and decodes in it, to prompts and stalls.
+fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 2]) {
+    let mut waits = QUEUE;
+    let (mut since_us, mut runs) = (arrival_us, false);
+    let mut until = |spans: &mut Spans, time_us: f64, phase: usize, runs: bool| {
+        if runs {
+            decode(spans, since_us, time_us);
+        } else if time_us > since_us {
+            spans[phase].push([since_us, time_us]);
+        }
+        since_us = time_us;
+    };
+    for decision in decisions {
+        match decision.verdict {
+            Verdict::Forwarded => until(spans, decision.time_us, GATEWAY, false),
+            Verdict::Admitted | Verdict::SwappedIn => {
+                until(spans, decision.time_us, waits, runs);
+                runs = true;
+            }
+            Verdict::Preempted | Verdict::SwappedOut => {
+                until(spans, decision.time_us, waits, runs);
+                (runs, waits) = (false, PREEMPTED);
+            }
+            Verdict::Waits | Verdict::Skipped | Verdict::Rejected(_) | Verdict::TimedOut => {}
+        }
+    }
+    until(spans, end_us, waits, runs);
+}
+
+/// What is neither prefill nor a stall of a time in the batch. Before its first prompt is processed a request is stalled.
+fn decode(spans: &mut Spans, start_us: f64, end_us: f64) {
+    let within = |[start, end]: &[f64; 2]| (start.max(start_us), end.min(end_us));
+    let of = |phase: usize| spans[phase].iter().map(move |span| (phase, within(span)));
+    let mut cuts: Vec<(usize, (f64, f64))> =
+        of(PREFILL).chain(of(STALLED)).filter(|(_, (start, end))| start < end).collect();
+    cuts.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    let mut at_us = start_us;
+    let mut gaps: Vec<(usize, [f64; 2])> = Vec::new();
+    for (place, (phase, (start, end))) in cuts.into_iter().enumerate() {
+        if start > at_us {
+            gaps.push((if place == 0 && phase == PREFILL { STALLED } else { DECODE }, [at_us, start]));
+        }
+        at_us = at_us.max(end);
+    }
+    if end_us > at_us {
+        gaps.push((DECODE, [at_us, end_us]));
+    }
+    gaps.into_iter().for_each(|(phase, span)| spans[phase].push(span));
+}
