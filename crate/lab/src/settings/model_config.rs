@@ -1,8 +1,8 @@
 //! A model of one's own from a `config.json` of Hugging Face: which of its fields give the dimensions of `model.*`.
 //!
-//! Field names and their defaults are those of the configuration classes of `transformers` 4.57. What the file tells beside
-//! the dimensions, such as norms, rotary embeddings and biases, is left out: it is under a thousandth of a model's time and
-//! memory. Layers of another kind than attention and MLP are refused.
+//! Field names and their defaults are those of the configuration classes of `transformers`. What the file tells beside the
+//! dimensions, such as norms, positions and biases, is left out: it is under one percent of a model's parameters. Layers of
+//! another kind than attention and MLP are refused.
 
 mod family;
 mod fields;

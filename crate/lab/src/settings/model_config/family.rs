@@ -1,4 +1,5 @@
-//! What a `config.json` leaves to its model's class: by `model_type`.
+//! What a `config.json` leaves to its model's class, by `model_type`: as the configuration classes of `transformers` 4.57.6 have
+//! it where that has the class.
 
 /// Which layers look back no further than a window, where the file does not list its layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,25 +36,18 @@ const GATED: &[&str] = &[
     "baichuan",
     "olmo",
     "olmo2",
-    "olmo3",
     "olmoe",
     "granite",
     "granitemoe",
     "glm",
     "glm4",
     "glm4_moe",
-    "ernie4_5",
-    "ernie4_5_moe",
     "hunyuan_v1_dense",
     "hunyuan_v1_moe",
-    "exaone4",
     "seed_oss",
-    "smollm3",
     "stablelm",
     "minimax_m2",
-    "minimax",
     "dots1",
-    "mllama_text_model",
 ];
 
 /// The same whose windows are off unless the file says otherwise.
@@ -84,7 +78,8 @@ impl Family {
             name if GATED.contains(&name) => Self::LLAMA,
             name if GATED_QWEN.contains(&name) => Self { windows: Windows::Off, ..Self::LLAMA },
             "gpt_oss" => Self { windows: Windows::Every(2.0), ..Self::LLAMA },
-            "gemma" | "cohere" => tied,
+            "gemma" | "cohere" | "smollm3" | "ernie4_5" | "ernie4_5_moe" => tied,
+            "olmo3" | "exaone4" => Self { windows: Windows::Every(4.0), ..Self::LLAMA },
             "gemma2" => Self { windows: Windows::Every(2.0), ..tied },
             "gemma3" | "gemma3_text" => Self { windows: Windows::Every(6.0), ..tied },
             "cohere2" => Self { windows: Windows::Every(4.0), ..tied },
