@@ -26,11 +26,12 @@ usage: cargo xtask VERB
   setup                  only install what is missing, the browser too
 
 steps of test: setup, format, features, native, clippy, wasm, package, types, lint, unit, build, browser, size;
-with --whole, or where named: reference, validate, fuzz, python, lighthouse
+with --whole, or where named: reference, validate, fuzz, python, firefox, lighthouse
 
 environment:
   SERVESCOPE_CHROMIUM    the browser to test with (else chromium, chromium-browser or google-chrome on PATH)
-  CHROMEDRIVER           its driver (else chromedriver on PATH)";
+  CHROMEDRIVER           its driver (else chromedriver on PATH)
+  SERVESCOPE_FIREFOX     the Firefox to test with (else firefox-esr or firefox on PATH)";
 
 /// One task.
 #[derive(Debug, PartialEq, Eq)]

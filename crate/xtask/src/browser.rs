@@ -1,4 +1,4 @@
-//! Chromium and its driver, for the checks that need a browser.
+//! Chromium and its driver, and Firefox, for the checks that need a browser.
 
 use std::env;
 use std::path::PathBuf;
@@ -32,8 +32,28 @@ pub(crate) fn find_or_install() -> Outcome<Browser> {
     find().ok_or_else(|| "Chromium is not on PATH after its installation".to_owned())
 }
 
+/// Firefox: the one that the environment names, or that is on PATH, or else Debian's.
+pub(crate) fn firefox() -> Outcome<PathBuf> {
+    if let Some(firefox) = find_firefox() {
+        return Ok(firefox);
+    }
+    debian::install(&["firefox-esr"])
+        .map_err(|reason| format!("Firefox is missing: put it on PATH, or set {FIREFOX} ({reason})"))?;
+    find_firefox().ok_or_else(|| "Firefox is not on PATH after its installation".to_owned())
+}
+
+/// The variable that names Firefox, for the tests as well.
+pub(crate) const FIREFOX: &str = "SERVESCOPE_FIREFOX";
+
+fn find_firefox() -> Option<PathBuf> {
+    named(FIREFOX).or_else(|| process::find(&["firefox-esr", "firefox"]))
+}
+
+fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 fn find() -> Option<Browser> {
-    let named = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let chromium = named("SERVESCOPE_CHROMIUM")
         .or_else(|| process::find(&["chromium", "chromium-browser", "google-chrome"]))?;
     let driver = named("CHROMEDRIVER").or_else(|| process::find(&["chromedriver"]))?;

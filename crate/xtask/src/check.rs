@@ -18,7 +18,7 @@ use crate::process::{self, Outcome};
 use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
-use crate::{fuzz, packages, programs, sizes, tools};
+use crate::{browser, fuzz, packages, programs, sizes, tools};
 
 use report::Ended;
 
@@ -71,7 +71,8 @@ pub(crate) const STEPS: &[Step] = &[
     // Of one core each, beside the native tests.
     quick("wasm", Lane::Page, wasm),
     quick("clippy", Lane::Page, clippy),
-    quick("browser", Lane::Last, browser),
+    quick("browser", Lane::Last, chromium),
+    whole("firefox", Lane::Last, firefox),
     quick("size", Lane::Last, sizes::check),
     whole("lighthouse", Lane::Last, lighthouse),
 ];
@@ -191,6 +192,7 @@ fn set_up(project: &Project) -> Outcome {
     if project.is_whole() {
         tools::wasm_pack(project.root(), &project.settings().tools)?;
         fuzz::set_up(project)?;
+        browser::firefox()?;
     }
     Ok(())
 }
@@ -291,7 +293,8 @@ fn unit(project: &Project) -> Outcome {
     process::run(project.node_tool("vitest")?.arg("run"))
 }
 
-fn browser(project: &Project) -> Outcome {
+/// The page in Chromium.
+fn chromium(project: &Project) -> Outcome {
     let browser = project.browser()?;
     project.page()?;
     // Asked the same questions as the page.
@@ -299,6 +302,17 @@ fn browser(project: &Project) -> Outcome {
     let mut command = project.node_tool("playwright")?;
     command.arg("test").env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
     browser.tell(&mut command);
+    process::run(&mut command)
+}
+
+/// The page and its lessons in Firefox, which Playwright drives in no build but its own: through WebDriver BiDi.
+fn firefox(project: &Project) -> Outcome {
+    let firefox = browser::firefox()?;
+    project.page()?;
+    programs::build(project, &[Program::Terminal])?;
+    let mut command = project.node_tool("vitest")?;
+    command.args(["run", "--config", "vitest.firefox.config.ts"]);
+    command.env(browser::FIREFOX, firefox).env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
     process::run(&mut command)
 }
 
