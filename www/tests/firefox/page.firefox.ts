@@ -18,7 +18,7 @@ it('starts with the digest of the terminal, and draws', async () => {
   expect(await firefox.digest()).toBe(terminalDigest());
   await firefox.page.locator('[data-chart] canvas').scroll({ scrollTop: 0 });
   const colours = await firefox.page.$$eval('[data-chart] canvas', (all) => all.map((element) => {
-    const canvas = element as HTMLCanvasElement;
+    const canvas = element;
     const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width || 1, canvas.height || 1).data ?? new Uint8ClampedArray(4);
     return new Set(new Uint32Array(pixels.buffer)).size;
   }));
@@ -31,7 +31,7 @@ it('simulates anew as a slider is moved with the keyboard, and as a number is ty
     await firefox.page.focus('[data-parameter="workload.rate_rps"] input[type=range]');
     await firefox.page.keyboard.press('ArrowRight');
   });
-  const rate = await firefox.page.$eval('[data-parameter="workload.rate_rps"] input.value', (box) => (box as HTMLInputElement).value);
+  const rate = await firefox.page.$eval('[data-parameter="workload.rate_rps"] input.value', (box) => (box).value);
   expect(Number(rate)).toBeGreaterThan(2);
   expect(moved).toBe(terminalDigest(`workload.rate_rps=${rate}`));
   const typed = await firefox.changed(async () => {
