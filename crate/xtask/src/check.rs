@@ -293,7 +293,7 @@ fn unit(project: &Project) -> Outcome {
     process::run(project.node_tool("vitest")?.arg("run"))
 }
 
-/// The page in Chromium.
+/// The page in Chromium: in the quick check without a window, where that is installed.
 fn chromium(project: &Project) -> Outcome {
     let browser = project.browser()?;
     project.page()?;
@@ -301,7 +301,11 @@ fn chromium(project: &Project) -> Outcome {
     programs::build(project, &[Program::Terminal])?;
     let mut command = project.node_tool("playwright")?;
     command.arg("test").env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
-    browser.tell(&mut command);
+    if project.is_whole() {
+        browser.tell(&mut command);
+    } else {
+        browser.tell_without_window(&mut command);
+    }
     process::run(&mut command)
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
-import { control, digest, dropFile, expect, ONLY_WHOLE, open, test, violations } from './page.js';
+import { control, digest, dropFile, expect, link, ONLY_WHOLE, open, test, violations } from './page.js';
 import { terminal } from './terminal.js';
 
 const SEEDS = join(import.meta.dirname, '../../../tests/fuzz/corpus/model_config');
@@ -40,7 +40,7 @@ test('a pasted config runs as in the terminal, and the link carries its dimensio
   const sets = SETTINGS.flatMap((set) => ['--set', set]);
   if (run !== null) {
     expect(run('simulate', ...sets, '--model-config', join(SEEDS, 'llama.json'), '--json').digest).toBe(pasted);
-    expect(run('simulate', '--link', page.url(), '--json').digest).toBe(pasted);
+    expect(run('simulate', '--link', await link(page), '--json').digest).toBe(pasted);
   }
   // A mixture dropped on the page, and one layer less.
   await dropFile(page, 'config.json', readFileSync(join(SEEDS, 'qwen3_moe.json')));
