@@ -264,7 +264,8 @@ mod tests {
     #[test]
     fn one_server_is_overloaded_above_load_one_only() {
         let poisson = Arrivals::Poisson;
-        let counts: &[usize] = if servescope_testkit::is_whole() { &[2000, 5000, 20_000] } else { &[2000, 5000] };
+        let counts: &[usize] =
+            if servescope_testkit::is_whole() { &[2000, 5000, 20_000] } else { &[2000, 5000] };
         for &count in counts {
             for load in [0.8, 0.95] {
                 let [_, growing, short] = verdicts(poisson, poisson, load, count);
