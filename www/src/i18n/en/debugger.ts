@@ -48,7 +48,7 @@ export const debuggerTexts = area('debugger', {
   'column.key': 'Key',
   'column.arrival': 'Arrival (s)',
   'column.prompt': 'Prompt tokens',
-  'column.state': 'In this look',
+  'column.state': 'In this scan',
   'column.phase': 'Phase',
   'column.blocks': 'KV blocks',
   'column.tokens': 'Tokens processed',
