@@ -32,7 +32,7 @@ extern "C" {
     /// Two runs of one seed.
     #[wasm_bindgen(typescript_type = "ComparedPair")]
     pub type JsComparedPair;
-    /// A step of the decision debugger.
+    /// A step of the scheduler debugger.
     #[wasm_bindgen(typescript_type = "DebuggerStep")]
     pub type JsDebuggerStep;
     /// A measured run as the studio has read it.

@@ -1,4 +1,4 @@
-//! A step of the decision debugger as text.
+//! A step of the scheduler debugger as text.
 
 use std::fmt::Write as _;
 

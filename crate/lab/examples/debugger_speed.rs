@@ -1,4 +1,4 @@
-//! How long a step of the decision debugger takes, forward, back and to any place, in a run of many requests.
+//! How long a step of the scheduler debugger takes, forward, back and to any place, in a run of many requests.
 //!
 //! `cargo run --release -p servescope-lab --example debugger_speed -- 100000`
 

@@ -1,3 +1,4 @@
+// The axes of a drawn chart hold what it is compared with, in the unit of the chart.
 import { expect, it } from 'vitest';
 import type { Axis, ChartData } from '../simulation/types.js';
 import { drawnChart } from './drawn-chart.js';

@@ -1,4 +1,4 @@
-//! The decision debugger: a run whose decisions of gateway and schedulers are stepped through, forward and back, and for each
+//! The scheduler debugger: a run whose decisions of gateway and schedulers are stepped through, forward and back, and for each
 //! step what the decision was taken on, as values for a page or a terminal ([`view::StepView`]). Sentences come as codes with
 //! parameters, and in English ([`told`]).
 

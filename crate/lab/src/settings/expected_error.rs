@@ -50,9 +50,9 @@ impl Scenario {
             CostKind::Roofline | CostKind::Kernels => {}
             CostKind::Linear | CostKind::Profile => return None,
         }
-        let (law, deployment) = (self.cost_kind().name(), self.deployment());
+        let (times, deployment) = (self.cost_kind().name(), self.deployment());
         if self.has_own_model() {
-            return [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(law, gpu));
+            return [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));
         }
         [
             (deployment.gpu.id, deployment.model.id, "model_and_gpu"),
@@ -60,7 +60,7 @@ impl Scenario {
             ("*", "*", "all"),
         ]
         .into_iter()
-        .find_map(|(gpu, model, of)| recorded([law, gpu, model], of))
+        .find_map(|(gpu, model, of)| recorded([times, gpu, model], of))
     }
 }
 
@@ -81,8 +81,9 @@ fn lines() -> impl Iterator<Item = ([&'static str; 3], u32, [f64; 2])> {
 }
 
 /// The errors of the models that were measured on a GPU, or on all.
-fn over_models(law: &str, gpu: &str) -> Option<ExpectedError> {
-    let of: Vec<_> = lines().filter(|([l, g, model], ..)| *l == law && *g == gpu && *model != "*").collect();
+fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
+    let of: Vec<_> =
+        lines().filter(|([by, on, model], ..)| *by == times && *on == gpu && *model != "*").collect();
     if of.len() < FEWEST_MODELS {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A step of the decision debugger, for the page's section.
+//! A step of the scheduler debugger, for the page's section.
 
 use serde::Serialize;
 

@@ -1,3 +1,5 @@
+//! Fields of real and of made-up files, what is refused, and that every text is read or refused.
+
 use proptest::prelude::*;
 use servescope_cost::models::{Attention, Experts, Model, Window};
 use servescope_testkit::cases;
