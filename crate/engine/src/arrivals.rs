@@ -15,8 +15,9 @@ use crate::request::RequestResult;
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
-    /// The next request that waits for no request.
+    /// The next request that waits for no request, and when it arrives; infinite where there is none.
     next: usize,
+    next_us: f64,
     held: Option<Box<WaitingTurn>>,
 }
 
@@ -84,26 +85,29 @@ impl WaitingTurn {
         start as usize..self.ends[i] as usize
     }
 
-    fn due_us(&self) -> Option<f64> {
-        self.due.peek().map(|&Reverse((bits, ..))| f64::from_bits(bits))
+    fn due_us(&self) -> f64 {
+        self.due.peek().map_or(f64::INFINITY, |&Reverse((bits, ..))| f64::from_bits(bits))
     }
 }
 
 impl Arrivals {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let mut arrivals =
-            Self { next: 0, held: trace.chain.as_ref().map(|chain| Box::new(WaitingTurn::of(chain))) };
-        arrivals.pass_held(trace);
+        let held = trace.chain.as_ref().map(|chain| Box::new(WaitingTurn::of(chain)));
+        let mut arrivals = Self { next: 0, next_us: f64::INFINITY, held };
+        arrivals.go_to(trace, 0);
         arrivals
     }
 
-    /// Moves on to a request that waits for no request. One that waits for a request that is not there is never sent.
-    fn pass_held(&mut self, trace: &Trace) {
+    /// Moves on to a request, or behind it to the next that waits for no request. One that waits for a request that is not there
+    /// is never sent.
+    fn go_to(&mut self, trace: &Trace, next: usize) {
+        self.next = next;
         if let Some(chain) = &trace.chain {
             while chain.after.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
                 self.next += 1;
             }
         }
+        self.next_us = trace.arrival_us.get(self.next).copied().unwrap_or(f64::INFINITY);
     }
 
     /// How many requests have arrived.
@@ -127,32 +131,36 @@ impl Arrivals {
         self.held.as_ref().map(|held| held.sent.as_slice())
     }
 
-    /// When the next request arrives, as far as is known; at equal times those that wait for no request come first.
+    /// When the next request arrives, as far as is known, infinite where none does; at equal times those that wait for no request
+    /// come first.
     #[inline]
-    pub(crate) fn due_us(&self, trace: &Trace) -> Option<f64> {
-        let own = trace.arrival_us.get(self.next).copied();
-        let Some(held) = &self.held else { return own };
-        own.into_iter().chain(held.due_us()).reduce(f64::min)
+    pub(crate) fn due_us(&self) -> f64 {
+        match &self.held {
+            None => self.next_us,
+            Some(held) => self.next_us.min(held.due_us()),
+        }
     }
 
     /// The next request that arrives up to `until_us`, with its time.
     #[inline]
     pub(crate) fn next_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
-        if self.held.is_none() {
-            let at_us = trace.arrival_us.get(self.next).copied().filter(|&at| at <= until_us)?;
-            self.next += 1;
-            return Some((self.next as u32 - 1, at_us));
+        let at_us = self.due_us();
+        if at_us > until_us || at_us == f64::INFINITY {
+            return None;
         }
-        self.next_held_until(trace, until_us)
+        if self.held.is_some() {
+            return self.next_held(trace, at_us);
+        }
+        let id = self.next as u32;
+        self.go_to(trace, self.next + 1);
+        Some((id, at_us))
     }
 
-    /// The same where requests are held.
-    fn next_held_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
-        let at_us = self.due_us(trace).filter(|&at| at <= until_us)?;
-        let id = if trace.arrival_us.get(self.next) == Some(&at_us) {
+    /// The request that arrives at a time, where requests are held.
+    fn next_held(&mut self, trace: &Trace, at_us: f64) -> Option<(u32, f64)> {
+        let id = if self.next_us == at_us {
             let id = self.next as u32;
-            self.next += 1;
-            self.pass_held(trace);
+            self.go_to(trace, self.next + 1);
             id
         } else {
             self.held.as_mut()?.due.pop()?.0.2

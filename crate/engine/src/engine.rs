@@ -39,7 +39,7 @@ use pipeline::Pipeline;
 use replica_view::ReplicaView;
 
 use crate::config::adapters::AdapterMemory;
-use crate::config::{FleetConfig, Preemption};
+use crate::config::{FleetConfig, Preemption, SchedulerKind};
 use crate::gateway::GatewayConfig;
 use crate::gateway::frontend::Frontend;
 use crate::gateway::proxy::GatewayOutcome;
@@ -55,18 +55,27 @@ use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
+use crate::replica::scheduler::BatchScheduler;
+use crate::replica::scheduler::slora::Slora;
 use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
 use crate::request::{Outcome, Rejection};
 use crate::router::Router;
+
+/// Whether another end has taken the place of this one. Of several stages each ends by itself.
+fn is_stale(has_stages: bool, replicas: &[Replica], event: &Event) -> bool {
+    !has_stages && replicas[event.replica as usize].pending_event != event.number
+}
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     trace: Arc<Trace>,
     config: FleetConfig,
+    policy: &'static dyn BatchScheduler,
     cost: Arc<dyn BatchCost>,
     max_fast_forward: u32,
+    /// Finite: at an infinite time nothing happens.
     until_us: f64,
     frontend: Frontend,
     next_cancellation: usize,
@@ -134,16 +143,17 @@ impl Fleet {
             watch: Watch::default(),
             unread: Vec::new(),
             max_fast_forward: u32::MAX,
-            until_us: f64::INFINITY,
+            until_us: f64::MAX,
             frontend: Frontend::direct(&trace),
             next_cancellation: 0,
             deadlines: VecDeque::new(),
             trace,
             config,
+            policy,
             cost: cost.into(),
         };
         for place in 0..fleet.replicas.len() {
-            let wakes_us = config.policy().wakes_us(&fleet.replicas[place]);
+            let wakes_us = policy.wakes_us(&fleet.replicas[place]);
             if wakes_us < f64::INFINITY {
                 fleet.schedule_completion(wakes_us, place);
             }
@@ -205,7 +215,7 @@ impl Fleet {
     /// Ends at a time: whatever would end after it is not done. Every iteration is charged by itself then, for a fast-forward may
     /// go beyond.
     pub fn until(mut self, until_us: f64) -> Self {
-        self.until_us = until_us;
+        self.until_us = until_us.min(f64::MAX);
         if until_us < f64::INFINITY { self.without_fast_forward() } else { self }
     }
 
@@ -217,20 +227,29 @@ impl Fleet {
 
     /// Handles what happens at, at most, `times` different times and says whether the end is reached.
     pub fn advance(&mut self, times: usize) -> bool {
+        // PERF: S-LoRA's scheduler, whose iterations are short, is known when this is compiled: SHARE of the instructions of its
+        // runs; guarded by the digests.
+        match self.config.scheduler {
+            SchedulerKind::Slora => self.advance_by(&Slora, times),
+            _ => self.advance_by(self.policy, times),
+        }
+    }
+
+    fn advance_by(&mut self, policy: &(impl BatchScheduler + ?Sized), times: usize) -> bool {
         for _ in 0..times {
             let given_us = self.next_given_us();
             let end_us = self.next_end_us();
-            let now_us = given_us.min(end_us);
-            if now_us == f64::INFINITY || now_us > self.until_us {
+            let now_us = if end_us < given_us { end_us } else { given_us };
+            if now_us > self.until_us {
                 return true;
             }
             self.sample_counters(now_us);
             if end_us < given_us {
-                self.ends(now_us);
+                self.ends(policy, now_us);
             } else {
                 self.process_arrivals(now_us, false);
             }
-            self.begin_touched(now_us);
+            self.begin_touched(policy, now_us);
             // Requests may be given up where an iteration is formed.
             self.tell_ends(now_us);
         }
@@ -239,18 +258,8 @@ impl Fleet {
 
     /// When a replica, or one of its stages, ends something next. Events that another one replaced are dropped.
     fn next_end_us(&mut self) -> f64 {
-        while let Some(event) = self.events.peek() {
-            if !self.is_stale(event) {
-                return event.time_us;
-            }
-            self.events.pop();
-        }
-        f64::INFINITY
-    }
-
-    /// Whether another end has taken the place of this one. Of several stages each ends by itself.
-    fn is_stale(&self, event: &Event) -> bool {
-        !self.has_stages && self.replicas[event.replica as usize].pending_event != event.number
+        let (has_stages, replicas) = (self.has_stages, &self.replicas);
+        self.events.next_us(|event| is_stale(has_stages, replicas, event))
     }
 
     /// Share of the requests that have arrived so far.
@@ -275,7 +284,7 @@ impl Fleet {
             let (replica, mut context, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut context, &[]);
             replica.close_open(&mut context);
-            context.config.policy().settle(replica, &mut context);
+            context.policy.settle(replica, &mut context);
         }
         let counters = self.final_counters();
         let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
@@ -323,16 +332,18 @@ impl Fleet {
     }
 
     /// One replica, what it works on, and the model that says how long.
+    #[inline]
     fn parts(&mut self, replica: usize, now_us: f64) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
         let context = ScheduleContext {
             config: &self.config,
+            policy: self.policy,
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
             cost: &*self.cost,
             watch: &mut self.watch,
             steps_singly: self.max_fast_forward == 1,
-            sent_us: self.frontend.sent_us(),
+            frontend: &self.frontend,
             now_us,
             ends_are_over: self.ends_are_over,
         };
@@ -342,14 +353,18 @@ impl Fleet {
     /// When the next request arrives or goes away, whatever the replicas do; infinite: never.
     #[inline]
     fn next_given_us(&mut self) -> f64 {
-        let mut given_us = self.frontend.due_us(&self.trace).unwrap_or(f64::INFINITY);
-        if let Some(&(cancelled_us, _)) = self.trace.cancellations.get(self.next_cancellation) {
-            given_us = given_us.min(cancelled_us);
-        }
-        if let Some(deadline_us) = self.deadline_us() {
-            given_us = given_us.min(deadline_us);
-        }
-        given_us
+        let due_us = self.frontend.due_us();
+        let none_leaves =
+            self.deadlines.is_empty() && self.next_cancellation == self.trace.cancellations.len();
+        if none_leaves { due_us } else { due_us.min(self.next_leaving_us()) }
+    }
+
+    /// When the next client goes away, or the next request has waited too long.
+    #[inline(never)]
+    fn next_leaving_us(&mut self) -> f64 {
+        let cancelled = self.trace.cancellations.get(self.next_cancellation);
+        let cancelled_us = cancelled.map_or(f64::INFINITY, |&(cancelled_us, _)| cancelled_us);
+        self.deadline_us().map_or(cancelled_us, |deadline_us| cancelled_us.min(deadline_us))
     }
 
     /// Sees which requests arrive and which go away up to `now_us`; either may let a held request go.
@@ -386,7 +401,15 @@ impl Fleet {
     }
 
     /// A request that depends on one that has ended is sent after its think time.
+    #[inline]
     fn tell_ends(&mut self, now_us: f64) {
+        if self.record.ended.is_some() {
+            self.tell_those_ended(now_us);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_those_ended(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
         if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
             return;
@@ -476,18 +499,20 @@ impl Fleet {
     }
 
     /// Every replica that may begin something new does.
-    fn begin_touched(&mut self, now_us: f64) {
+    fn begin_touched(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
         while let Some(place) = self.dirty_replicas.pop() {
-            self.dirty_replicas.retain(|&other| other != place);
-            self.begin(place as usize, now_us);
+            if !self.dirty_replicas.is_empty() {
+                self.dirty_replicas.retain(|&other| other != place);
+            }
+            self.begin(policy, place as usize, now_us);
         }
     }
 
     /// A replica has ended something, or its line has another head.
-    fn begin(&mut self, place: usize, now_us: f64) {
+    #[inline]
+    fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: usize, now_us: f64) {
         if !self.pipelines.is_empty() {
-            let waits_for_end =
-                !self.config.policy().arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
+            let waits_for_end = !policy.arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
                 if self.has_stages {
@@ -496,29 +521,29 @@ impl Fleet {
                     self.fast_forward(place, now_us);
                 }
             } else {
-                self.truncate_fast_forward(place, now_us);
+                self.truncate_fast_forward(policy, place, now_us);
             }
             return;
         }
         if self.replicas[place].in_flight == 0 {
-            return self.schedule(place, now_us);
+            return self.schedule(policy, place, now_us);
         }
-        if self.config.policy().arrival_invalidates_decision() || self.config.loads_ahead() {
-            self.truncate_fast_forward(place, now_us);
+        if policy.arrival_invalidates_decision() || self.config.loads_ahead() {
+            self.truncate_fast_forward(policy, place, now_us);
         }
     }
 
     /// The replica's work ends at `time_us`, whatever was expected before.
+    #[inline]
     fn schedule_completion(&mut self, time_us: f64, place: usize) {
         self.replicas[place].pending_event = self.events.push(time_us, place, 0);
     }
 
     /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.
-    fn ends(&mut self, now_us: f64) {
-        while self.events.peek().is_some_and(|event| event.time_us <= now_us) {
-            let Some(event) = self.events.pop() else { break };
+    fn ends(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
+        while let Some(event) = self.events.pop_until(now_us) {
             let place = event.replica as usize;
-            if self.is_stale(&event) {
+            if is_stale(self.has_stages, &self.replicas, &event) {
                 continue;
             }
             if self.has_stages {
@@ -529,7 +554,7 @@ impl Fleet {
             } else {
                 // Otherwise a replica that stood still looks again.
                 if self.replicas[place].in_flight > 0 {
-                    self.end_iterations(place, now_us);
+                    self.end_iterations(policy, place, now_us);
                 }
                 self.dirty_replicas.push(event.replica);
             }

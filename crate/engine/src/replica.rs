@@ -36,6 +36,7 @@ use crate::replica::longest_gap::SharedGaps;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
+use crate::replica::scheduler::BatchScheduler;
 use crate::request::{BlockReason, Outcome};
 
 /// The state of one replica.
@@ -360,6 +361,7 @@ impl Replica {
     }
 
     /// A request that has left the queue gets `blocks` and its first chunk of `tokens`.
+    #[inline]
     pub(crate) fn start(
         &mut self,
         context: &mut ScheduleContext<'_>,
@@ -399,7 +401,7 @@ impl Replica {
         let Some(id) = self.head(context) else { return };
         let (adapter, rank) = context.adapter(id);
         let blocks = self.adapters.blocks_to_load(adapter);
-        if context.config.policy().has_room_ahead(self, context, blocks) {
+        if context.policy.has_room_ahead(self, context, blocks) {
             self.adapters.prefetch(&mut self.kv, adapter, rank, context.now_us);
         }
     }
@@ -466,6 +468,7 @@ impl Replica {
     }
 
     /// A request that leaves the decode batch has had the gaps of the batch.
+    #[inline]
     fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
         let joined_us = context.requests.seen_us[id as usize];
         context.requests.waited_for_token(id, self.shared_gaps.longest_from(joined_us));
@@ -475,7 +478,12 @@ impl Replica {
     }
 
     /// The last token of a request in the decode batch is there.
-    pub(crate) fn finish_decoding(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+    pub(crate) fn finish_decoding(
+        &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
+        context: &mut ScheduleContext<'_>,
+        id: u32,
+    ) {
         let i = id as usize;
         let tokens = context.total(id);
         self.decode_batch.leave(context.member(id, tokens));
@@ -483,12 +491,13 @@ impl Replica {
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
         context.requests.stalled_us[i] += self.stall_us;
-        context.config.policy().left(self, context, id, Some(tokens));
-        let blocks = context.blocks_at_end(id);
+        policy.left(self, context, id, Some(tokens));
+        let blocks = policy.blocks_at_end(context, id);
         self.finish(context, id, blocks);
     }
 
     /// A request is done and gives `blocks` back.
+    #[inline]
     pub(crate) fn finish(&mut self, context: &mut ScheduleContext<'_>, id: u32, blocks: u32) {
         self.complete(context, id);
         self.kv.free(blocks);
@@ -502,6 +511,7 @@ impl Replica {
     }
 
     /// A request has its whole answer.
+    #[inline]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
         let produced = context.answer(id);
         context.requests.status[id as usize] = RequestStatus::Finished;

@@ -39,7 +39,7 @@ impl Fleet {
     pub fn batches_under_way(&mut self, replica: usize) -> Vec<BatchUnderWay> {
         let pipelines = std::mem::take(&mut self.pipelines);
         let (own, context, _) = self.parts(replica, 0.0);
-        let policy = context.config.policy();
+        let policy = context.policy;
         let tell = |batch: &ScheduledBatch| BatchUnderWay {
             number: batch.number,
             formed_us: batch.formed_us,
@@ -83,14 +83,14 @@ impl Fleet {
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
     /// memory belongs to the batch.
     pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
-        if self.config.policy().allocates_by_batch() {
+        if self.policy.allocates_by_batch() {
             return None;
         }
         Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
     }
 
     fn audit(&mut self, place: usize) -> u32 {
-        if let Some(blocks) = self.config.policy().audit(&self.replicas[place]) {
+        if let Some(blocks) = self.policy.audit(&self.replicas[place]) {
             return blocks;
         }
         let batches: Vec<(u32, Option<u32>)> = self.in_flight(place);

@@ -58,10 +58,10 @@ impl Fleet {
         };
         if in_flight {
             self.replicas[place].pending_aborts.push(id);
-            self.truncate_fast_forward(place, now_us);
+            self.truncate_fast_forward(self.policy, place, now_us);
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
-            context.config.policy().release_aborted(replica, &mut context, id);
+            context.policy.release_aborted(replica, &mut context, id);
             self.dirty_replicas.push(place as u32);
         }
     }

@@ -38,15 +38,16 @@ pub(super) struct EventQueue {
 
 #[derive(Debug, Clone)]
 enum Pending {
-    /// Of one replica with one stage: it works on one thing, whose end replaces the one that was expected before.
-    One(Option<Event>),
+    /// Of one replica with one stage: when it is done with what it works on, infinite where it works on nothing. A new end replaces
+    /// the one that was expected before.
+    One(f64),
     Many(BinaryHeap<Event>),
 }
 
 impl EventQueue {
     /// Nothing ends; `is_one`: there is one replica, of one stage.
     pub(super) fn new(is_one: bool) -> Self {
-        let pending = if is_one { Pending::One(None) } else { Pending::Many(BinaryHeap::new()) };
+        let pending = if is_one { Pending::One(f64::INFINITY) } else { Pending::Many(BinaryHeap::new()) };
         Self { pending, count: 0 }
     }
 
@@ -54,29 +55,47 @@ impl EventQueue {
     #[inline]
     pub(super) fn push(&mut self, time_us: f64, replica: usize, stage: usize) -> u64 {
         self.count += 1;
-        let event = Event { time_us, number: self.count, replica: replica as u32, stage: stage as u32 };
         match &mut self.pending {
-            Pending::One(next) => *next = Some(event),
-            Pending::Many(heap) => heap.push(event),
+            Pending::One(next_us) => *next_us = time_us,
+            Pending::Many(heap) => {
+                let (number, replica, stage) = (self.count, replica as u32, stage as u32);
+                push(heap, Event { time_us, number, replica, stage });
+            }
         }
         self.count
     }
 
-    /// The earliest.
+    /// The time of the earliest that is not stale, infinite where there is none. Stale ones before it are dropped; of one replica
+    /// with one stage none is.
     #[inline]
-    pub(super) fn peek(&self) -> Option<&Event> {
-        match &self.pending {
-            Pending::One(next) => next.as_ref(),
-            Pending::Many(heap) => heap.peek(),
+    pub(super) fn next_us(&mut self, is_stale: impl Fn(&Event) -> bool) -> f64 {
+        match &mut self.pending {
+            Pending::One(next_us) => *next_us,
+            Pending::Many(heap) => {
+                while let Some(event) = heap.peek() {
+                    if !is_stale(event) {
+                        return event.time_us;
+                    }
+                    heap.pop();
+                }
+                f64::INFINITY
+            }
         }
     }
 
-    /// Takes the earliest out.
+    /// Takes the earliest out if it is due by a time, which is finite.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Event> {
+    pub(super) fn pop_until(&mut self, now_us: f64) -> Option<Event> {
         match &mut self.pending {
-            Pending::One(next) => next.take(),
-            Pending::Many(heap) => heap.pop(),
+            Pending::One(next_us) if *next_us <= now_us => {
+                let time_us = std::mem::replace(next_us, f64::INFINITY);
+                Some(Event { time_us, number: self.count, replica: 0, stage: 0 })
+            }
+            Pending::One(_) => None,
+            Pending::Many(heap) => {
+                let is_due = heap.peek().is_some_and(|event| event.time_us <= now_us);
+                if is_due { heap.pop() } else { None }
+            }
         }
     }
 
@@ -90,10 +109,21 @@ impl EventQueue {
             is_other
         };
         match &mut self.pending {
-            Pending::One(next) => *next = next.filter(&mut stays),
+            Pending::One(next_us) => {
+                let event = Event { time_us: *next_us, number: self.count, replica: 0, stage: 0 };
+                if *next_us < f64::INFINITY && !stays(&event) {
+                    *next_us = f64::INFINITY;
+                }
+            }
             Pending::Many(heap) => heap.retain(stays),
         }
     }
+}
+
+/// Out of line: one replica has no heap.
+#[inline(never)]
+fn push(heap: &mut BinaryHeap<Event>, event: Event) {
+    heap.push(event);
 }
 
 #[cfg(test)]
@@ -112,10 +142,9 @@ mod tests {
                     newest = one.push(f64::from(time), 0, 0);
                     prop_assert_eq!(many.push(f64::from(time), 0, 0), newest);
                 } else {
-                    while many.peek().is_some_and(|event| event.number != newest) {
-                        many.pop();
-                    }
-                    prop_assert_eq!(one.pop(), many.pop());
+                    let next_us = many.next_us(|event| event.number != newest);
+                    prop_assert_eq!(one.next_us(|_| false), next_us);
+                    prop_assert_eq!(one.pop_until(60.0), many.pop_until(60.0));
                 }
             }
         }

@@ -12,7 +12,7 @@ impl Fleet {
         let is_next = |run: &BatchRun| {
             run.composition == batch.composition
                 && run.done < run.valid_for
-                && run.in_memory == batch.in_memory
+                && (run.record.resident_adapters, run.record.adapter_tokens) == batch.in_memory
                 && run.time_after(run.done) == now_us
         };
         batch.goes_on = batch.composition > 0 && replica.run.as_ref().is_some_and(is_next);
@@ -40,7 +40,7 @@ impl Fleet {
         let (replica, mut context, _) = self.parts(place, now_us);
         let Some(run) = replica.run else { return };
         let most = longest.min(run.valid_for - run.done);
-        let fast_forward = context.config.policy().iterations_alike(replica, &mut context, most);
+        let fast_forward = context.policy.iterations_alike(replica, &mut context, most);
         if fast_forward > 1 {
             replica.fast_forwarded = fast_forward;
             self.schedule_completion(run.time_after(run.done + fast_forward), place);
@@ -62,7 +62,7 @@ impl Fleet {
         let served = self.pipelines[place].stages[0].serves;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let (replica, mut context, _) = self.parts(place, began_us);
-        let last_blocks = context.config.policy().end_alike(replica, &mut context, before);
+        let last_blocks = context.policy.end_alike(replica, &mut context, before);
         let blocks = replica.kv.used() - last_blocks;
         replica.formed += u64::from(before);
         for (slot, batch) in (0..).zip(&mut batches).filter(|(_, batch)| batch.steady.is_some()) {

@@ -3,14 +3,24 @@
 
 use super::Fleet;
 use crate::replica::run::BatchRun;
+use crate::replica::scheduler::BatchScheduler;
 use crate::replica::{requests, scheduler};
 
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
-    pub(super) fn truncate_fast_forward(&mut self, place: usize, now_us: f64) {
-        let least = self.config.policy().least_leap(&self.replicas[place]);
+    pub(super) fn truncate_fast_forward(
+        &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
+        place: usize,
+        now_us: f64,
+    ) {
+        let least = policy.least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
-        let Some(run) = replica.run.as_ref().filter(|_| replica.fast_forwarded > 1) else { return };
+        // So many are not cut short, whenever it is.
+        if replica.fast_forwarded <= least.max(1) {
+            return;
+        }
+        let Some(run) = &replica.run else { return };
         let last = run.done + replica.fast_forwarded;
         let end = run.first_end_from(now_us, last).max(run.done + least);
         if end < last {
@@ -21,22 +31,23 @@ impl Fleet {
     }
 
     /// Forms the next iteration of a replica of one stage, and begins it.
-    pub(super) fn schedule(&mut self, place: usize, now_us: f64) {
+    pub(super) fn schedule(&mut self, policy: &(impl BatchScheduler + ?Sized), place: usize, now_us: f64) {
         let longest = self.max_fast_forward;
         let (replica, mut context, cost) = self.parts(place, now_us);
         let mut batch = replica.batch.take().unwrap_or_default();
         batch.clear();
         batch.formed_us = now_us;
-        scheduler::schedule_or_retry(replica, &mut context, &mut batch);
+        scheduler::schedule_or_retry(policy, replica, &mut context, &mut batch);
         if batch.is_empty() {
             replica.batch = Some(batch);
-            let wakes_us = context.config.policy().wakes_us(replica);
+            let wakes_us = policy.wakes_us(replica);
             if wakes_us < f64::INFINITY {
                 self.schedule_completion(wakes_us, place);
             }
             return;
         }
-        let goes_on = batch.chunks.is_empty() && replica.run.is_some_and(|run| run.done < run.valid_for);
+        let goes_on =
+            batch.chunks.is_empty() && replica.run.as_ref().is_some_and(|run| run.done < run.valid_for);
         if !goes_on {
             replica.close_run(&mut context, &[]);
             let time = cost.stage_time(&batch.batch(), true);
@@ -47,7 +58,7 @@ impl Fleet {
             let stalled = if batch.decodes > 0 { 0 } else { replica.decode_batch.count };
             replica.run = Some(BatchRun::begin(replica, &context, &batch, time, stalled));
         }
-        let most = scheduler::fast_forward(replica, &context, &batch).min(longest);
+        let most = scheduler::fast_forward(policy, replica, &context, &batch).min(longest);
         replica.batch = Some(batch);
         let Some(run) = &replica.run else { return };
         let fast_forward = most.min(run.valid_for - run.done);
@@ -59,10 +70,14 @@ impl Fleet {
     }
 
     /// The iterations under way end: requests have their tokens, finish, or go on.
-    pub(super) fn end_iterations(&mut self, place: usize, now_us: f64) {
+    pub(super) fn end_iterations(
+        &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
+        place: usize,
+        now_us: f64,
+    ) {
         let (replica, mut context, _) = self.parts(place, now_us);
         let context = &mut context;
-        let scheduler = context.config.policy();
         let mut batch = replica.batch.take().unwrap_or_default();
         replica.in_flight = 0;
         let fast_forward = replica.fast_forwarded;
@@ -71,10 +86,10 @@ impl Fleet {
         }
         if batch.decodes > 0 {
             replica.charge(fast_forward - replica.charged);
-            replica.kv.allocate(scheduler::later_blocks(replica, context.config, fast_forward));
+            replica.kv.allocate(policy.later_blocks(replica, context.config, fast_forward));
             replica.decode_batch.advance(fast_forward);
             replica.decoded_us = now_us;
-            scheduler.decoded(replica, context, fast_forward);
+            policy.decoded(replica, context, fast_forward);
         } else if replica.decode_batch.count > 0 {
             replica.stall_us += now_us - batch.formed_us;
         }
@@ -91,14 +106,16 @@ impl Fleet {
                     ended.push(id);
                 }
             }
-            scheduler.order_ended(context, &mut ended);
+            if ended.len() > 1 {
+                policy.order_ended(context, &mut ended);
+            }
             finished += ended.len() as u32;
             for id in ended.drain(..) {
-                replica.finish_decoding(context, id);
+                replica.finish_decoding(policy, context, id);
             }
             replica.ended = ended;
             let before = replica.holders;
-            replica.finish_prefill_chunks(context, &batch);
+            replica.finish_prefill_chunks(policy, context, &batch);
             finished += before - replica.holders;
         }
         if finished > 0 {
@@ -107,7 +124,7 @@ impl Fleet {
         if !replica.pending_aborts.is_empty() {
             replica.abort_pending(context, &batch);
         }
-        scheduler.ended(replica, context, &mut batch, finished);
+        policy.ended(replica, context, &mut batch, finished);
         replica.adapters.offload_unused(&mut replica.kv);
         replica.batch = Some(batch);
     }

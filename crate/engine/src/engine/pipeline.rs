@@ -73,7 +73,7 @@ impl Pipeline {
 impl Fleet {
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
-        if self.config.policy().queues_empty_batches() {
+        if self.policy.queues_empty_batches() {
             return self.fill_queue(place, now_us);
         }
         if !self.form_again(place, now_us) {
@@ -147,7 +147,7 @@ impl Fleet {
         let (replica, mut context, _) = self.parts(place, now_us);
         batch.clear();
         batch.formed_us = now_us;
-        scheduler::schedule_or_retry(replica, &mut context, batch);
+        scheduler::schedule_or_retry(context.policy, replica, &mut context, batch);
         if replica.stages > 1 {
             replica.refuses_head(&context, batch);
         }
@@ -202,7 +202,7 @@ impl Fleet {
         let batch = &mut batches[slot as usize];
         batch.began_us = now_us;
         let (replica, mut context, _) = self.parts(place, now_us);
-        context.config.policy().begins(replica, &mut context, batch);
+        context.policy.begins(replica, &mut context, batch);
         self.pipelines[place].batches = batches;
     }
 
@@ -232,7 +232,7 @@ impl Fleet {
             }
             let batch = &mut batches[slot as usize];
             batch_end::write_down(&mut context, batch);
-            context.config.policy().end_batch(replica, &mut context, batch);
+            context.policy.end_batch(replica, &mut context, batch);
         }
         let pipeline = &mut self.pipelines[place];
         pipeline.again = again;

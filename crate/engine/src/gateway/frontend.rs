@@ -11,17 +11,11 @@ use crate::arrivals::Arrivals;
 use crate::record::decisions::DecisionLog;
 use crate::request::RequestResult;
 
-/// The earlier of two times; the second is infinite where there is none.
-#[inline]
-fn earlier(one: Option<f64>, other_us: f64) -> Option<f64> {
-    let at_us = one.map_or(other_us, |at_us| at_us.min(other_us));
-    (at_us < f64::INFINITY).then_some(at_us)
-}
-
 /// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]
-fn due_until(proxy: &mut Proxy, arrivals: &Arrivals, trace: &Trace, until_us: f64) -> Option<f64> {
-    earlier(arrivals.due_us(trace), proxy.due_us()).filter(|&at| at <= until_us)
+fn due_until(proxy: &mut Proxy, arrivals: &Arrivals, until_us: f64) -> Option<f64> {
+    let due_us = arrivals.due_us().min(proxy.due_us());
+    (due_us < f64::INFINITY && due_us <= until_us).then_some(due_us)
 }
 
 /// Lets happen at the proxy what is due at `due_us`.
@@ -95,14 +89,17 @@ impl Frontend {
         self.arrivals.sent()
     }
 
-    /// When something may come in next, as far as is known.
+    /// When something may come in next, as far as is known; infinite where nothing does.
     #[inline]
-    pub(crate) fn due_us(&mut self, trace: &Trace) -> Option<f64> {
-        let arrival = self.arrivals.due_us(trace);
-        match self.proxy() {
-            None => arrival,
-            Some(proxy) => earlier(arrival, proxy.due_us()),
-        }
+    pub(crate) fn due_us(&mut self) -> f64 {
+        if self.proxy.is_none() { self.arrivals.due_us() } else { self.due_through_us() }
+    }
+
+    /// The same through the proxy.
+    #[inline(never)]
+    fn due_through_us(&mut self) -> f64 {
+        let arrival_us = self.arrivals.due_us();
+        self.proxy().map_or(arrival_us, |proxy| arrival_us.min(proxy.due_us()))
     }
 
     /// The next that comes in, or ends before it does, up to `until_us`, with its time.
@@ -115,7 +112,7 @@ impl Frontend {
     ) -> Option<(GatewayOutcome, f64)> {
         if let Some(proxy) = self.proxy.as_deref_mut() {
             if proxy.decided_us().is_none() {
-                let due_us = due_until(proxy, &self.arrivals, trace, until_us)?;
+                let due_us = due_until(proxy, &self.arrivals, until_us)?;
                 happens(proxy, &mut self.arrivals, trace, due_us, probe);
             }
             return self.next_through(trace, until_us, probe);
@@ -136,7 +133,7 @@ impl Frontend {
             if let Some(given) = proxy.take() {
                 break given;
             }
-            let due_us = due_until(proxy, arrivals, trace, until_us)?;
+            let due_us = due_until(proxy, arrivals, until_us)?;
             happens(proxy, arrivals, trace, due_us, probe);
         };
         if let GatewayOutcome::Rejected(id, _) | GatewayOutcome::TimedOut(id) = given {

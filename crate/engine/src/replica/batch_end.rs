@@ -6,7 +6,7 @@ use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::requests::RequestStatus;
-use super::run::written;
+use super::run::{busy_us, written};
 use crate::config::FleetConfig;
 use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
 use crate::request::BlockReason;
@@ -18,7 +18,7 @@ pub(crate) fn end_batch(
     batch: &mut ScheduledBatch,
 ) {
     replica.in_flight -= 1;
-    let scheduler = context.config.policy();
+    let scheduler = context.policy;
     let now_us = context.now_us;
     let before = replica.holders;
     let is_fresh =
@@ -45,7 +45,7 @@ pub(crate) fn end_batch(
             replica.running.push(id);
         }
     }
-    replica.finish_prefill_chunks(context, batch);
+    replica.finish_prefill_chunks(context.policy, context, batch);
     if replica.holders < before {
         for &id in batch.members.iter().chain(&batch.prompts) {
             if context.requests.status[id as usize] == RequestStatus::Decoding {
@@ -89,7 +89,7 @@ pub(crate) fn ends_alike(
 
 /// Whether the batch can be one whose requests are written down later: each gets a token, and none joins them.
 fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
-    let policy = context.config.policy();
+    let policy = context.policy;
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
@@ -103,14 +103,25 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
 
 /// A batch ends whose requests are written down later.
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+    let (start_us, end_us) = (batch.formed_us, context.now_us);
+    if batch.unwritten.iterations == 0 {
+        batch.unwritten.record = Some(written(replica, context, batch, start_us, batch.decodes));
+    } else if let Some(run) = &mut batch.unwritten.record {
+        (run.start_us, run.end_us, run.first_us) = (start_us, end_us, end_us - start_us);
+        run.busy_us = busy_us(replica, batch.busy_us, end_us);
+        run.kv_tokens = batch.decode_kv_tokens as f64;
+        run.blocks = replica.kv.used();
+        (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
+    }
     let unwritten = &mut batch.unwritten;
     unwritten.iterations += 1;
     unwritten.execution_us.push(batch.busy_us);
-    unwritten.ended_us = context.now_us;
-    unwritten.longest_us = unwritten.longest_us.max(context.now_us - batch.formed_us);
+    unwritten.ended_us = end_us;
+    unwritten.longest_us = unwritten.longest_us.max(end_us - start_us);
     replica.in_flight -= 1;
-    let run = written(replica, context, batch, batch.formed_us, batch.decodes);
-    context.record.iterations.push(&run, &[]);
+    if let Some(run) = &unwritten.record {
+        context.record.iterations.push(run, &[]);
+    }
 }
 
 /// Whether batches take turns that end and are formed again alike, where this is one of those under way: until one of its
@@ -122,7 +133,7 @@ pub(crate) fn takes_turns(
 ) -> bool {
     let is_told = |stop: BlockReason| replica.stop == Some(stop);
     (replica.num_waiting == 0
-        || !context.config.policy().mixes_batches()
+        || !context.policy.mixes_batches()
         || batch.refused.is_some_and(|refused| is_told(refused.stop)))
         && may_end_alike(replica, context, batch)
 }
@@ -187,7 +198,7 @@ pub(crate) fn forms_alike(
     if !replica.admits_none_beside(context, batch) || !has_room(replica, context, blocks) {
         return false;
     }
-    let looks_at_queue = context.config.policy().mixes_batches() && replica.num_waiting > 0;
+    let looks_at_queue = context.policy.mixes_batches() && replica.num_waiting > 0;
     if let (Some(refused), true) = (batch.refused, looks_at_queue) {
         replica.set_blocked_on(context, Some(refused.stop));
     }
@@ -213,7 +224,7 @@ fn form_unwritten(
     replica.formed += 1;
     replica.looks_again = false;
     replica.passes_over = replica.num_waiting > 0
-        && context.config.policy().mixes_batches()
+        && context.policy.mixes_batches()
         && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
     batch.number = replica.formed;
     batch.formed_us = context.now_us;
@@ -250,7 +261,7 @@ pub(crate) fn take_apart(
     batch: &mut ScheduledBatch,
 ) {
     write_down(context, batch);
-    context.config.policy().takes_apart(replica, batch);
+    context.policy.takes_apart(replica, batch);
 }
 
 impl Unwritten {
@@ -307,10 +318,10 @@ impl Replica {
 
     /// Whether no request joins those of a batch that ends, goes away or is in no batch.
     fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
-        if !context.config.policy().mixes_batches() {
+        if !context.policy.mixes_batches() {
             // The queue is not looked at, unless for the adapter of its head.
             let looks_at_queue = self.num_waiting > 0 && context.config.loads_ahead();
-            let is_alone = context.config.policy().has_no_other_batch(self);
+            let is_alone = context.policy.has_no_other_batch(self);
             return is_alone
                 && !looks_at_queue
                 && self.pending_aborts.is_empty()

@@ -7,7 +7,9 @@ use super::decode_batch::DecodeSlot;
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
 use super::requests::{RequestStatus, Requests};
+use super::scheduler::BatchScheduler;
 use crate::config::FleetConfig;
+use crate::gateway::frontend::Frontend;
 use crate::record::EventLog;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::observer::Watch;
@@ -15,6 +17,7 @@ use crate::record::observer::Watch;
 /// What a replica works on beside its own state.
 pub(crate) struct ScheduleContext<'a> {
     pub(crate) config: &'a FleetConfig,
+    pub(crate) policy: &'static dyn BatchScheduler,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
     pub(crate) record: &'a mut EventLog,
@@ -22,8 +25,7 @@ pub(crate) struct ScheduleContext<'a> {
     pub(crate) watch: &'a mut Watch,
     /// Whether iterations are charged one by one and each decision taken by itself.
     pub(crate) steps_singly: bool,
-    /// When requests came in, where that is not as the trace says.
-    pub(crate) sent_us: Option<&'a [f64]>,
+    pub(crate) frontend: &'a Frontend,
     pub(crate) now_us: f64,
     /// Whether what ends now has ended: at equal times arrivals come before it.
     pub(crate) ends_are_over: bool,
@@ -67,6 +69,7 @@ impl ScheduleContext<'_> {
     }
 
     /// Tokens of prompt and answer.
+    #[inline]
     pub(crate) fn total(&self, id: u32) -> u32 {
         let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
         if self.config.vllm_v1().is_some() {
@@ -88,6 +91,7 @@ impl ScheduleContext<'_> {
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
+    #[inline]
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: u32, tokens: u32) {
         let i = id as usize;
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
@@ -115,6 +119,7 @@ impl ScheduleContext<'_> {
         self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
     }
 
+    #[inline]
     pub(crate) fn member(&self, id: u32, tokens: u32) -> DecodeSlot {
         let adapter = self.trace.adapter[id as usize];
         DecodeSlot { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
@@ -134,12 +139,12 @@ impl ScheduleContext<'_> {
 
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
-        self.config.policy().blocks_at_end(self, id)
+        self.policy.blocks_at_end(self, id)
     }
 
     /// When a request came in.
     pub(crate) fn arrival_us(&self, id: u32) -> f64 {
-        self.sent_us.unwrap_or(&self.trace.arrival_us)[id as usize]
+        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id as usize]
     }
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.

@@ -76,6 +76,7 @@ impl DecodeBatch {
         if phase < size { phase } else { phase - size }
     }
 
+    #[inline]
     pub(crate) fn join(&mut self, member: DecodeSlot) {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
@@ -131,6 +132,9 @@ impl DecodeBatch {
     /// Blocks that `iterations` take from `ahead` steps on.
     pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
         let size = self.block_phase_counts.len();
+        if iterations == 0 || size == 1 {
+            return iterations * self.count;
+        }
         // In a round of as many as a block has tokens every request takes one.
         let rest = within(iterations, size);
         let rounds = if rest == iterations as usize { 0 } else { iterations / size as u32 };

@@ -37,7 +37,7 @@ impl Replica {
         if by_arrival || self.waiting.ranks_holders() {
             context.sort(&mut list, &self.waiting);
         }
-        let scheduler = context.config.policy();
+        let scheduler = context.policy;
         let cap = self.batch_cap(context.config);
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
         while next < end && kept < cap {

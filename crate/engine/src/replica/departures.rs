@@ -14,6 +14,7 @@ impl Replica {
     }
 
     /// A request waits no more.
+    #[inline]
     pub(crate) fn leaves_line(&mut self, context: &ScheduleContext<'_>, id: u32) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;
@@ -67,7 +68,7 @@ impl Replica {
         let is_decoding = context.requests.status[i] == RequestStatus::Decoding;
         self.close_result(context, id);
         let decoded_to = is_decoding.then(|| self.tokens(context, id));
-        context.config.policy().left(self, context, id, decoded_to);
+        context.policy.left(self, context, id, decoded_to);
         let blocks = self.blocks_of(context, id);
         self.leave_batch(context, id, blocks);
         self.adapters.offload_unused(&mut self.kv);

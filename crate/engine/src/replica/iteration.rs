@@ -2,6 +2,7 @@
 
 use servescope_cost::{Batch, Chunk, DecodeConstants, LoraBatch};
 
+use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
 
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
@@ -32,6 +33,8 @@ pub(crate) struct SteadyPart {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unwritten {
     pub(crate) iterations: u32,
+    /// How the last of them is recorded.
+    pub(crate) record: Option<IterationRun>,
     /// With which of them the first request is done.
     pub(crate) first_done: u32,
     /// Requests by their tokens - 1 before the first of them, modulo the block size.

@@ -4,17 +4,18 @@ use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use super::requests::RequestStatus;
+use super::scheduler::BatchScheduler;
 use crate::record::request_phases::PrefillPhase;
 
 impl Replica {
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
     pub(crate) fn finish_prefill_chunks(
         &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
     ) {
-        let scheduler = context.config.policy();
-        scheduler.prompts_end(self, context, batch);
+        policy.prompts_end(self, context, batch);
         if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
             context.requests.load_us = vec![0.0; context.trace.len()];
         }
@@ -59,8 +60,8 @@ impl Replica {
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
             if tokens >= context.total(id) {
-                scheduler.left(self, context, id, None);
-                let blocks = context.blocks_at_end(id);
+                policy.left(self, context, id, None);
+                let blocks = policy.blocks_at_end(context, id);
                 self.finish(context, id, blocks);
                 continue;
             }
@@ -71,13 +72,13 @@ impl Replica {
                 requests.stalled_us[i] -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens));
                 self.waiting.decodes(context.trace, id, true);
-                scheduler.joined(self, context, id);
+                policy.joined(self, context, id);
                 match self.last_token_groups.last_mut() {
                     Some(last) if last.1 == context.now_us => last.0 += 1,
                     _ => self.last_token_groups.push((1, context.now_us)),
                 }
             }
-            if scheduler.mixes_batches() || self.is_single() {
+            if self.is_single() || policy.mixes_batches() {
                 self.running.push(id);
             }
         }

@@ -1,16 +1,17 @@
 //! Iterations of one batch on a replica of one stage, charged at once or one by one with equal bits.
 
-use servescope_cost::{Chunk, LinearDecode, LoraBatch, StageTime};
+use servescope_cost::{Chunk, LinearDecode, StageTime};
 
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::record::timeline::{IterationRun, in_steps};
 
-/// The iterations since the batch last changed. The clock after k of them is start + elapsed(k), however they are charged.
+/// The iterations since the batch last changed. The clock after k of them is begin + elapsed(k), however they are charged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchRun {
-    pub(crate) start_us: f64,
+    /// When the first one begins, behind the loading of adapters.
+    begins_us: f64,
     pub(crate) time_model: LinearDecode,
     /// Iterations for which the time model is right.
     pub(crate) valid_for: u32,
@@ -18,27 +19,14 @@ pub(crate) struct BatchRun {
     pub(crate) done: u32,
     /// Whose iterations they are, of a replica that keeps no decode batch ([`ScheduledBatch::composition`]).
     pub(crate) composition: u64,
-    pub(crate) prompts: u32,
-    pub(crate) prompt_tokens: u32,
-    pub(crate) decodes: u32,
-    /// Requests that decode and are stalled by its prompts.
-    pub(crate) stalled: u32,
-    /// Tokens in KV memory before the first iteration.
-    pub(crate) kv_tokens: u64,
-    pub(crate) rank_sum: u64,
-    pub(crate) any_adapter: bool,
-    pub(crate) lora: LoraBatch,
-    /// Adapters in GPU memory and the tokens' worth of the KV pool that they take.
-    pub(crate) in_memory: (u32, u32),
-    /// Loading of adapters before the first iteration.
-    pub(crate) load_us: f64,
-    /// Copying from and to the host, a part of the first iteration.
-    pub(crate) copying_us: f64,
+    /// What is written down of them; what their end tells is added then.
+    pub(crate) record: IterationRun,
 }
 
 impl BatchRun {
     /// The run that begins now with a batch whose first iteration takes `time` by the cost model; `stalled` requests hold memory
     /// and are no part of it.
+    #[inline]
     pub(crate) fn begin(
         replica: &Replica,
         context: &ScheduleContext<'_>,
@@ -50,29 +38,39 @@ impl BatchRun {
         // What comes before its first iteration comes before no other one.
         let is_slowed = copying_us > 0.0 || batch.load_us > 0.0;
         let growth_us = if is_slowed { 0.0 } else { time.growth_us };
+        let first_us = time.first_us + copying_us;
         Self {
-            start_us: context.now_us,
-            time_model: LinearDecode::new(time.first_us + copying_us, growth_us),
+            begins_us: context.now_us + batch.load_us,
+            time_model: LinearDecode::new(first_us, growth_us),
             valid_for: if is_slowed { 1 } else { time.holds.max(1) },
             done: 0,
             composition: batch.composition,
-            prompts: batch.prompts.len() as u32,
-            prompt_tokens: batch.prompt_tokens(),
-            decodes: batch.decodes,
-            stalled,
-            kv_tokens: replica.kv_tokens(batch),
-            rank_sum: batch.rank_sum,
-            any_adapter: batch.any_adapter,
-            lora: batch.lora,
-            in_memory: batch.in_memory,
-            load_us: batch.load_us,
-            copying_us,
+            record: IterationRun {
+                start_us: context.now_us,
+                first_us: batch.load_us + first_us,
+                growth_us,
+                replica: replica.index,
+                prompts: batch.prompts.len() as u32,
+                prompt_tokens: batch.prompt_tokens(),
+                decodes: batch.decodes,
+                stalled,
+                kv_tokens: replica.kv_tokens(batch) as f64,
+                rank_sum: batch.rank_sum,
+                any_adapter: batch.any_adapter,
+                lora: batch.lora,
+                resident_adapters: batch.in_memory.0,
+                adapter_tokens: batch.in_memory.1,
+                adapter_load_us: batch.load_us,
+                copying_us,
+                ..IterationRun::BLANK
+            },
         }
     }
 
     /// The clock after `iterations`.
+    #[inline]
     pub(crate) fn time_after(&self, iterations: u32) -> f64 {
-        self.start_us + self.load_us + self.time_model.elapsed_us(iterations)
+        self.begins_us + self.time_model.elapsed_us(iterations)
     }
 
     /// The first iteration after those that are over, and at most `latest`, that ends at `time_us` or later.
@@ -81,7 +79,7 @@ impl BatchRun {
         if latest <= first || self.time_after(first) >= time_us {
             return first;
         }
-        let mut k = self.time_model.about_until(time_us - self.start_us - self.load_us).clamp(first, latest);
+        let mut k = self.time_model.about_until(time_us - self.begins_us).clamp(first, latest);
         // The last iteration is settled on the clock itself.
         while k > first && self.time_after(k - 1) >= time_us {
             k -= 1;
@@ -102,60 +100,46 @@ pub(crate) fn longest_of(time_model: &LinearDecode, from: u32, to: u32) -> f64 {
 impl Replica {
     /// Writes the iterations since the last change into the record. `chunks`: what they read of prompts, if they are the ones
     /// that end.
+    #[inline]
     pub(crate) fn close_run(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
-        let Self { run, last_token_groups, shared_gaps, resumed, .. } = self;
-        let Some(run) = run.as_ref().filter(|run| self.keeps_decode_batch && run.done > 0) else {
-            self.run = None;
-            return;
-        };
+        if self.keeps_decode_batch && self.run.as_ref().is_some_and(|run| run.done > 0) {
+            self.write_run(context, chunks);
+        }
+        self.run = None;
+    }
+
+    fn write_run(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
+        let Some(run) = &mut self.run else { return };
+        let start_us = run.record.start_us;
         let end_us = run.time_after(run.done);
         let mut fresh = 0;
-        if run.decodes > 0 {
-            let first_end_us = run.time_after(1);
-            for &(count, token_us) in &*last_token_groups {
-                shared_gaps.add(token_us, first_end_us - token_us);
-                if token_us == run.start_us {
+        if run.record.decodes > 0 {
+            let first_end_us = if run.done > 1 { run.time_after(1) } else { end_us };
+            for &(count, token_us) in &self.last_token_groups {
+                self.shared_gaps.add(token_us, first_end_us - token_us);
+                if token_us == start_us {
                     fresh += count;
                 } else {
                     context.record.gap(token_us, first_end_us, count);
                 }
             }
-            last_token_groups.clear();
-            for &(id, token_us) in &*resumed {
+            self.last_token_groups.clear();
+            for &(id, token_us) in &self.resumed {
                 context.requests.waited_for_token(id, first_end_us - token_us);
             }
-            resumed.clear();
+            self.resumed.clear();
             if run.done > 1 {
-                shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
+                self.shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
             }
-            last_token_groups.push((run.decodes, end_us));
+            self.last_token_groups.push((run.record.decodes, end_us));
         }
-        let written = IterationRun {
-            start_us: run.start_us,
-            end_us,
-            busy_us: end_us - run.start_us - run.load_us,
-            first_us: run.load_us + run.time_model.first_us(),
-            growth_us: run.time_model.growth_us(),
-            iterations: run.done,
-            replica: self.index,
-            prompts: run.prompts,
-            prompt_tokens: run.prompt_tokens,
-            decodes: run.decodes,
-            fresh,
-            stalled: run.stalled,
-            kv_tokens: run.kv_tokens as f64,
-            blocks: self.kv.used(),
-            rank_sum: run.rank_sum,
-            any_adapter: run.any_adapter,
-            lora: run.lora,
-            resident_adapters: run.in_memory.0,
-            adapter_tokens: run.in_memory.1,
-            adapter_load_us: run.load_us,
-            copying_us: run.copying_us,
-            ..IterationRun::BLANK
-        };
-        context.record.iterations.push(&written, chunks);
-        self.run = None;
+        let record = &mut run.record;
+        record.end_us = end_us;
+        record.busy_us = end_us - start_us - record.adapter_load_us;
+        record.iterations = run.done;
+        record.fresh = fresh;
+        record.blocks = self.kv.used();
+        context.record.iterations.push(record, chunks);
     }
 }
 
@@ -200,6 +184,11 @@ impl Replica {
     }
 }
 
+/// How long the stages of a replica worked on an iteration that ends at `end_us`, where it was so long on all of them together.
+pub(crate) fn busy_us(replica: &Replica, in_all_us: f64, end_us: f64) -> f64 {
+    in_steps(in_all_us / f64::from(replica.stages), end_us)
+}
+
 /// How a batch that began at `start_us` and has left the last stage is written down. `fresh` requests made their last token when
 /// it began.
 pub(crate) fn written(
@@ -212,7 +201,7 @@ pub(crate) fn written(
     IterationRun {
         start_us,
         end_us: context.now_us,
-        busy_us: in_steps(batch.busy_us / f64::from(replica.stages), context.now_us),
+        busy_us: busy_us(replica, batch.busy_us, context.now_us),
         first_us: context.now_us - start_us,
         growth_us: 0.0,
         iterations: 1,

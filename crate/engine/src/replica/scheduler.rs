@@ -24,7 +24,7 @@ use servescope_workload::Trace;
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
 /// of a replica is in [`State`].
-pub(crate) trait BatchScheduler: Sync {
+pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// Fills `batch`, which is empty, with the next iteration; it stays empty where there is none.
     fn schedule(
         &self,
@@ -110,7 +110,7 @@ pub(crate) trait BatchScheduler: Sync {
 
     /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
     fn later_blocks(&self, replica: &Replica, config: &FleetConfig, begun: u32) -> u32 {
-        later_blocks(replica, config, begun)
+        if self.allocates_on_demand(config) { replica.decode_batch.new_blocks_over(1, begun - 1) } else { 0 }
     }
 
     /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
@@ -361,6 +361,7 @@ impl State {
 /// Forms the next iteration. Where nothing was formed because the only request that held memory was preempted, it is
 /// admitted again at once; Vidur waits for the next arrival.
 pub(crate) fn schedule_or_retry(
+    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -368,28 +369,36 @@ pub(crate) fn schedule_or_retry(
     let loads = snapshot::begins(replica, context);
     let preempted_before = context.record.preemptions.len();
     let waiting = replica.num_waiting;
-    let mut scan = schedule(replica, context, batch);
-    let only_preempted = batch.is_empty() && context.record.preemptions.len() > preempted_before;
-    let is_asked_again = context.config.policy().queues_empty_batches();
-    if only_preempted && replica.holders == 0 && !context.config.reference_quirks && !is_asked_again {
-        scan = schedule(replica, context, batch);
+    let mut scan = schedule(policy, replica, context, batch);
+    let has_preempted = context.record.preemptions.len() > preempted_before;
+    let only_preempted = has_preempted && batch.is_empty();
+    if only_preempted
+        && replica.holders == 0
+        && !context.config.reference_quirks
+        && !policy.queues_empty_batches()
+    {
+        scan = schedule(policy, replica, context, batch);
     }
-    let has_looked = matches!(scan, QueueScan::Stopped(_));
-    // Where every waiting request is skipped for want of a LoRA slot, any policy skips them all.
-    let skips_all =
-        matches!(scan, QueueScan::Stopped(Some(BlockReason::LoraSlots))) && replica.num_waiting == waiting;
-    let leaves = !skips_all && (replica.num_waiting > 0 || leaves_prompt(context, batch));
-    context.record.had_choice |= has_looked && waiting > 1 && leaves;
     replica.looks_again = only_preempted && batch.is_empty();
-    if let (QueueScan::Stopped(stop), true) = (scan, replica.num_waiting > 0) {
-        replica.set_blocked_on(context, stop);
+    batch.changes_again |= has_preempted;
+    if let QueueScan::Stopped(stop) = scan {
+        let stop = stop.or(replica.passes_over.then_some(BlockReason::LoraSlots));
+        // Where every waiting request is skipped for want of a LoRA slot, any policy skips them all.
+        let skips_all = stop == Some(BlockReason::LoraSlots) && replica.num_waiting == waiting;
+        if waiting > 1 && !skips_all && !context.record.had_choice {
+            context.record.had_choice = replica.num_waiting > 0 || leaves_prompt(context, batch);
+        }
+        if replica.num_waiting > 0 {
+            replica.set_blocked_on(context, stop);
+        }
     }
-    batch.changes_again |= context.record.preemptions.len() > preempted_before;
     if context.config.loads_ahead() && !batch.is_empty() {
         replica.prefetch(context);
     }
     snapshot::ends(replica, context, loads);
-    batch.lora = replica.adapters.batch(context.trace, &replica.decode_batch, batch);
+    if batch.any_adapter {
+        batch.lora = replica.adapters.batch(context.trace, &replica.decode_batch, batch);
+    }
     batch.in_memory = replica.adapters_in_memory();
 }
 
@@ -401,19 +410,18 @@ fn leaves_prompt(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool 
 }
 
 /// Forms an iteration; requests that were skipped for want of a LoRA slot are back in place then.
+#[inline]
 fn schedule(
+    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     replica.passes_over = false;
     replica.keep_ahead(context);
-    let scan = context.config.policy().schedule(replica, context, batch);
+    let scan = policy.schedule(replica, context, batch);
     replica.waiting.put_back();
-    match scan {
-        QueueScan::Stopped(None) if replica.passes_over => QueueScan::Stopped(Some(BlockReason::LoraSlots)),
-        other => other,
-    }
+    scan
 }
 
 /// What forming an iteration found at the waiting queue.
@@ -428,6 +436,7 @@ pub(crate) enum QueueScan {
 /// For how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn fast_forward(
+    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     batch: &ScheduledBatch,
@@ -436,16 +445,20 @@ pub(crate) fn fast_forward(
     if !batch.chunks.is_empty() || batch.changes_again {
         return 1;
     }
-    let most = replica.decode_batch.until_end().min(steady(replica, context));
-    context.config.policy().fast_forward_limit(replica, context, most)
+    let most = replica.decode_batch.until_end().min(steady(policy, replica, context));
+    policy.fast_forward_limit(replica, context, most)
 }
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
 /// no request in, but round robin gives quanta when it is looked at.
-fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
+fn steady(
+    policy: &(impl BatchScheduler + ?Sized),
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+) -> u32 {
     let config = context.config;
     let loads_ahead = config.loads_ahead();
-    let looks = config.policy().looks_at_queue() || loads_ahead;
+    let looks = policy.looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
         // round robin gives quanta when it is looked at, and that the head is skipped is a decision.
@@ -461,9 +474,4 @@ fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
         && !loads_ahead
         && !tells_skipped;
     if looks && replica.num_waiting > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }
-}
-
-/// Blocks that the iterations of a fast-forward after its first take.
-pub(crate) fn later_blocks(replica: &Replica, config: &FleetConfig, iterations: u32) -> u32 {
-    if config.allocates_on_demand() { replica.decode_batch.new_blocks_over(1, iterations - 1) } else { 0 }
 }

@@ -123,9 +123,11 @@ pub struct ReplicaSnapshot {
 /// A pass over the waiting queue begins: takes a snapshot where one is wanted. Returns the adapters loaded so far.
 #[inline]
 pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>) -> u64 {
-    if !context.record.decisions.is_on() {
-        return 0;
-    }
+    if context.record.decisions.is_on() { begins_looked_at(replica, context) } else { 0 }
+}
+
+#[inline(never)]
+fn begins_looked_at(replica: &Replica, context: &mut ScheduleContext<'_>) -> u64 {
     if let Some(camera) = context.record.decisions.camera() {
         let before = (camera.replica)(replica, context);
         context.record.decisions.begins_pass(before);
@@ -137,12 +139,17 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>) -> u6
 #[inline]
 pub(super) fn ends(replica: &Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
     if context.record.decisions.is_on() {
-        let count = (replica.loads_and_evictions().0 - loads_before) as u32;
-        let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
-        let camera = context.record.decisions.camera().filter(|_| count > 0);
-        let resident = camera.map(|camera| (camera.resident)(replica));
-        context.record.decisions.ends_pass(load, resident);
+        ends_looked_at(replica, context, loads_before);
     }
+}
+
+#[inline(never)]
+fn ends_looked_at(replica: &Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
+    let count = (replica.loads_and_evictions().0 - loads_before) as u32;
+    let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
+    let camera = context.record.decisions.camera().filter(|_| count > 0);
+    let resident = camera.map(|camera| (camera.resident)(replica));
+    context.record.decisions.ends_pass(load, resident);
 }
 
 impl Replica {
@@ -251,7 +258,7 @@ impl Replica {
             // The blocks of an iteration are taken when it is formed.
             let unwritten = context.record.decisions.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
-            let blocks = if context.config.policy().allocates_by_batch() {
+            let blocks = if context.policy.allocates_by_batch() {
                 context.config.slot_blocks()
             } else if unwritten.is_some() && context.config.allocates_on_demand() {
                 context.config.blocks_for(tokens)

@@ -1,7 +1,10 @@
 //! The iterations of replicas. The first ones are kept as they are, the others of a long run in a few bytes each: where a run
 //! begins, how long it takes and what it works on mostly follow from the runs before it on the same replica and from its own law, and the rest are small numbers.
 //!
-//! A run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
+//! In a pipeline most runs are turns: one iteration of the requests of an earlier run, each with a token more. Of these only the
+//! end, the time that the stages worked and the blocks are told.
+//!
+//! Any other run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
 //! run begins where one of the last few ended: on one stage the last, in a pipeline mostly the one that many runs ago that
 //! there are stages. A single iteration is its end alone, in steps of the clock, of which there are so many in it that five
 //! bytes tell them.
@@ -48,6 +51,10 @@ const ODD: u16 = 1024;
 const LOADS: u16 = 2048;
 /// Other adapters are in GPU memory than in the run before.
 const RESIDENT: u16 = 4096;
+/// What no single iteration has beside [`SINGLE`]: it is a turn ([`DeltaState::is_turn`]), of which the byte of flags tells besides
+/// only [`BUSY`] and, in its upper three bits, how many bytes its times take, less one.
+const TURN: u16 = SINGLE | GROWTH;
+const TURN_BYTES: u32 = 5;
 /// Requests are stalled.
 const STALLED: u16 = 8192;
 /// Its iterations grow by something else than those of the last run of as many requests that decode.
@@ -112,8 +119,8 @@ struct EncodedIterations {
 /// What is known of the runs before one.
 #[derive(Debug, Clone, Default)]
 struct DeltaState {
-    /// Ends of the last ones and KV tokens after them, in a ring; the last one's place.
-    ends: [(f64, u64); KNOWN],
+    /// What the last ones left, in a ring; the last one's place.
+    ends: [RunEnd; KNOWN],
     last: usize,
     /// At whose end the last one began.
     back: u8,
@@ -121,6 +128,15 @@ struct DeltaState {
     /// Adapters in GPU memory and the tokens' worth of the pool that they take.
     adapters: (u32, u32),
     growths: Growths,
+}
+
+/// What a run left.
+#[derive(Debug, Clone, Copy, Default)]
+struct RunEnd {
+    end_us: f64,
+    /// KV tokens after it, if no request left.
+    kv_tokens: u64,
+    decodes: u32,
 }
 
 /// By how much iterations grew, by the number of requests that decode in them: under most laws it hangs on nothing else.
@@ -145,18 +161,38 @@ impl DeltaState {
         // Where no request leaves, the next one begins with a token more of each that decoded.
         let added = u64::from(run.prompt_tokens) + u64::from(run.iterations) * u64::from(run.decodes);
         let kv_tokens = whole(run.kv_tokens).wrapping_add(added);
-        self.ends[self.last] = (run.end_us, kv_tokens);
+        self.ends[self.last] = RunEnd { end_us: run.end_us, kv_tokens, decodes: run.decodes };
         self.blocks = run.blocks;
         self.adapters = (run.resident_adapters, run.adapter_tokens);
     }
 
     /// The run so many ago.
-    fn ago(&self, back: usize) -> (f64, u64) {
+    fn ago(&self, back: usize) -> RunEnd {
         self.ends[(self.last + KNOWN - back % KNOWN) % KNOWN]
     }
 
-    fn place(&self) -> (f64, u64) {
+    /// The one at whose end the next run is taken to begin.
+    fn place(&self) -> RunEnd {
         self.ago(self.back.into())
+    }
+
+    /// Whether a run without growth or loading is one iteration of the requests of the run at whose end it begins, none else, and
+    /// all that is told of a turn is different.
+    #[inline]
+    fn is_turn(&self, run: &IterationRun) -> bool {
+        let before = self.place();
+        run.iterations == 1
+            && run.prompts == 0
+            && run.decodes == before.decodes
+            && run.fresh == run.decodes
+            && run.stalled == 0
+            && run.prompt_tokens == 0
+            && differs(1, run.start_us, before.end_us) == 0
+            && differs(1, run.kv_tokens, before.kv_tokens as i64 as f64) == 0
+            && run.copying_us.to_bits() | run.adapter_load_us.to_bits() == 0
+            && self.adapters == (run.resident_adapters, run.adapter_tokens)
+            && !tells_adapters(run)
+            && is_single(run)
     }
 }
 
@@ -336,6 +372,9 @@ fn is_single(run: &IterationRun) -> bool {
 
 impl EncodedIterations {
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
+        if self.before.is_turn(run) && self.push_turn(run) {
+            return;
+        }
         let (flags, busy_steps) = self.flags(run);
         let mut to = Writer::behind(&mut self.bytes, self.used);
         to.byte(flags as u8);
@@ -356,13 +395,32 @@ impl EncodedIterations {
         self.before.passes(run);
     }
 
+    /// Writes a turn down; says whether it can be told how long its stages worked.
+    fn push_turn(&mut self, run: &IterationRun) -> bool {
+        let is_whole = differs(1, run.busy_us, whole_us(run)) == 0;
+        let steps = if is_whole { Some(0) } else { steps_of(run.busy_us, run.end_us) };
+        let Some(steps) = steps else { return false };
+        let takes = run.end_us.to_bits() - run.start_us.to_bits();
+        let bytes = (takes | steps | 1).ilog2() / 8 + 1;
+        let mut to = Writer::behind(&mut self.bytes, self.used);
+        to.byte((TURN | if is_whole { 0 } else { BUSY }) as u8 | (bytes - 1 << TURN_BYTES) as u8);
+        to.word(takes, bytes as usize);
+        if !is_whole {
+            to.word(steps, bytes as usize);
+        }
+        to.count(zigzag(i64::from(run.blocks) - i64::from(self.before.blocks)));
+        self.used += to.length;
+        self.before.passes(run);
+        true
+    }
+
     /// What is to be said of a run, and for how many steps of the clock its stages worked, where that is said; where it does
     /// not begin as is foreseen, `before` is told.
     fn flags(&mut self, run: &IterationRun) -> (u16, u64) {
         let before = &mut self.before;
-        let mut flags = differs(START, run.start_us, before.place().0);
+        let mut flags = differs(START, run.start_us, before.place().end_us);
         if flags > 0 {
-            let begins = |back: &usize| differs(1, run.start_us, before.ago(*back).0) == 0;
+            let begins = |back: &usize| differs(1, run.start_us, before.ago(*back).end_us) == 0;
             before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
         }
         flags |= if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) };
@@ -423,7 +481,7 @@ impl DeltaState {
     #[inline]
     fn counts(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun, has_sum: bool) {
         if flags & KV == 0 {
-            to.count(zigzag(whole(run.kv_tokens).wrapping_sub(self.place().1) as i64));
+            to.count(zigzag(whole(run.kv_tokens).wrapping_sub(self.place().kv_tokens) as i64));
         } else {
             to.number(run.kv_tokens);
         }

@@ -8,6 +8,7 @@ use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct LightLlm;
 
 /// What it keeps of a replica.

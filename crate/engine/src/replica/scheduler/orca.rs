@@ -6,6 +6,7 @@ use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, Sc
 use crate::request::Rejection;
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct Orca;
 
 impl BatchScheduler for Orca {

@@ -7,6 +7,7 @@ use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct Sarathi;
 
 impl BatchScheduler for Sarathi {

@@ -41,7 +41,8 @@ use state::News;
 pub(super) use state::State;
 
 /// The scheduler.
-pub(super) struct Slora;
+#[derive(Debug)]
+pub(crate) struct Slora;
 
 impl BatchScheduler for Slora {
     fn schedule(
@@ -100,34 +101,42 @@ impl BatchScheduler for Slora {
         false
     }
 
+    #[inline]
     fn least_leap(&self, replica: &Replica) -> u32 {
         replica.state.slora.as_ref().map_or(0, |state| state.least_leap)
     }
 
+    #[inline]
     fn wakes_us(&self, replica: &Replica) -> f64 {
         replica.state.slora.as_ref().map_or(f64::INFINITY, |state| state.wakes_us())
     }
 
+    #[inline]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         replica.state.slora.as_ref().map_or(most, |state| state.fast_forward_limit(replica, context, most))
     }
 
+    #[inline]
     fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         with_state(replica, |state, _| state.prompts_end(context, batch));
     }
 
+    #[inline]
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [u32]) {
         ended.sort_by_key(|&id| context.requests.joined[id as usize]);
     }
 
+    #[inline]
     fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
         with_state(replica, |state, replica| state.joined(replica, context, id));
     }
 
+    #[inline]
     fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
         with_state(replica, |state, replica| state.decoded(replica, context, iterations));
     }
 
+    #[inline]
     fn left(
         &self,
         replica: &mut Replica,
@@ -138,6 +147,7 @@ impl BatchScheduler for Slora {
         with_state(replica, |state, replica| state.left(replica, context, id, decoded_to.is_some()));
     }
 
+    #[inline]
     fn ended(
         &self,
         replica: &mut Replica,
@@ -360,6 +370,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn prompts_end(&mut self, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         if batch.prompts.is_empty() {
             return;
@@ -382,6 +393,7 @@ impl State {
         self.memory.remove(KvFootprint::new(u64::from(replica.decode_batch.step), input + 1, max - 1));
     }
 
+    #[inline]
     fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
         let i = id as usize;
         context.requests.joined[i] = self.joined;
@@ -395,6 +407,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn decoded(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
         let Some(run) = &replica.run else { return };
         let between = context.config.decode_steps_between_prefills;
@@ -405,11 +418,12 @@ impl State {
             at_us,
             duration_us: context.now_us - at_us,
             iterations,
-            requests: run.decodes,
+            requests: run.record.decodes,
             decided: self.decides,
         });
     }
 
+    #[inline]
     fn left(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32, has_decoded: bool) {
         let i = id as usize;
         if has_decoded {
@@ -431,6 +445,7 @@ impl State {
         context.watch.emit(|| Event::Finished(id));
     }
 
+    #[inline]
     fn ended(
         &mut self,
         replica: &Replica,
@@ -454,17 +469,24 @@ impl State {
     }
 
     /// Tells that a step of the router is over.
+    #[inline]
     fn end_step(&mut self, context: &mut ScheduleContext<'_>) {
         if context.watch.is_on() {
-            let counters = self.queue.counters();
-            let (decode_steps_since_prefill, predicted) =
-                (self.decode_steps_since_prefill, self.queue.predicted_lengths());
-            let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
-            context.watch.emit(|| Event::StepEnd { decode_steps_since_prefill, counters, predicted });
+            self.tell_step(context);
         }
     }
 
+    #[inline(never)]
+    fn tell_step(&mut self, context: &mut ScheduleContext<'_>) {
+        let counters = self.queue.counters();
+        let (decode_steps_since_prefill, predicted) =
+            (self.decode_steps_since_prefill, self.queue.predicted_lengths());
+        let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
+        context.watch.emit(|| Event::StepEnd { decode_steps_since_prefill, counters, predicted });
+    }
+
     /// For how many of `most` decode iterations nothing but the clock may change.
+    #[inline]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(run) = &replica.run else { return 1 };
         let mut fast_forward = most;

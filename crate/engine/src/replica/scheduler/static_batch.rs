@@ -12,6 +12,7 @@ use crate::replica::requests::RequestStatus;
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct Static;
 
 /// What it keeps of a replica.

@@ -6,6 +6,7 @@ use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct Vllm;
 
 impl BatchScheduler for Vllm {

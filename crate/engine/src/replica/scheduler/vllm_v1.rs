@@ -25,6 +25,7 @@ use crate::replica::requests::{RequestStatus, Requests};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
+#[derive(Debug)]
 pub(super) struct VllmV1;
 
 /// A request that runs, or that was preempted while tokens of it were under way.

@@ -4,8 +4,8 @@ use servescope_cost::{Chunk, LoraBatch};
 
 use super::{
     ADAPTERS, ALL_TOKENS, ANY_ADAPTER, BUSY, COPIES, DeltaState, END, FRESH, GROWTH, IterationRun, KNOWN, KV,
-    LOADS, LORA, MORE, ODD, OTHER_GROWTH, PLAIN_RANKS, RESIDENT, ReplicaIterations, SINGLE, STALLED, START,
-    end_by_law, step_us, token_ranks, tokens, unzigzag, whole_us,
+    LOADS, LORA, MORE, ODD, OTHER_GROWTH, PLAIN_RANKS, RESIDENT, ReplicaIterations, RunEnd, SINGLE, STALLED,
+    START, TURN, TURN_BYTES, end_by_law, step_us, token_ranks, tokens, unzigzag, whole_us,
 };
 
 /// A place in the log of one replica, behind the run that was read last.
@@ -55,6 +55,12 @@ impl<'a> Cursor<'a> {
         }
         let mut reader = self.encoded;
         let mut flags = u16::from(reader.byte());
+        if flags & TURN == TURN {
+            self.turn(&mut reader, flags);
+            self.encoded = reader;
+            self.before.passes(&self.run);
+            return Some(&self.run);
+        }
         if flags & MORE != 0 {
             flags |= u16::from(reader.byte()) << 8;
         }
@@ -74,6 +80,34 @@ impl<'a> Cursor<'a> {
         Some(run)
     }
 
+    /// As `push_turn` writes it.
+    #[inline]
+    fn turn(&mut self, reader: &mut Reader<'_>, flags: u16) {
+        let RunEnd { end_us: start_us, kv_tokens, decodes } = self.before.place();
+        let bytes = usize::from(flags >> TURN_BYTES & 7) + 1;
+        let end_us = f64::from_bits(start_us.to_bits() + reader.lowest(bytes));
+        let busy_us = if flags & BUSY == 0 { 0.0 } else { reader.lowest(bytes) as f64 * step_us(end_us) };
+        let run = &mut self.run;
+        *run = IterationRun {
+            start_us,
+            end_us,
+            busy_us,
+            first_us: end_us - start_us,
+            iterations: 1,
+            replica: run.replica,
+            decodes,
+            fresh: decodes,
+            kv_tokens: kv_tokens as i64 as f64,
+            blocks: (i64::from(self.before.blocks) + unzigzag(reader.count())) as u32,
+            resident_adapters: self.before.adapters.0,
+            adapter_tokens: self.before.adapters.1,
+            ..IterationRun::BLANK
+        };
+        if flags & BUSY == 0 {
+            run.busy_us = whole_us(run);
+        }
+    }
+
     /// As [`DeltaState::times`] writes them.
     #[inline]
     fn times(&mut self, reader: &mut Reader<'_>, flags: u16) {
@@ -82,7 +116,7 @@ impl<'a> Cursor<'a> {
         }
         let run = &mut self.run;
         let is_known = flags & START == 0 || usize::from(self.before.back) < KNOWN;
-        run.start_us = if is_known { self.before.place().0 } else { reader.number() };
+        run.start_us = if is_known { self.before.place().end_us } else { reader.number() };
         if flags & SINGLE != 0 {
             run.end_us = f64::from_bits(run.start_us.to_bits() + reader.count());
             run.first_us = run.end_us - run.start_us;
@@ -118,7 +152,7 @@ impl<'a> Cursor<'a> {
     fn counts(&mut self, reader: &mut Reader<'_>, flags: u16) {
         let Self { run, before, end, plain_chunks, .. } = self;
         run.kv_tokens = if flags & KV == 0 {
-            before.place().1.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
+            before.place().kv_tokens.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
         } else {
             reader.number()
         };
@@ -202,6 +236,14 @@ impl Reader<'_> {
         let word = self.word();
         self.at += 8;
         f64::from_bits(word)
+    }
+
+    /// A number in so many bytes, from one to eight.
+    #[inline]
+    fn lowest(&mut self, bytes: usize) -> u64 {
+        let word = self.word() & (u64::MAX >> (64 - 8 * bytes));
+        self.at += bytes;
+        word
     }
 
     /// The reverse of [`Writer::count`](super::write::Writer::count).
