@@ -403,7 +403,7 @@ impl EncodedIterations {
         let takes = run.end_us.to_bits() - run.start_us.to_bits();
         let bytes = (takes | steps | 1).ilog2() / 8 + 1;
         let mut to = Writer::behind(&mut self.bytes, self.used);
-        to.byte((TURN | if is_whole { 0 } else { BUSY }) as u8 | (bytes - 1 << TURN_BYTES) as u8);
+        to.byte((TURN | if is_whole { 0 } else { BUSY }) as u8 | ((bytes - 1) << TURN_BYTES) as u8);
         to.word(takes, bytes as usize);
         if !is_whole {
             to.word(steps, bytes as usize);
