@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::{
     LongPrefill, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled,
-    ScheduledBatch, State, Step, running, waiting,
+    ScheduledBatch, State, Step, waiting,
 };
 use crate::replica::decode_batch::DecodeSlot;
 use crate::replica::iteration::SteadyPart;
