@@ -26,7 +26,7 @@ pub(crate) fn simulate(
 ) -> PyResult<(String, Vec<Told>)> {
     let loaded = loaded(trace);
     let begun = py.detach(|| Running::begin(&scenario.0, loaded.as_ref()));
-    let mut running = begun.map_err(|failures| raised(py, failures))?;
+    let mut running = begun.map_err(|errors| raised(py, errors))?;
     sliced(py, || running.advance(SLICE) >= 1.0)?;
     let (text, columns) = py.detach(|| {
         let run = running.finish();

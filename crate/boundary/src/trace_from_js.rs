@@ -1,7 +1,7 @@
 //! A trace as it comes from the studio. It is checked like any foreign value: the columns might be anything.
 
 use js_sys::{Float64Array, Reflect, Uint32Array};
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::MAX_ROWS;
 use servescope_lab::workload::trace::{Chain, Extra, Labels, NO_LABEL};
@@ -13,12 +13,12 @@ use crate::types::JsTraceColumns;
 ///
 /// # Errors
 /// The column that is absent, too short, or out of order.
-pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
+pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
     let field = |key: &'static str| Reflect::get(columns, &key.into()).unwrap_or_default();
-    let doubles = |key| -> Result<Vec<f64>, Failure> {
+    let doubles = |key| -> Result<Vec<f64>, Diagnostic> {
         field(key).dyn_into::<Float64Array>().map(|a| a.to_vec()).map_err(|_| bad(key))
     };
-    let wholes = |key| -> Result<Vec<u32>, Failure> {
+    let wholes = |key| -> Result<Vec<u32>, Diagnostic> {
         field(key).dyn_into::<Uint32Array>().map(|a| a.to_vec()).map_err(|_| bad(key))
     };
     let arrival_us = doubles("arrival_us")?;
@@ -70,8 +70,8 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
     })
 }
 
-fn bad(column: &'static str) -> Failure {
-    Failure::new(
+fn bad(column: &'static str) -> Diagnostic {
+    Diagnostic::error(
         "bad_columns",
         column,
         format!("{column}: no such column, or not one entry a request in order"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::aibrix::arrivals::{Scales, Target};
 use servescope_lab::workload::aibrix::curve::NamedPattern;
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     made.warnings.iter().for_each(|warning| note(&warning.to_string()));
     interval_note(arguments);
     if arguments.charts.are_wanted() {
-        let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+        let read = made.clone().trace().map_err(|error| Diagnostic::of_file("workload", &error))?;
         arguments.charts.write(&read.trace)?;
     }
     let has_texts = !arguments.prompt_file.is_empty() || tokenizer.is_some();
@@ -163,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Written::Lines => (made.jsonl.clone(), "jsonl"),
         Written::Array => (array(&made.jsonl), "json"),
         Written::Trace(format) => {
-            let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+            let read = made.clone().trace().map_err(|error| Diagnostic::of_file("workload", &error))?;
             (
                 formats::write(&read.trace, format).unwrap_or_default(),
                 if text_is_json(format) { "jsonl" } else { "csv" },
@@ -182,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             note("there is no request to plot");
             return Ok(());
         }
-        Err(error) => return Err(Failure::of_file("workload", &error).into()),
+        Err(error) => return Err(Diagnostic::of_file("workload", &error).into()),
     };
     let plot = plot(&trace).map_err(|error| Failed::Run(error.to_string()))?;
     write(&folder.join("workload.svg"), &plot)
@@ -225,7 +225,7 @@ fn with_texts(
 ) -> Result<String, Failed> {
     let ratio = CharactersPerToken::DEFAULT;
     let wanted = made.wanted.clone();
-    let mut trace = made.trace().map_err(|error| Failure::of_file("workload", &error))?.trace;
+    let mut trace = made.trace().map_err(|error| Diagnostic::of_file("workload", &error))?.trace;
     let texts = if arguments.prompt_file.is_empty() {
         match tokenizer {
             Some(counter) => Texts::Made(Synthesis::by_count(options.seed, counter).map_err(Failed::input)?),

@@ -19,7 +19,7 @@ use servescope_lab::workload::prompts::{
 
 use crate::collections::collection;
 use crate::notes;
-use crate::output::Failed;
+use crate::output::{Failed, report_all};
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::tokenizer;
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let form = form(&arguments.form)?;
     let scenario = arguments.scenario.scenario()?;
     let loaded = arguments.read.read(&arguments.trace)?.loaded;
-    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    report_all(&loaded.warnings);
     let trace = trace_of(&scenario, Some(&loaded))?;
     notes::tell(&notes_of(&scenario, &loaded.context(Purpose::Bodies)));
     write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())

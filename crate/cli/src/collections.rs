@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::prompts::Collection;
 
 use crate::output::{Failed, name, note, read};
@@ -18,7 +18,7 @@ pub(crate) fn collection(paths: &[PathBuf], has_tokenizer: bool) -> Result<Colle
     for path in files(paths)? {
         let file = name(&path);
         let read = Collection::read_counted(&read(&path)?);
-        let (collection, without) = read.map_err(|error| Failure::of_file(&file, &error))?;
+        let (collection, without) = read.map_err(|error| Diagnostic::of_file(&file, &error))?;
         left_out += without;
         let goes_with = match &mut whole {
             None => {

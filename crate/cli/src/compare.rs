@@ -156,7 +156,7 @@ fn turned(task: &Task, range: Range) -> Result<Turns, Failed> {
                 range.set(&mut scenario, values[value]);
                 let run = Measured::simulate(&scenario, task.loaded.as_ref(), std::slice::from_ref(metric));
                 bar.inc(1);
-                Ok(run.map_err(|failures| of_side(side, failures))?.values[0])
+                Ok(run.map_err(|errors| of_side(side, errors))?.values[0])
             })
             .collect::<Result<_, Failed>>()?;
         let of = |runs: &[Option<f64>]| {

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Args;
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::debugger::{Debugger, Move, STEP_KINDS, step_kind};
 use servescope_lab::engine::steps::StepKind;
 
@@ -183,7 +183,7 @@ fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), Failed> {
                 continue;
             }
             Ok(Command::Again) => None,
-            Ok(Command::Go(to)) => debugger.go(to).err().map(|failure: Failure| failure.message),
+            Ok(Command::Go(to)) => debugger.go(to).err().map(|error: Diagnostic| error.message),
             Err(message) => Some(message),
         };
         match refused {

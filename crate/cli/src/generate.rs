@@ -14,7 +14,7 @@ use servescope_lab::workload::statistics::PrefixHits;
 use crate::bodies::{self, BodyArguments};
 use crate::chart_files::TrafficCharts;
 use crate::notes;
-use crate::output::{Failed, note, write_or_print};
+use crate::output::{Failed, note, report_all, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 use crate::servegen::ServeGenArguments;
 use crate::step_args::StepArguments;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let (share, block) = (100.0 * hits.share(), hits.block_tokens);
         note(&format!("a cache without limit finds {share:.1} % of the prompt tokens, in blocks of {block}"));
     }
-    scenario.warnings().iter().for_each(|w| note(&w.message));
+    report_all(&scenario.warnings());
     if arguments.servegen.is_given() {
         note("no recipe is written: it would have to hold ServeGen's files");
         return write_or_print(output, &formats::write(&trace, format).unwrap_or_default());

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let format = loaded.format.map_or("", |format| format.name());
     let mut lines = vec![format!("format            {format}")];
     lines.push(servescope_lab::inspect::to_text(&loaded.trace));
-    lines.extend(loaded.warnings.iter().map(|w| format!("note: {}", w.message)));
+    lines.extend(loaded.warnings.iter().map(|w| format!("{}: {}", w.severity.name(), w.message)));
     lines.push(String::new());
     print(&lines.join("\n"))
 }

@@ -1,4 +1,4 @@
-//! Files, standard output, and failures with their exit codes.
+//! Files, standard output, and errors with their exit codes.
 
 use std::fmt;
 use std::fs::File;
@@ -6,7 +6,8 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
+use servescope_lab::diagnostic::Severity;
 use servescope_lab::sweep::journal::JournalError;
 
 /// Why a verb did not succeed.
@@ -49,15 +50,15 @@ impl Failed {
     }
 }
 
-impl From<Vec<Failure>> for Failed {
-    fn from(failures: Vec<Failure>) -> Self {
-        Self::Input(failures.into_iter().map(|f| f.message).collect())
+impl From<Vec<Diagnostic>> for Failed {
+    fn from(errors: Vec<Diagnostic>) -> Self {
+        Self::Input(errors.into_iter().map(|f| f.message).collect())
     }
 }
 
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
-        Self::Input(vec![failure.message])
+impl From<Diagnostic> for Failed {
+    fn from(error: Diagnostic) -> Self {
+        Self::Input(vec![error.message])
     }
 }
 
@@ -78,9 +79,16 @@ pub(crate) fn print(text: &str) -> Result<(), Failed> {
     }
 }
 
-/// Says something on standard error that is no failure.
+/// Says something on standard error that is no error.
 pub(crate) fn note(message: &str) {
-    eprintln!("servescope: note: {message}");
+    eprintln!("servescope: {}: {message}", Severity::Note.name());
+}
+
+/// Says on standard error what a reader should know, each with its severity.
+pub(crate) fn report_all<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
+    for Diagnostic { severity, message, .. } in diagnostics {
+        eprintln!("servescope: {}: {message}", severity.name());
+    }
 }
 
 /// Reads a file.
@@ -113,7 +121,7 @@ pub(crate) fn stream(
     }
 }
 
-/// Text on its way to a file; `fmt` has no room for the reason of a failure.
+/// Text on its way to a file; `fmt` has no room for the reason of an error.
 struct Sink {
     file: BufWriter<File>,
     error: Option<std::io::Error>,

@@ -11,7 +11,7 @@ use servescope_lab::workload::formats::{
     BadRows, MAX_TOKENS, Mapping, ROLES, ReadOptions, Replay, read_with,
 };
 
-use crate::output::{Failed, name, read};
+use crate::output::{Failed, name, read, report_all};
 
 /// Bad rows that are listed one by one.
 const LISTED: usize = 20;
@@ -73,9 +73,7 @@ impl ReadArguments {
     /// Reads files, and tells what was noticed.
     pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Vec<Input>, Failed> {
         let inputs: Vec<Input> = paths.iter().map(|path| self.read(path)).collect::<Result<_, _>>()?;
-        for warning in inputs.iter().flat_map(|input| &input.loaded.warnings) {
-            eprintln!("servescope: note: {}", warning.message);
-        }
+        report_all(inputs.iter().flat_map(|input| &input.loaded.warnings));
         Ok(inputs)
     }
 }

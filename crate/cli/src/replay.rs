@@ -17,7 +17,7 @@ use servescope_replay::{
 };
 
 use crate::bodies::{BodyArguments, form, with_lines};
-use crate::output::{Failed, name, note, print, write};
+use crate::output::{Failed, name, note, print, report_all, write};
 use crate::overlay::Options;
 use crate::read_args::ReadArguments;
 use crate::replay_text::{counts, dry, report};
@@ -177,7 +177,7 @@ impl Arguments {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
-        loaded.iter().flat_map(|loaded| &loaded.warnings).for_each(|warning| note(&warning.message));
+        report_all(loaded.iter().flat_map(|loaded| &loaded.warnings));
         let context = notes::context(
             Purpose::Bodies,
             loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated),

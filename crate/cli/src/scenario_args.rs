@@ -9,9 +9,9 @@ use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Failure, Scenario, link};
+use servescope_lab::{Scenario, link};
 
-use crate::output::{Failed, note, read, text};
+use crate::output::{Failed, read, report_all, text};
 use crate::step_args::{StepArguments, Steps};
 
 /// A scenario on the command line.
@@ -75,13 +75,13 @@ impl ScenarioArguments {
         if let Some(path) = &self.file {
             match ScenarioFile::read(&path.display().to_string(), &read(path)?) {
                 Ok(file) => scenario = file.scenario,
-                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+                Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
         if let Some(address) = &self.link {
-            let (read, failures) = link::parse(address);
+            let (read, errors) = link::parse(address);
             scenario = read;
-            messages.extend(failures.into_iter().map(|f| f.message));
+            messages.extend(errors.into_iter().map(|f| f.message));
         }
         if let Some(path) = &self.model_config {
             let config = ModelConfig::read(&path.display().to_string(), &text(path)?);
@@ -89,10 +89,9 @@ impl ScenarioArguments {
                 Ok(notes) => {
                     let is_chosen =
                         self.settings.iter().any(|setting| setting.trim().starts_with("cost.kind="));
-                    let is_told = |failure: &&Failure| !(is_chosen && failure.code == "config_cost");
-                    notes.iter().filter(is_told).for_each(|failure| note(&failure.message));
+                    report_all(notes.iter().filter(|note| !(is_chosen && note.code == "config_cost")));
                 }
-                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+                Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
         for setting in &self.settings {

@@ -9,7 +9,7 @@ use servescope_lab::workload::clients::{ServeGen, servegen};
 use servescope_lab::workload::formats::{
     self, Contents, LengthWindow, MAX_ROWS, Window, servegen_chunk_lengths, servegen_chunk_windows,
 };
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 
 use crate::output::{Failed, name, note, read};
 
@@ -64,7 +64,7 @@ impl ServeGenArguments {
             let (from, to) = source.part_s;
             return Err(Failed::input(format!("--from-s {from} is not between 0 and the end, {to}")));
         }
-        let problems: Vec<Failure> =
+        let problems: Vec<Diagnostic> =
             scenario.problems().into_iter().filter(|p| p.path.starts_with("workload.clients")).collect();
         if !problems.is_empty() {
             return Err(problems.into());
@@ -112,7 +112,7 @@ fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
     let (mut windows, mut lengths) = (Vec::new(), Vec::new());
     for client in clients {
         let (name, trace) = (client.to_string(), path.join(format!("chunk-{client}-trace.csv")));
-        let refused = |file: &Path, error: &_| Failure::of_file(&crate::output::name(file), error);
+        let refused = |file: &Path, error: &_| Diagnostic::of_file(&crate::output::name(file), error);
         windows
             .extend(servegen_chunk_windows(&name, &read(&trace)?).map_err(|error| refused(&trace, &error))?);
         let dataset = path.join(format!("chunk-{client}-dataset.json"));
@@ -125,7 +125,7 @@ fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
 }
 
 fn open(path: &Path) -> Result<Contents, Failed> {
-    let file = formats::open(&read(path)?).map_err(|error| Failure::of_file(&name(path), &error))?;
+    let file = formats::open(&read(path)?).map_err(|error| Diagnostic::of_file(&name(path), &error))?;
     Ok(file.contents)
 }
 

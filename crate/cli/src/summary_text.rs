@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
 use servescope_lab::capacity::Load;
+use servescope_lab::diagnostic::Severity;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
@@ -93,8 +94,8 @@ pub(crate) fn table(
     line("mean time went to", parts(&run.split_s));
     times(&mut text, summary, ranges);
     // Settings without effect stand on standard error, a line for each reason.
-    for warning in summary.warnings.iter().filter(|warning| !warning.code.starts_with("no_effect")) {
-        let _ = writeln!(text, "\nnote: {}", warning.message);
+    for warning in summary.warnings.iter().filter(|warning| warning.severity == Severity::Warning) {
+        let _ = writeln!(text, "\n{}: {}", warning.severity.name(), warning.message);
     }
     text
 }

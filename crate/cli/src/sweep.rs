@@ -204,7 +204,7 @@ fn simulate(
     Ok(lines)
 }
 
-/// Says which points make no run; where none does, that is the failure.
+/// Says which points make no run; where none does, that is the error.
 fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
     let failed: Vec<&Line> = lines.iter().filter(|line| line.error.is_some()).collect();
     let Some(first) = failed.first() else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use servescope_lab::vidur::{VidurRun, operator_tables};
-use servescope_lab::{Failure, Run, Scenario};
+use servescope_lab::{Diagnostic, Run, Scenario};
 
 use crate::output::{Failed, note, read};
 use crate::read_args::ReadArguments;
@@ -27,8 +27,9 @@ pub(crate) fn simulate(
     let trace = if run.is_synthetic(trace.is_some())? {
         let of_folder = |name: &str| {
             let path = folder.join(name);
-            std::fs::read(&path)
-                .map_err(|error| Failure::new("file_missing", name, format!("{}: {error}", path.display())))
+            std::fs::read(&path).map_err(|error| {
+                Diagnostic::error("file_missing", name, format!("{}: {error}", path.display()))
+            })
         };
         let (trace, ended) = run.synthetic_requests(&of_folder)?;
         ended.iter().for_each(|ended| note(ended));

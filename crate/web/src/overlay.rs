@@ -2,12 +2,12 @@
 
 use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
 use servescope_lab::replies::OverlayReply;
-use servescope_lab::{Failure, LoadedTrace, Running, Scenario};
+use servescope_lab::{Diagnostic, LoadedTrace, Running, Scenario};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};
 use servescope_boundary::convert::{scenario_of, to_js_error, with_charts};
-use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch, JsReadResult};
+use servescope_boundary::types::{JsCallErrors, JsOverlay, JsPatch, JsReadResult};
 
 /// Simulates a measured run, and fits constants to it.
 #[wasm_bindgen]
@@ -45,7 +45,7 @@ impl Overlayer {
         measured: &JsReadResult,
         scenario: &JsPatch,
         fit: Vec<String>,
-    ) -> Result<(), JsFailure> {
+    ) -> Result<(), JsCallErrors> {
         self.work = None;
         let measured: MeasuredRun = serde_wasm_bindgen::from_value(measured.into())
             .map_err(|error| refused("", &error.to_string()))?;
@@ -82,7 +82,7 @@ impl Overlayer {
     ///
     /// # Errors
     /// When no measured request ends in the simulated run.
-    pub fn finish(&mut self) -> Result<JsOverlay, JsFailure> {
+    pub fn finish(&mut self) -> Result<JsOverlay, JsCallErrors> {
         let work = self.work.take().ok_or_else(nothing_ran)?;
         let overlay = work.overlay.ok_or_else(nothing_ran)?;
         if overlay.pairs.is_empty() {
@@ -95,13 +95,13 @@ impl Overlayer {
     }
 }
 
-fn refused(path: &str, why: &str) -> JsFailure {
-    to_js_error(vec![Failure::new("bad_overlay", path, why.to_owned()).text("why", why)])
+fn refused(path: &str, why: &str) -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("bad_overlay", path, why.to_owned()).text("why", why)])
 }
 
-fn failure_of(error: FitError) -> JsFailure {
+fn failure_of(error: FitError) -> JsCallErrors {
     match error {
-        FitError::Run(failures) => to_js_error(failures),
+        FitError::Run(errors) => to_js_error(errors),
         other => refused("", &other.to_string()),
     }
 }

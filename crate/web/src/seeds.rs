@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use servescope_boundary::chart_from_js::read_named;
 use servescope_boundary::convert::{charts, object};
 use servescope_boundary::types::{
-    JsCharts, JsFailure, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
+    JsCallErrors, JsCharts, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
 };
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::Change;
@@ -22,7 +22,7 @@ impl Comparer {
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsFailure> {
+    pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
         Ok(object(&SeedRun::of(&run, spans_of(spans).as_ref())).unchecked_into())
     }
@@ -37,7 +37,7 @@ fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
 /// # Errors
 /// Charts that cannot be read.
 #[wasm_bindgen]
-pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsFailure> {
+pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsCallErrors> {
     Ok(object(&Spans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
 }
 
@@ -46,7 +46,7 @@ pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsFailure> {
 /// # Errors
 /// Charts that cannot be read.
 #[wasm_bindgen]
-pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsFailure> {
+pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsCallErrors> {
     let shown = read_named(shown, &bands::NAMES)?;
     let Some(spans) = Spans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
     let mut all: Vec<Vec<Curve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();

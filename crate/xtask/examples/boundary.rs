@@ -36,7 +36,7 @@ fn declarations() -> String {
     all.visit::<lab::replies::CheckedReply>();
     all.visit::<lab::replies::ComparedPair>();
     all.visit::<lab::replies::DebuggerStep>();
-    all.visit::<lab::replies::Failures>();
+    all.visit::<lab::replies::CallErrors>();
     all.visit::<lab::replies::FiguresReply>();
     all.visit::<lab::replies::FitReply>();
     all.visit::<lab::replies::FittedProfile>();

@@ -19,7 +19,7 @@ export class ControlPanel extends LightElement {
   declare open: boolean;
 
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.drafts, this.app.failures, this.app.traceFile.info, this.app.view];
+    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.view];
   }
 
   protected override look(): string {

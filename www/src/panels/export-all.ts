@@ -52,8 +52,8 @@ async function attempt(app: App, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (thrown) {
-    const failures = thrown instanceof Refusal ? thrown.failures : [];
-    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+    const errors = thrown instanceof Refusal ? thrown.errors : [];
+    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(errors) }));
   }
 }
 

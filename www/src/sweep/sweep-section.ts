@@ -7,6 +7,7 @@ import { downloadText } from '../draw/export-chart.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { sweep as words } from '../i18n/en/sweep.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { SweepPlan, SweepPoint } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -20,10 +21,7 @@ import './sweep-section.css';
 const MOST_ROWS = 500;
 
 export function sweepSection(app: App): SweepSection {
-  const section = new SweepSection();
-  section.app = app;
-  section.state = new SweepState(app);
-  return section;
+  return SweepSection.of(app, { state: new SweepState(app) });
 }
 
 export class SweepSection extends LightElement {
@@ -37,7 +35,7 @@ export class SweepSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, state } = this;
     const say = app.text.say(words);
-    const { state: now, done, all, kept, keeps, failures, plan } = state.answer.value;
+    const { state: now, done, all, kept, keeps, errors, plan } = state.answer.value;
     this.dataset['sweep'] = now;
     this.dataset['done'] = String(done);
     this.dataset['kept'] = String(kept);
@@ -46,7 +44,7 @@ export class SweepSection extends LightElement {
       <p class="about">${say('about')}</p>
       ${sweepForm(state)}
       ${app.sweep.value !== null && app.traceFile.missing.value !== null ? html`<p class="sweep-note">${say('file_missing')}</p>` : nothing}
-      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
+      ${diagnosticLines(app, errors)}
       ${now === 'none' ? nothing : html`
         <div class="search-state">
           <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>

@@ -66,7 +66,7 @@ export class BodiesSection extends LightElement {
       download('bodies.jsonl', new Blob([bytes], { type: 'application/jsonl' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(thrown.errors) }));
     }
   }
 }

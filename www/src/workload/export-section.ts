@@ -44,7 +44,7 @@ export class ExportSection extends LightElement {
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(thrown.errors) }));
     }
   }
 }

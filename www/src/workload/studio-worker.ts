@@ -3,7 +3,7 @@ import init, { body_forms, chart_svg, fit_profile, model_config, read_result, St
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
-import { isFailures, messageOf } from '../simulation/types.js';
+import { isCallErrors, messageOf } from '../simulation/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
 
 /** Fetching the bytes is the smaller part of opening a file, by the time it takes. */
@@ -100,7 +100,7 @@ async function reply(message: ToStudio): Promise<void> {
     const value = await answer(await studioReady(), message);
     post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
   } catch (thrown) {
-    if (isFailures(thrown)) post({ kind: 'refused', ticket: message.ticket, failures: thrown.failures });
+    if (isCallErrors(thrown)) post({ kind: 'refused', ticket: message.ticket, errors: thrown.errors });
     else post({ kind: 'died', message: messageOf(thrown) });
   }
 }

@@ -43,7 +43,7 @@ async function reply(value: unknown = {}): Promise<void> {
 
 const info = (name: string): SourceInfo => ({ name, format: 'vidur', requests: 3, span_s: 1, warnings: [] }) as unknown as SourceInfo;
 const steps = (...names: string[]): Pipe => ({ join: 'concat', steps: names });
-const died = new Refusal([{ code: 'internal', path: '', message: 'unreachable', params: {} }]);
+const died = new Refusal([{ severity: 'error', code: 'internal', path: '', message: 'unreachable', params: {} }]);
 
 let ask: ReturnType<typeof vi.fn<(query: { kind: string }) => Promise<null>>>;
 let listener: { [K in keyof TraceListener]: ReturnType<typeof vi.fn<TraceListener[K]>> };

@@ -35,8 +35,8 @@ pub use sources::{
 pub use sweep::{SweepPlan, SweepResults, SweepSpec};
 pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
+use crate::diagnostic::Diagnostic;
 use crate::evidence::published::figures::Figure;
-use crate::failure::Failure;
 use crate::run::RunSummary;
 use crate::scenario::ScenarioPatch;
 use crate::views::Chart;
@@ -44,9 +44,9 @@ use crate::views::Chart;
 /// Thrown by every call that can fail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct Failures {
+pub struct CallErrors {
     /// What is wrong.
-    pub failures: Vec<Failure>,
+    pub errors: Vec<Diagnostic>,
 }
 
 /// How to look at a run.
@@ -84,7 +84,7 @@ pub struct ParsedLink {
     /// What is good of it.
     pub scenario: ScenarioPatch,
     /// What is not.
-    pub problems: Vec<Failure>,
+    pub problems: Vec<Diagnostic>,
 }
 
 /// Published points beside simulated curves.

@@ -227,8 +227,8 @@ mod tests {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let preset: serde_json::Value = serde_json::from_str(&text).unwrap();
             let Some(settings) = preset.get("scenario") else { continue };
-            let (mut scenario, failures) = Scenario::from_json(settings);
-            assert!(failures.is_empty(), "{failures:?}");
+            let (mut scenario, errors) = Scenario::from_json(settings);
+            assert!(errors.is_empty(), "{errors:?}");
             scenario.set_text("workload.duration_s", "40").unwrap();
             let report = Running::begin(&scenario, None).unwrap().with_decisions().run().report;
             let tables = WhyTables::of(&report).unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model};
 use servescope_workload::{LengthDistribution, Trace};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::{ArrivalKind, Choice, ChoiceId, CurveKind, LengthKind, Popularity};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
@@ -71,8 +71,8 @@ struct Setter {
 
 impl Setter {
     fn set(&mut self, id: Id, value: Value) {
-        if let Err(failure) = self.scenario.set(id, value) {
-            self.left_out.push(failure.message);
+        if let Err(error) = self.scenario.set(id, value) {
+            self.left_out.push(error.message);
         }
     }
 
@@ -273,12 +273,12 @@ pub fn scenario(fitted: &Fit) -> FittedScenario {
 /// The model called `name`.
 ///
 /// # Errors
-/// [`Failure`] with the known names.
-pub fn model(name: &str) -> Result<Model, Failure> {
+/// [`Diagnostic`] with the known names.
+pub fn model(name: &str) -> Result<Model, Diagnostic> {
     Model::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
         let message = format!("model {name} is not known; known are {}", known.join(", "));
-        Failure::new("unknown_option", "model", message)
+        Diagnostic::error("unknown_option", "model", message)
             .text("value", name)
             .text("options", &known.join(", "))
     })

@@ -5,7 +5,7 @@
 
 use super::compare::{Metric, Pair, TIMES, pairs, times_of};
 use super::measured::MeasuredRun;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::Scenario;
@@ -39,8 +39,8 @@ pub enum FitError {
     #[error("--fit: the file tells no times of single requests")]
     NoTimes,
     /// The scenario does not run.
-    #[error("{}", .0.first().map_or("", |failure| &failure.message))]
-    Run(Vec<Failure>),
+    #[error("{}", .0.first().map_or("", |error| &error.message))]
+    Run(Vec<Diagnostic>),
 }
 
 /// A constant before and after.
@@ -155,7 +155,7 @@ impl FitSearch {
         Some(scenario)
     }
 
-    fn pairs(&mut self, scenario: &Scenario) -> Result<Vec<Pair>, Vec<Failure>> {
+    fn pairs(&mut self, scenario: &Scenario) -> Result<Vec<Pair>, Vec<Diagnostic>> {
         self.runs += 1;
         Ok(pairs(&self.measured, &Run::simulate(scenario, Some(&self.trace))?.report))
     }

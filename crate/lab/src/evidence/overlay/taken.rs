@@ -55,7 +55,7 @@ impl Taking<'_> {
         }
         match self.scenario.set_text(path, value) {
             Ok(()) => self.taken.push(Taken { path, value: value.to_owned(), from: from.to_owned() }),
-            Err(failure) => self.notes.push(format!("{from} is not taken over: {}", failure.message)),
+            Err(error) => self.notes.push(format!("{from} is not taken over: {}", error.message)),
         }
     }
 
@@ -161,7 +161,7 @@ impl Taking<'_> {
         // A table that is missing is fetched when the run begins; the settings are taken over again then.
         let has_kernels = match with_kernels.measured_kernels() {
             Ok(_) => true,
-            Err(failure) => failure.code == "needs_table",
+            Err(error) => error.code == "needs_table",
         };
         if is_chosen && has_kernels {
             self.set(Id::CostKind, CostKind::Kernels.name(), "the kernels of this deployment were measured");

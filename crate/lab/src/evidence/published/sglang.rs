@@ -108,7 +108,7 @@ pub fn scenario_of(row: &SlotRow, rule: SlotRule) -> Scenario {
 
 fn simulate(scenario: &Scenario) -> Summary {
     let mut running =
-        Running::begin(scenario, None).unwrap_or_else(|failures| panic!("a published server: {failures:?}"));
+        Running::begin(scenario, None).unwrap_or_else(|errors| panic!("a published server: {errors:?}"));
     while running.advance(usize::MAX) < 1.0 {}
     running.finish().summary().run
 }

@@ -484,7 +484,7 @@ mod tests {
                 ("fleet.tensor_parallel", "2"),
             ];
             for (path, value) in common.iter().chain(settings) {
-                scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+                scenario.set_text(path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
             }
             let cost = scenario.fleet_cost(AdapterRanks::default()).unwrap();
             let chunks = [Chunk { kv_tokens: 100, tokens: 900 }];

@@ -10,7 +10,7 @@ use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 
 use super::{Scenario, USUAL_CHECKS};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, choices, texts};
 
 /// An estimated timeout without another bound, microseconds.
@@ -47,7 +47,7 @@ impl Scenario {
     }
 
     /// What does not fit in the settings of the proxy.
-    pub(super) fn gateway_problems(&self) -> Vec<Failure> {
+    pub(super) fn gateway_problems(&self) -> Vec<Diagnostic> {
         if !self.has_proxy() {
             return Vec::new();
         }
@@ -61,7 +61,7 @@ impl Scenario {
                 let message =
                     format!("{path}: {name} is not one of {}, or stands there twice", names.join(", "));
                 problems.push(
-                    Failure::new("unknown_check", path, message)
+                    Diagnostic::error("unknown_check", path, message)
                         .text("name", name)
                         .text("names", &names.join(", ")),
                 );
@@ -70,7 +70,7 @@ impl Scenario {
         if self.flag(Id::OriginalBlocking) {
             let path = Id::OriginalBlocking.row().id;
             let message = format!("{path}: behind a proxy nothing blocks the engine for ever; switch it off");
-            problems.push(Failure::new("blocking_behind_proxy", path, message));
+            problems.push(Diagnostic::error("blocking_behind_proxy", path, message));
         }
         problems
     }

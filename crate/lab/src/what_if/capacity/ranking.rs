@@ -8,7 +8,7 @@ use super::goal::METRICS;
 use super::grid::Grid;
 use super::probe::Miss;
 use super::search::Capacity;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 
 /// Configurations that are simulated at the load at most, where the first ones fail.
 const MOST_TRIED: usize = 12;
@@ -21,7 +21,7 @@ pub struct Found {
     /// The value of each axis.
     pub values: Vec<String>,
     /// The capacity, or why it cannot be run.
-    pub result: Result<Capacity, Vec<Failure>>,
+    pub result: Result<Capacity, Vec<Diagnostic>>,
 }
 
 /// What the order of a configuration depends on.
@@ -269,18 +269,19 @@ pub struct Ranked {
     /// What was simulated at the load, in the order in which it was: the last is with the replicas that the load needs.
     pub checks: Vec<Checked>,
     /// Why it cannot be run, or checked.
-    pub failures: Vec<Failure>,
+    #[serde(rename = "failures")]
+    pub errors: Vec<Diagnostic>,
 }
 
 /// Puts configurations, given in the order of the grid, in the order of [`standings`].
 pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
     let places = found.into_iter().map(|Found { place, values, result }| {
-        let (capacity, failures) = match result {
+        let (capacity, errors) = match result {
             Ok(capacity) => (Some(capacity), Vec::new()),
-            Err(failures) => (None, failures),
+            Err(errors) => (None, errors),
         };
         let standing = Standing { place, ..Standing::default() };
-        Ranked { standing, values, capacity, checks: Vec::new(), failures }
+        Ranked { standing, values, capacity, checks: Vec::new(), errors }
     });
     let mut ranking: Vec<Ranked> = places.collect();
     rank_again(&mut ranking);
@@ -316,7 +317,7 @@ impl Ranked {
         let of =
             |checked: &Checked| Tried { replicas: checked.replicas, holds: Some(checked.miss.is_none()) };
         let mut tried: Vec<Tried> = self.checks.iter().map(of).collect();
-        if self.capacity.is_some() && !self.failures.is_empty() {
+        if self.capacity.is_some() && !self.errors.is_empty() {
             tried.push(Tried { replicas: 0, holds: None });
         }
         tried
@@ -324,8 +325,8 @@ impl Ranked {
 
     /// What the checks showed, in English; empty where there are none.
     pub fn told_check(&self) -> String {
-        if self.capacity.is_some() && !self.failures.is_empty() {
-            return format!("not simulated: {}", told_failures(&self.failures));
+        if self.capacity.is_some() && !self.errors.is_empty() {
+            return format!("not simulated: {}", told_errors(&self.errors));
         }
         self.checks.iter().map(Checked::told).collect::<Vec<_>>().join("; ")
     }
@@ -339,14 +340,14 @@ impl Ranked {
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
         match &self.capacity {
-            None => told_failures(&self.failures),
+            None => told_errors(&self.errors),
             Some(capacity) => capacity.reason(),
         }
     }
 }
 
-fn told_failures(failures: &[Failure]) -> String {
-    failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ")
+fn told_errors(errors: &[Diagnostic]) -> String {
+    errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 impl Capacity {
