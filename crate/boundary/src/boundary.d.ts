@@ -652,7 +652,7 @@ export type FitReply = {
   /** How far each twin is from its source. */
   models: Array<FitRow>,
   /** What is to be said of the fit. */
-  noticed: Array<Fact>,
+  findings: Array<Fact>,
   /** The distributions. */
   laws: FittedDistributions,
 };
@@ -1621,7 +1621,7 @@ export type RequestFacts = {
   decode_s: number,
   /** Waiting requests in front of it when it arrived. */
   ahead: number,
-  /** Running requests then. */
+  /** SimulationHandle requests then. */
   running_at_arrival: number,
   /** KV tokens in use then. */
   kv_tokens_at_arrival: number,
@@ -1669,8 +1669,8 @@ export type RunOptions = {
   columns: number,
   /** Zoom of the time charts in seconds, or null for the whole run. */
   window: [number, number] | null,
-  /** Split of `time_split`: "adapter", "user" or "length". */
-  split_by: string,
+  /** Groups of `time_split`. */
+  split_by: SplitBy,
   /** Names of the charts in sight: they come with the summary, the others when asked for. Null: all. */
   in_sight: Array<string> | null,
 };
@@ -1851,6 +1851,9 @@ export type SourceInfo = {
   /** The length in tokens that each of them was given; 0 = none. */
   assumed_output_tokens: number,
 };
+
+/** Groups of requests in `time_split`. */
+export type SplitBy = "adapter" | "user" | "length";
 
 /** Mean of each part of E2E, seconds. */
 export type SplitMeans = {

@@ -4,7 +4,7 @@ use js_sys::{Float64Array, Reflect, Uint32Array};
 use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::MAX_ROWS;
-use servescope_lab::workload::trace::{Chain, Extra, Labels, NO_LABEL};
+use servescope_lab::workload::trace::{ClosedLoop, Extra, Labels, NO_LABEL};
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;
@@ -37,7 +37,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
         column if column.is_empty() || column.len() == n => Ok(column),
         _ => Err(bad(key)),
     });
-    let [think_us, took_s] = ["think_us", "took_s"].map(|key| match doubles(key)? {
+    let [think_us, recorded_latency_s] = ["think_us", "took_s"].map(|key| match doubles(key)? {
         column if column.is_empty() || column.len() == n => Ok(column),
         _ => Err(bad(key)),
     });
@@ -55,7 +55,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
     }
     // The sessions' names stay behind: only who belongs together matters here.
     let session = Labels { index: session, names: Vec::new() };
-    let extra = Extra { session, took_s: took_s?, ..Extra::default() };
+    let extra = Extra { session, recorded_latency_s: recorded_latency_s?, ..Extra::default() };
     Ok(Trace {
         user: each("user")?,
         adapter: each("adapter")?,
@@ -65,7 +65,8 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
         adapter_rank: wholes("adapter_rank")?,
         cancellations,
         arrival_us,
-        chain: (!after.is_empty()).then(|| Box::new(Chain { after, think_us, until_us, is_shared: false })),
+        chain: (!after.is_empty())
+            .then(|| Box::new(ClosedLoop { after, think_us, until_us, is_shared: false })),
         extra: (!extra.is_empty()).then(|| Box::new(extra)),
     })
 }

@@ -13,7 +13,7 @@ use servescope_lab::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{Failed, note, print, report_all, write};
+use crate::output::{CliError, note, print, report_all, write};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
     csv: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut scenario = arguments.scenario.scenario()?;
-    arguments.inputs.give_profile(&mut scenario)?;
+    arguments.inputs.apply_profile(&mut scenario)?;
     let mut grid = Grid::of(&scenario)?;
     if !arguments.axes.is_empty() {
         grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);

@@ -9,7 +9,7 @@ use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Diagnostic, LoadedTrace, fit as fits};
 
 use crate::generate::writable;
-use crate::output::{Failed, name, print, read, report_all, write};
+use crate::output::{CliError, name, print, read, report_all, write};
 use crate::read_args::AnyOutput;
 
 #[derive(Args)]
@@ -38,18 +38,18 @@ pub(crate) struct Arguments {
     any: AnyOutput,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = fits::model(&arguments.model)?;
     let format = writable(&arguments.format)?;
     if let Some(bin_s) = arguments.bin_s.filter(|bin_s| !(1e-3..=1e9).contains(bin_s)) {
-        return Err(Failed::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
+        return Err(CliError::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
     }
     let file = name(&arguments.trace);
     let mut opened =
         formats::open(&read(&arguments.trace)?).map_err(|error| Diagnostic::of_file(&file, &error))?;
     if let Contents::Windows(windows) = &opened.contents {
         let clients = fit_clients(windows)
-            .ok_or_else(|| Failed::input(format!("{file}: fewer than two clients send anything")))?;
+            .ok_or_else(|| CliError::input(format!("{file}: fewer than two clients send anything")))?;
         return print(&if arguments.json {
             format!("{:#}\n", fits::clients_json(&clients))
         } else {

@@ -11,7 +11,7 @@ use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Scenario, link};
 
-use crate::output::{Failed, read, report_all, text};
+use crate::output::{CliError, read, report_all, text};
 use crate::step_args::{StepArguments, Steps};
 
 /// A scenario on the command line.
@@ -55,7 +55,7 @@ impl ScenarioArguments {
     }
 
     /// The scenario, and the steps of its recipe before those of the command line.
-    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), Failed> {
+    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), CliError> {
         let scenario = self.scenario()?;
         let mut steps = self.recipe()?.map_or_else(Vec::new, |recipe| recipe.steps);
         steps.extend(more.steps()?);
@@ -63,13 +63,13 @@ impl ScenarioArguments {
     }
 
     /// The recipe in the scenario file, if it is one.
-    pub(crate) fn recipe(&self) -> Result<Option<Recipe>, Failed> {
+    pub(crate) fn recipe(&self) -> Result<Option<Recipe>, CliError> {
         let Some(path) = &self.file else { return Ok(None) };
         Ok(scenario_file::recipe(&path.display().to_string(), &read(path)?)?)
     }
 
     /// The scenario.
-    pub(crate) fn scenario(&self) -> Result<Scenario, Failed> {
+    pub(crate) fn scenario(&self) -> Result<Scenario, CliError> {
         let mut scenario = Scenario::default();
         let mut messages = Vec::new();
         if let Some(path) = &self.file {
@@ -103,7 +103,7 @@ impl ScenarioArguments {
             }
         }
         if !messages.is_empty() {
-            return Err(Failed::Input(messages));
+            return Err(CliError::Input(messages));
         }
         if let Some(path) = &self.curve {
             set_curve(&mut scenario, path)?;
@@ -116,12 +116,12 @@ impl ScenarioArguments {
 }
 
 /// An error of a file that was read.
-fn of_file(path: &Path, error: impl std::fmt::Display) -> Failed {
-    Failed::input(format!("{}: {error}", path.display()))
+fn of_file(path: &Path, error: impl std::fmt::Display) -> CliError {
+    CliError::input(format!("{}: {error}", path.display()))
 }
 
 /// Takes the rate over time from a file: points in multiples of R, which is their mean over D.
-fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     let mut points = points_from_csv(&read(path)?).map_err(|error| of_file(path, error))?;
     let below: Vec<usize> = (0..points.len()).filter(|&i| points[i].rate_rps < 0.0).collect();
     if let Some(&first) = below.first() {
@@ -145,7 +145,7 @@ fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
 }
 
 /// Takes pairs of lengths from a file; requests that failed have none.
-fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     let file = formats::open(&read(path)?).map_err(|error| of_file(path, error))?;
     let (inputs, outputs) = if let Contents::Lengths(lengths) = file.contents {
         (lengths.input_tokens, lengths.output_tokens)

@@ -33,7 +33,7 @@ pub use traces::{bodies, fit, inspect, recipe, scenario_file};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 
 pub use diagnostic::Diagnostic;
-pub use run::{LoadedTrace, Run, RunSummary, Running};
+pub use run::{LoadedTrace, Run, RunSummary, SimulationHandle};
 pub use scenario::Scenario;
 
 pub use servescope_cost as cost;

@@ -52,7 +52,7 @@ pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, 
 
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
-pub struct Running {
+pub struct SimulationHandle {
     fleet: Box<Fleet>,
     scenario: Scenario,
     workload: Arc<WorkloadSpec>,
@@ -60,7 +60,7 @@ pub struct Running {
     context: Context,
 }
 
-impl Running {
+impl SimulationHandle {
     /// Makes the trace and stands ready to simulate it.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl Run {
     /// # Errors
     /// Every [`Diagnostic`] of the scenario.
     pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
-        Ok(Running::begin(scenario, loaded)?.run())
+        Ok(SimulationHandle::begin(scenario, loaded)?.run())
     }
 
     /// The run that a report tells of, judged by the bounds of `scenario`.

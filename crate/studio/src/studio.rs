@@ -126,7 +126,11 @@ impl Studio {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn freeze(&mut self, name: &str, scenario: &JsPatch) -> Result<JsSourceInfo, JsCallErrors> {
+    pub fn materialize_generated(
+        &mut self,
+        name: &str,
+        scenario: &JsPatch,
+    ) -> Result<JsSourceInfo, JsCallErrors> {
         let trace = trace_of(&scenario_of(scenario)?, None).map_err(to_js_error)?;
         Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), &BadRows::default(), false))
     }
@@ -151,7 +155,7 @@ impl Studio {
     ///
     /// # Errors
     /// The step and the field, as the path `steps.N.FIELD`; the join is `join.FIELD`.
-    pub fn shape(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsCallErrors> {
+    pub fn apply_pipeline(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsCallErrors> {
         let first = self.sources.first().ok_or_else(no_trace)?;
         let mut notes: Vec<Note> = Vec::new();
         let mut trace = if self.sources.len() > 1 {
@@ -190,7 +194,7 @@ impl Studio {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn look(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
+    pub fn select(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         let shown = trace_of(&scenario_of(scenario)?, self.traffic.as_ref()).map_err(to_js_error)?;
         if self.shown.as_deref() != Some(&*shown) {
             // A twin of something else is no twin.
@@ -249,7 +253,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is none.
-    pub fn take_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsCallErrors> {
+    pub fn use_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsCallErrors> {
         let twin = self.twin.as_deref().cloned().ok_or_else(no_trace)?;
         Ok(self.take(LoadedTrace::from_trace(name, twin), &BadRows::default(), false))
     }

@@ -4,7 +4,7 @@ use servescope_lab::compare::Comparison;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::replies::ComparedPair;
-use servescope_lab::{Diagnostic, Run, Running};
+use servescope_lab::{Diagnostic, Run, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
@@ -21,7 +21,7 @@ pub(crate) const SLICE_STEPS: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct Comparer {
     pub(crate) inputs: Inputs,
-    running: Vec<Running>,
+    running: Vec<SimulationHandle>,
     pub(crate) runs: Vec<Run>,
 }
 
@@ -64,7 +64,7 @@ impl Comparer {
         let Some(running) = self.running.last_mut() else { return 1.0 };
         let share = running.advance(SLICE_STEPS);
         if share >= 1.0 {
-            self.runs.extend(self.running.pop().map(Running::finish));
+            self.runs.extend(self.running.pop().map(SimulationHandle::finish));
             return self.runs.len() as f64 / all;
         }
         (self.runs.len() as f64 + share) / all
@@ -104,9 +104,9 @@ impl Comparer {
         Ok(with_charts(&pair, charts).unchecked_into())
     }
 
-    fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<Running, JsCallErrors> {
+    fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<SimulationHandle, JsCallErrors> {
         let scenario = self.inputs.scenario(scenario)?;
-        Running::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
+        SimulationHandle::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
     }
 }
 

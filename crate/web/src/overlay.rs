@@ -2,7 +2,7 @@
 
 use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
 use servescope_lab::replies::OverlayReply;
-use servescope_lab::{Diagnostic, LoadedTrace, Running, Scenario};
+use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};
@@ -22,7 +22,7 @@ struct Work {
     scenario: Scenario,
     taken: Vec<Taken>,
     notes: Vec<String>,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     overlay: Option<Overlay>,
     search: Option<FitSearch>,
 }
@@ -53,7 +53,7 @@ impl Overlayer {
         let (taken, told) = take_over(&measured, &mut scenario);
         let notes = measured.notes.iter().cloned().chain(told).collect();
         let loaded = LoadedTrace::from_trace("measured", measured.trace());
-        let running = Some(Running::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
+        let running = Some(SimulationHandle::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
         let search = if fit.is_empty() {
             None
         } else {
@@ -71,7 +71,7 @@ impl Overlayer {
             if share < 1.0 {
                 return if work.search.is_some() { 0.0 } else { share };
             }
-            let run = work.running.take().map(Running::finish);
+            let run = work.running.take().map(SimulationHandle::finish);
             work.overlay = run.map(|run| Overlay::of(&work.measured, &run));
         }
         let Some(search) = &mut work.search else { return 1.0 };

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use servescope_lab::replies::{RequestFacts, RunOptions, RunReply};
-use servescope_lab::views::{self, SplitBy, ViewOptions};
-use servescope_lab::{Diagnostic, Run, Running, files};
+use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::{Diagnostic, Run, SimulationHandle, files};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
@@ -22,7 +22,7 @@ fn view_options(options: &RunOptions) -> ViewOptions {
     ViewOptions {
         columns: options.columns.max(1.0) as usize,
         window_s: options.window,
-        split_by: SplitBy::from_name(&options.split_by),
+        split_by: options.split_by,
         drain: false,
     }
 }
@@ -36,7 +36,7 @@ fn is_in_sight(options: &RunOptions, name: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Simulator {
     pub(crate) inputs: Inputs,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     run: Option<Run>,
     /// The last run again, with its decisions, once the page has asked why.
     pub(crate) told: Option<Run>,
@@ -64,7 +64,7 @@ impl Simulator {
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         self.running = None;
         let scenario = self.inputs.scenario(scenario)?;
-        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
+        self.running = Some(SimulationHandle::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
         Ok(())
     }
 

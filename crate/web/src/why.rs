@@ -5,7 +5,7 @@ use servescope_lab::engine::Report;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::why::{most_delayed, why, why_requests};
 use servescope_lab::workload::BASE_MODEL;
-use servescope_lab::{Diagnostic, Running};
+use servescope_lab::{Diagnostic, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, to_js_error};
@@ -57,7 +57,7 @@ impl Simulator {
     fn told(&mut self) -> Result<&Report, JsCallErrors> {
         if self.told.is_none() {
             let run = self.finished()?;
-            let again = Running::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
+            let again = SimulationHandle::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
             let again = again.with_decisions().run();
             if again.report.digest() != run.report.digest() {
                 let text = "the run was of other requests than those that are loaded now";

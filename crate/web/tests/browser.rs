@@ -226,15 +226,20 @@ fn other_tables_are_mapped_and_bad_rows_are_told() {
 #[wasm_bindgen_test]
 fn the_studio_changes_fits_and_writes_what_it_holds() {
     let mut studio = Studio::new();
-    studio.freeze("frozen", &js(&json!({"workload.rate_rps": 20}))).ok().expect("a source");
+    studio.materialize_generated("frozen", &js(&json!({"workload.rate_rps": 20}))).ok().expect("a source");
     let steps = ["window:start_s=10,end_s=200", "thin:keep=0.5"].map(String::from).to_vec();
-    let shaped = json_of(studio.shape("concat", steps).ok().expect("sound steps"));
+    let shaped = json_of(studio.apply_pipeline("concat", steps).ok().expect("sound steps"));
     assert_eq!(keys(&shaped), declared("Shaped"));
     assert_eq!(keys(&shaped["notes"][1]), declared("StepNote"));
     assert_eq!(keys(&shaped["notes"][1]["facts"][0]), declared("Fact"));
     assert_eq!(keys(&shaped["notes"][1]["after"]), declared("TraceShape"));
     let refused = |studio: &mut Studio, step: &str| {
-        json_of(studio.shape("concat", vec!["sort".to_owned(), step.to_owned()]).err().expect("a refusal"))
+        json_of(
+            studio
+                .apply_pipeline("concat", vec!["sort".to_owned(), step.to_owned()])
+                .err()
+                .expect("a refusal"),
+        )
     };
     let error = &refused(&mut studio, "thin:keep=2")["errors"][0];
     assert_eq!(keys(error), declared("Diagnostic"));
@@ -248,7 +253,7 @@ fn the_studio_changes_fits_and_writes_what_it_holds() {
         (Some("step.nothing_left"), Some("steps.1"))
     );
 
-    studio.look(&js(&json!({}))).ok().expect("traffic");
+    studio.select(&js(&json!({}))).ok().expect("traffic");
     let fitted = json_of(studio.fit("bursts", 7.0).ok().expect("a fit"));
     assert_eq!(keys(&fitted), declared("FitReply"));
     assert_eq!(keys(&fitted["models"][0]), declared("FitRow"));
@@ -257,7 +262,7 @@ fn the_studio_changes_fits_and_writes_what_it_holds() {
     assert_eq!((of("charts").length(), of("before").length()), (9, 9));
     assert!(studio.export("mooncake").is_ok());
     assert!(studio.export("pigeon").is_err());
-    assert!(studio.take_twin("twin").is_ok());
+    assert!(studio.use_twin("twin").is_ok());
 
     let kinds = json_of(step_kinds());
     assert_eq!(keys(&kinds), declared("StepKinds"));

@@ -74,7 +74,7 @@ async function exportWorkload(app: App): Promise<void> {
   tellOfControls(app);
   await attempt(app, async () => {
     const studio = await app.traceFile.studio();
-    await studio.call('look', { scenario: app.store.values.value });
+    await studio.call('select', { scenario: app.store.values.value });
     download('servescope-workload.csv', new Blob([(await studio.call('export', { format: 'servescope' })).bytes], { type: 'text/csv' }));
   });
 }

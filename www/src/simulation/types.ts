@@ -4,7 +4,7 @@ export type {
   Axis, Capacity, CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, CapacityMiss, CapacityStanding, ChartData, ComparedMetric, ComparedPair, ComparedRequest, Comparison, Condition, DecisionTold, DeploymentView, Distribution, RequestFacts, Fact, Diagnostic, CallErrors, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, Headline, MeasuredRun, Moment, MonitorOptions, MonitorView, OverlaidMetric, OverlayFit, OverlayTold, OwnModel, Parameter, ParameterValue, Peeked, PlotFrame, PriceQuote, ProfileFiles, PublishedErrors,
   PublishedFigure, PublishedPoint, ReadResult, RelativeErrors, ReplicaRow, Resolution,
   DebuggerStep, Gantt, GanttLane, GanttPhase, StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepReplica, StepTold, StepView,
-  Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, SeedRun, SeedSpans, Series, Shaped, SliderRange, SourceInfo, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
+  Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, SeedRun, SeedSpans, Series, Shaped, SliderRange, SourceInfo, SplitBy, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
   Summary, SweepCell, SweepExpected, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView, TraceColumns, TraceShape, Traffic, TurnFound, TurnKnown, TurnSpec, TurnStep,
 } from '../../pkg/servescope.js';
 

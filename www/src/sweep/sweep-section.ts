@@ -136,17 +136,17 @@ export class SweepSection extends LightElement {
     const told = plan.metrics.map((metric, place) => {
       const expected = plan.expected[place] ?? null;
       const name = metricName(app, metric);
-      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('laws.none', { name })}</li>`;
+      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('closed_forms.none', { name })}</li>`;
       const { points, obstacles } = expected;
       const laws = [...new Set(points.flatMap((point) => (point === null ? [] : [point.law])))];
       const held = points.filter((point) => point !== null).length;
       return html`<li data-law=${laws.join()} data-metric-path=${metric}>
-        ${held === 0 ? nothing : html`<p>${say('laws.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
-        ${held === points.length ? nothing : html`<p>${say('laws.broken', { name, n: points.length - held, all: points.length })}</p>
+        ${held === 0 ? nothing : html`<p>${say('closed_forms.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
+        ${held === points.length ? nothing : html`<p>${say('closed_forms.broken', { name, n: points.length - held, all: points.length })}</p>
           <ul>${obstacles.map((obstacle) => html`<li data-obstacle=${obstacle.path}>${obstacleText(app, obstacle)}</li>`)}</ul>`}</li>`;
     });
-    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('laws')}</h3></summary>
-      <p class="sweep-note">${say('laws.about')}</p><ul>${told}</ul></details>`;
+    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('closed_forms')}</h3></summary>
+      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${told}</ul></details>`;
   }
 
   async #copy(command: string): Promise<void> {

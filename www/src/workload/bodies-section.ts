@@ -59,7 +59,7 @@ export class BodiesSection extends LightElement {
     const scenario = app.store.values.value;
     const studio = await app.traceFile.studio();
     try {
-      await studio.call('look', { scenario });
+      await studio.call('select', { scenario });
       const { bytes } = await studio.call('bodies', {
         scenario, form: field('form'), endpoint: field('endpoint'), model: field('model'), adapterName: field('adapter'),
       });

@@ -36,7 +36,7 @@ export class ExportSection extends LightElement {
     if (refused(app, 'traffic')) return;
     const studio = await app.traceFile.studio();
     try {
-      await studio.call('look', { scenario: app.store.values.value });
+      await studio.call('select', { scenario: app.store.values.value });
       const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
       const say = app.text.say(workload);

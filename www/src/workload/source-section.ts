@@ -93,7 +93,7 @@ export class SourceSection extends LightElement {
     const { 'seed': seed } = app.store.resolved.values;
     const name = app.text.say(workload)('source.generated_name', { seed: String(seed) });
     try {
-      await app.traceFile.take(await (await app.traceFile.studio()).call('freeze', { name, scenario: app.store.values.value }));
+      await app.traceFile.take(await (await app.traceFile.studio()).call('materialize_generated', { name, scenario: app.store.values.value }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
       app.notices.error(codesOf(thrown.errors), () => app.text.diagnostics(thrown.errors));

@@ -77,7 +77,7 @@ export class StudioState {
 
   async #look(): Promise<void> {
     const studio = await this.app.traceFile.studio();
-    await studio.call('look', { scenario: this.app.store.values.value });
+    await studio.call('select', { scenario: this.app.store.values.value });
     // What was fitted was other traffic.
     this.fit.set(null);
     await this.#draw();
@@ -96,7 +96,7 @@ export class StudioState {
     this.fitting.set(true);
     try {
       const studio = await this.app.traceFile.studio();
-      await studio.call('look', { scenario: this.app.store.values.value });
+      await studio.call('select', { scenario: this.app.store.values.value });
       this.fit.set(await studio.call('fit', { model, seed }));
       await this.#draw();
     } catch (thrown) {

@@ -56,13 +56,13 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
   switch (message.call) {
     case 'open': return open(studio, message.args, told);
     case 'peek': return peek(studio, message.args, told);
-    case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
-    case 'twin': return studio.take_twin(message.args.name);
-    case 'shape': return studio.shape(message.args.join, message.args.steps);
+    case 'materialize_generated': return studio.materialize_generated(message.args.name, message.args.scenario);
+    case 'use_twin': return studio.use_twin(message.args.name);
+    case 'apply_pipeline': return studio.apply_pipeline(message.args.join, message.args.steps);
     case 'fit': return studio.fit(message.args.model, message.args.seed);
     case 'kinds': return step_kinds();
     case 'close': studio.close(); return null;
-    case 'look': studio.look(message.args.scenario); return null;
+    case 'select': studio.select(message.args.scenario); return null;
     case 'charts': return studio.charts(message.args.columns);
     case 'columns': return studio.columns();
     case 'export': return studio.export(message.args.format);

@@ -63,7 +63,7 @@ beforeEach(async () => {
 
 /** Answers what a step asks: what it makes of the requests, and their columns. */
 async function shaped(name: string): Promise<void> {
-  expect(waiting()).toEqual([`shape ${name}`]);
+  expect(waiting()).toEqual([`apply_pipeline ${name}`]);
   await reply({ info: info('one.csv'), notes: [] });
   await reply();
 }
@@ -98,7 +98,7 @@ it('applies a step that ended with the reading of another file, once the studio 
   void trace.reshape(steps('thin'));
   void trace.load(new File([''], 'two.csv'));
   await settle();
-  expect(waiting()).toEqual(['shape thin', 'open two.csv']);
+  expect(waiting()).toEqual(['apply_pipeline thin', 'open two.csv']);
   await trace.cancel();
   await settle();
   expect(listener.cancelled).toHaveBeenCalledWith('two.csv');

@@ -189,7 +189,7 @@ export class TraceFile {
     let info = fresh;
     if (fresh === null || steps.length > 0 || this.sources.value.length > 1) {
       try {
-        const shaped = await studio.call('shape', { join, steps: [...steps] });
+        const shaped = await studio.call('apply_pipeline', { join, steps: [...steps] });
         info = shaped.info;
         this.notes.set(shaped.notes);
         this.refusal.set(null);
@@ -234,7 +234,7 @@ export class TraceFile {
     try {
       for (const [place, held] of this.#held.entries()) await studio.call('open', { ...held, add: place > 0 });
       const { join, steps } = this.pipe.value;
-      if (this.#held.length > 1 || steps.length > 0) await studio.call('shape', { join, steps: [...steps] });
+      if (this.#held.length > 1 || steps.length > 0) await studio.call('apply_pipeline', { join, steps: [...steps] });
     } catch (thrown) {
       // Where it was ended once more, the next one is given them.
       if (!isCancelled(thrown)) this.#held = [];

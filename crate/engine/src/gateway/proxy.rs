@@ -122,7 +122,7 @@ pub(crate) struct Proxy {
     config: GatewayConfig,
     clients: usize,
     place: Vec<Place>,
-    book: RateLimiter,
+    limiter: RateLimiter,
     accounts: Accounts,
     reservations: KvReservations<QueuedNote>,
     lengths: OutputLengthPredictor,
@@ -136,7 +136,7 @@ pub(crate) struct Proxy {
     /// (when it comes again as bits, request).
     retries: BinaryHeap<Reverse<(u64, u32)>>,
     retry_draws: Stream,
-    news: VecDeque<(f64, u32, EngineEvent)>,
+    engine_events: VecDeque<(f64, u32, EngineEvent)>,
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<QuotaCharge>,
     view: EngineSnapshot,
@@ -150,7 +150,7 @@ pub(crate) struct Proxy {
     load_every_us: f64,
     attempts: u64,
     refused: u64,
-    given: VecDeque<(GatewayOutcome, f64)>,
+    outcomes: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
     record: ReservationRecorder,
     decisions: DecisionLog,
@@ -162,14 +162,14 @@ impl Proxy {
     pub(crate) fn new(config: GatewayConfig, trace: &Trace) -> Self {
         let clients = config.client.count(trace);
         let n = trace.len();
-        let book = RateLimiter::new(config.quotas, clients);
+        let limiter = RateLimiter::new(config.quotas, clients);
         let queue =
             ClientQueue::new(&config.queue_policy, FairnessRules::Engine, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
-            paid_early: if book.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
-            book,
+            paid_early: if limiter.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
+            limiter,
             accounts: Accounts::new(clients),
             reservations: KvReservations::new(n, config.kv.leaks),
             lengths: OutputLengthPredictor::new(config.lengths, clients, config.seed),
@@ -184,7 +184,7 @@ impl Proxy {
             deadlines: BinaryHeap::new(),
             retries: BinaryHeap::new(),
             retry_draws: Stream::named(config.seed, "gateway.retries"),
-            news: VecDeque::new(),
+            engine_events: VecDeque::new(),
             view: EngineSnapshot { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
             held: Vec::new(),
             wake_us: f64::INFINITY,
@@ -193,7 +193,7 @@ impl Proxy {
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
-            given: VecDeque::new(),
+            outcomes: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             decisions: DecisionLog::default(),
             config,
@@ -244,11 +244,11 @@ impl Proxy {
     }
 
     /// The engine tells of a request, in order of time.
-    pub(crate) fn notify(&mut self, id: u32, news: EngineEvent, at_us: f64) {
-        if self.news.is_empty() && self.due_us > at_us {
+    pub(crate) fn notify(&mut self, id: u32, event: EngineEvent, at_us: f64) {
+        if self.engine_events.is_empty() && self.due_us > at_us {
             self.due_us = at_us;
         }
-        self.news.push_back((at_us, id, news));
+        self.engine_events.push_back((at_us, id, event));
     }
 
     /// When something happens next without an arrival from outside; infinite: never.
@@ -278,7 +278,7 @@ impl Proxy {
         if let Some(&Reverse((bits, _))) = self.retries.peek() {
             due_us = due_us.min(f64::from_bits(bits));
         }
-        if let Some(&(at_us, ..)) = self.news.front() {
+        if let Some(&(at_us, ..)) = self.engine_events.front() {
             due_us = due_us.min(at_us);
         }
         due_us
@@ -306,12 +306,12 @@ impl Proxy {
 
     /// When the next was decided that was not taken yet.
     pub(crate) fn decided_us(&self) -> Option<f64> {
-        self.given.front().map(|given| given.1)
+        self.outcomes.front().map(|outcome| outcome.1)
     }
 
     /// What was decided and not taken yet.
     pub(crate) fn take(&mut self) -> Option<(GatewayOutcome, f64)> {
-        self.given.pop_front()
+        self.outcomes.pop_front()
     }
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
@@ -319,12 +319,12 @@ impl Proxy {
         self.due_us = f64::NAN;
         self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
-        while let Some(&(told_us, id, news)) = self.news.front() {
+        while let Some(&(told_us, id, event)) = self.engine_events.front() {
             if told_us > at_us {
                 break;
             }
-            self.news.pop_front();
-            dispatches |= self.on_engine_event(trace, id, news, at_us);
+            self.engine_events.pop_front();
+            dispatches |= self.on_engine_event(trace, id, event, at_us);
         }
         if dispatches {
             self.dispatch(trace, at_us, probe);
@@ -378,7 +378,7 @@ impl Proxy {
         }
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
-            self.book.settle(client, paid, [0, 0], at_us);
+            self.limiter.settle(client, paid, [0, 0], at_us);
         }
     }
 
@@ -419,9 +419,9 @@ impl Proxy {
             return;
         }
         self.place[id as usize] = Place::Gone;
-        let given =
+        let outcome =
             reason.map_or(GatewayOutcome::TimedOut(id), |reason| GatewayOutcome::Rejected(id, reason));
-        self.given.push_back((given, at_us));
+        self.outcomes.push_back((outcome, at_us));
     }
 
     /// A client goes away; says whether its request was with the proxy or its client, so that it ends here.

@@ -14,7 +14,7 @@ use servescope_engine::{FleetConfig, Report};
 
 use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, Note, Purpose, notes, unused};
-use crate::run::{LoadedTrace, Running};
+use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{AdapterRanks, Scenario};
 use gantt::Gantt;
 use view::{RequestName, StepView};
@@ -37,7 +37,7 @@ impl Preparing {
     /// Every [`Diagnostic`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
-        let (fleet, requests) = Running::begin(scenario, loaded)?.into_fleet();
+        let (fleet, requests) = SimulationHandle::begin(scenario, loaded)?.into_fleet();
         Ok(Self {
             recording: Recording::new(fleet, requests, CHECKPOINT_BYTES),
             scenario: scenario.clone(),

@@ -39,7 +39,7 @@ use crate::diagnostic::Diagnostic;
 use crate::evidence::published::figures::Figure;
 use crate::run::RunSummary;
 use crate::scenario::ScenarioPatch;
-use crate::views::Chart;
+use crate::views::{Chart, SplitBy};
 
 /// Thrown by every call that can fail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,8 +58,8 @@ pub struct RunOptions {
     pub columns: f64,
     /// Zoom of the time charts in seconds, or null for the whole run.
     pub window: Option<(f64, f64)>,
-    /// Split of `time_split`: "adapter", "user" or "length".
-    pub split_by: String,
+    /// Groups of `time_split`.
+    pub split_by: SplitBy,
     /// Names of the charts in sight: they come with the summary, the others when asked for. Null: all.
     pub in_sight: Option<Vec<String>>,
 }

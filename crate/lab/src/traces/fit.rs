@@ -144,7 +144,7 @@ impl Setter {
             let numbers = fit.quantiles.histogram(BINS).into_iter().map(rounded).collect();
             self.set(histogram_id, Value::List(numbers));
             self.left_out.push(format!(
-                "{}: no law is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
+                "{}: no distribution is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
                 kind.id().row().id
             ));
             return;
@@ -383,8 +383,8 @@ fn comparison_json(comparison: &Comparison) -> Json {
 pub fn to_json(fitted: &Fit, twins: &[Twin]) -> Json {
     let scenario = scenario(fitted);
     let dispersion = &fitted.dispersion;
-    let noticed: Vec<Json> =
-        fitted.noticed.iter().map(|n| json!({"code": n.code, "message": n.message})).collect();
+    let findings: Vec<Json> =
+        fitted.findings.iter().map(|n| json!({"code": n.code, "message": n.message})).collect();
     let models: serde_json::Map<String, Json> =
         twins.iter().map(|twin| (twin.model.name().to_owned(), comparison_json(&twin.comparison))).collect();
     json!({
@@ -415,7 +415,7 @@ pub fn to_json(fitted: &Fit, twins: &[Twin]) -> Json {
         "models": models,
         "scenario": scenario.scenario.to_json(),
         "left_out_of_scenario": scenario.left_out,
-        "noticed": noticed,
+        "noticed": findings,
     })
 }
 

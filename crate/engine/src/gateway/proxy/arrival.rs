@@ -86,9 +86,9 @@ impl Proxy {
         let cost = [input, predicted];
         for k in 0..self.config.checks.len() {
             match self.config.checks[k] {
-                Check::Rpm => self.book.on_arrival_rpm(client, at_us)?,
+                Check::Rpm => self.limiter.on_arrival_rpm(client, at_us)?,
                 Check::Tpm => {
-                    self.book.on_arrival_tpm(client, cost, self.pressure(), paid, at_us)?;
+                    self.limiter.on_arrival_tpm(client, cost, self.pressure(), paid, at_us)?;
                 }
                 Check::Concurrency if self.config.quotas.refuses => {
                     if self.stops_concurrency() || self.client_is_busy(client) {

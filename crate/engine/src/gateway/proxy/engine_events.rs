@@ -7,9 +7,9 @@ use crate::replica::queue::OutputAccounting;
 
 impl Proxy {
     /// The engine told something; says whether the dispatcher should look.
-    pub(super) fn on_engine_event(&mut self, trace: &Trace, id: u32, news: EngineEvent, at_us: f64) -> bool {
+    pub(super) fn on_engine_event(&mut self, trace: &Trace, id: u32, event: EngineEvent, at_us: f64) -> bool {
         let i = id as usize;
-        match news {
+        match event {
             EngineEvent::FirstToken => {
                 let Some(note) = self.reservations.note_mut(id) else { return false };
                 if note.first_token_us.is_nan() {
@@ -37,7 +37,7 @@ impl Proxy {
                 if self.config.queue_policy.accounting() == OutputAccounting::Artifact {
                     self.charge_again(trace, note.client, input, produced);
                 }
-                self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
+                self.limiter.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.accounts.leaves_engine(note.client);
                 self.queue.unthrottle(note.client);
                 self.waits.release(note.client, at_us);

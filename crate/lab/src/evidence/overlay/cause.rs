@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::compare::{Metric, Pair};
+use super::pair::{Metric, Pair};
 
 /// Below this share of what was measured a difference is not looked into.
 const AGREES: f64 = 0.05;

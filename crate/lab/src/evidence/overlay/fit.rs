@@ -3,8 +3,9 @@
 //! The rule is fixed: requests with even places in the order of sending are fitted, those with odd ones are left out. All of them
 //! are simulated each time, as each one delays the others.
 
-use super::compare::{Metric, Pair, TIMES, pairs, times_of};
+use super::compare::{TIMES, pairs, times_of};
 use super::measured::MeasuredRun;
+use super::pair::{Metric, Pair};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Run};

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::compare::{Metric, Overlay};
+use super::compare::Overlay;
 use super::fit::{Fit, Fitted};
 use super::measured::MeasuredRun;
+use super::pair::Metric;
 use super::taken::Taken;
 use crate::ordered::Ordered;
 use crate::scenario::Scenario;

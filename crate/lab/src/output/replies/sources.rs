@@ -459,7 +459,7 @@ pub struct FitReply {
     /// How far each twin is from its source.
     pub models: Vec<FitRow>,
     /// What is to be said of the fit.
-    pub noticed: Vec<FactView>,
+    pub findings: Vec<FactView>,
     /// The distributions.
     pub laws: FittedDistributions,
 }
@@ -483,14 +483,14 @@ impl FitReply {
                 dispersion: WINDOWS_S.map(|window_s| c.dispersion_ratio(window_s)),
             }
         };
-        let noticed = fitted.noticed.iter().map(|n| FactView {
+        let findings = fitted.findings.iter().map(|n| FactView {
             code: n.code,
             message: n.message.clone(),
             params: n.values.iter().copied().collect(),
         });
         Self {
             models: twins.iter().map(row).collect(),
-            noticed: noticed.collect(),
+            findings: findings.collect(),
             laws: FittedDistributions::of(fitted),
         }
     }

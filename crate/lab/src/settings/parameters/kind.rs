@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::string_list;
 use super::table::Id;
-use super::texts;
 use super::value::Value;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::shown;
@@ -231,7 +231,7 @@ impl Parameter {
                     Json::as_str(item)
                         .ok_or_else(|| self.wrong("not_a_text", "a list of texts", &item.to_string()))
                 };
-                Value::Text(texts::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
+                Value::Text(string_list::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
             }
             (Kind::Text { .. }, other) => {
                 return Err(self.wrong("not_a_text", "a text", &other.to_string()));

@@ -333,7 +333,7 @@ mod tests {
         let pattern = NamedPattern::SevereFluctuation.pattern(6.0);
         let rates = rate_samples(&pattern, 301, 42);
         for (second, rate) in rates.iter().enumerate() {
-            assert_eq!(curve.rate_rps(second as f64 + 0.5), *rate);
+            assert_eq!(curve.value_at(second as f64 + 0.5), *rate);
             assert_eq!(rate.fract(), 0.0);
         }
         let total: f64 = rates[..300].iter().sum();
@@ -351,15 +351,15 @@ mod tests {
             ("workload.curve.only_rise", "true"),
         ];
         let free = set(&settings).curve().expect("it is sound").expect("it is no constant");
-        assert!((free.rate_rps(5.0) - 7.5).abs() < 1e-12);
-        assert_eq!([15.0, 45.0, 299.0].map(|t| free.rate_rps(t)), [9.0; 3]);
+        assert!((free.value_at(5.0) - 7.5).abs() < 1e-12);
+        assert_eq!([15.0, 45.0, 299.0].map(|t| free.value_at(t)), [9.0; 3]);
         let whole = set(&[
             &settings[..],
             &[("workload.curve.sampling", "aibrix"), ("workload.curve.noise_rps", "0")],
         ]
         .concat());
         let whole = whole.curve().expect("it is sound").expect("it is no constant");
-        assert_eq!([0.0, 5.0, 299.0].map(|t| whole.rate_rps(t)), [6.0, 7.0, 9.0]);
+        assert_eq!([0.0, 5.0, 299.0].map(|t| whole.value_at(t)), [6.0, 7.0, 9.0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use servescope_engine::gateway::window::Window;
 
 use super::{Scenario, USUAL_CHECKS};
 use crate::diagnostic::Diagnostic;
-use crate::parameters::{Id, choices, texts};
+use crate::parameters::{Id, choices, string_list};
 
 /// An estimated timeout without another bound, microseconds.
 const LONGEST_WAIT_US: f64 = 600e6;
@@ -42,7 +42,7 @@ impl Scenario {
     fn checks(&self) -> Vec<Check> {
         match self.text(Id::GatewayChecks).as_str() {
             "" => USUAL_CHECKS.iter().filter_map(|name| Check::from_name(name)).collect(),
-            chain => texts::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
+            chain => string_list::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
         }
     }
 
@@ -52,7 +52,7 @@ impl Scenario {
             return Vec::new();
         }
         let mut problems = Vec::new();
-        let chain = texts::split(&self.text(Id::GatewayChecks));
+        let chain = string_list::split(&self.text(Id::GatewayChecks));
         let path = Id::GatewayChecks.row().id;
         for (place, name) in chain.iter().enumerate() {
             let is_known = Check::from_name(name).is_some() || (name == NO_CHECKS && chain.len() == 1);

@@ -5,7 +5,7 @@ use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
 use super::Scenario;
 use crate::diagnostic::Diagnostic;
-use crate::parameters::{Id, texts};
+use crate::parameters::{Id, string_list};
 
 impl Scenario {
     /// How tokens are drawn.
@@ -21,7 +21,7 @@ impl Scenario {
             frequency_penalty: self.number(Id::FrequencyPenalty),
             ignore_eos: self.flag(Id::IgnoreEos),
             max_new_tokens: (most > 0).then_some(most),
-            stop_sequences: texts::split(&self.get(Id::StopSequences).to_text()),
+            stop_sequences: string_list::split(&self.get(Id::StopSequences).to_text()),
             pin_output: self.flag(Id::PinOutput),
         }
     }

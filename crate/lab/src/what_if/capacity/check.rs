@@ -11,7 +11,7 @@ use super::probe::{Miss, Probe};
 use super::search::{at_rate, longest_s};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
-use crate::run::{LoadedTrace, Run, Running};
+use crate::run::{LoadedTrace, Run, SimulationHandle};
 use crate::scenario::Scenario;
 
 /// Best configurations that are simulated at the load.
@@ -88,10 +88,10 @@ pub struct Check {
     replicas: u32,
     asked_rps: f64,
     goal: Goal,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     checked: Option<Checked>,
     /// The run that tells what limits the deployment: under way once the load was simulated.
-    limited: Option<Running>,
+    limited: Option<SimulationHandle>,
 }
 
 /// The parts of the progress that the load takes.
@@ -112,7 +112,7 @@ impl Check {
     ) -> Result<Self, Vec<Diagnostic>> {
         let limited = missed_rps.and_then(|missed_rps| limited(scenario, loaded, missed_rps).ok());
         let scenario = checked_scenario(scenario, loaded, replicas, requests)?;
-        let running = Running::begin(&scenario, loaded)?;
+        let running = SimulationHandle::begin(&scenario, loaded)?;
         let (asked_rps, goal) = (scenario.number(Id::Rate), Goal::of(&scenario));
         Ok(Self { replicas, asked_rps, goal, running: Some(running), checked: None, limited })
     }
@@ -190,8 +190,8 @@ fn limited(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,
     missed_rps: f64,
-) -> Result<Running, Vec<Diagnostic>> {
+) -> Result<SimulationHandle, Vec<Diagnostic>> {
     let duration_s = scenario.number(Id::Duration).min(LIMITED_REQUESTS / missed_rps);
     let scenario = at_rate(scenario, loaded, missed_rps, duration_s)?;
-    Ok(Running::begin(&scenario, loaded)?.with_decisions())
+    Ok(SimulationHandle::begin(&scenario, loaded)?.with_decisions())
 }

@@ -1,7 +1,7 @@
 //! A grid of configurations: every combination of some parameters' values.
 
 use crate::diagnostic::Diagnostic;
-use crate::parameters::{Id, texts};
+use crate::parameters::{Id, string_list};
 use crate::scenario::Scenario;
 
 /// Most configurations of a grid.
@@ -97,7 +97,7 @@ impl Grid {
     /// # Errors
     /// As [`Grid::parse`].
     pub fn of(scenario: &Scenario) -> Result<Self, Diagnostic> {
-        let texts = texts::split(&scenario.get(Id::CapacityGrid).to_text());
+        let texts = string_list::split(&scenario.get(Id::CapacityGrid).to_text());
         Self::parse(texts.iter().map(String::as_str))
     }
 

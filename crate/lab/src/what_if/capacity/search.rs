@@ -9,7 +9,7 @@ use super::probe::{Measures, Miss, Probe};
 use crate::diagnostic::Diagnostic;
 use crate::growth::{TELLING, Verdict};
 use crate::parameters::{Id, Value};
-use crate::run::{LoadedTrace, Running};
+use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{MAX_REQUESTS, Scenario};
 
 /// What a search found.
@@ -83,7 +83,7 @@ pub struct Search {
     missed: Option<usize>,
     /// The factor to the next rate while one side is open.
     step: f64,
-    running: Option<(f64, Running)>,
+    running: Option<(f64, SimulationHandle)>,
     shown: f64,
     is_over: bool,
 }
@@ -181,7 +181,7 @@ impl Search {
 
     fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Diagnostic>> {
         let scenario = at_rate(&self.scenario, self.loaded.as_ref(), asked_rps, self.duration_at(asked_rps))?;
-        self.running = Some((asked_rps, Running::begin(&scenario, self.loaded.as_ref())?));
+        self.running = Some((asked_rps, SimulationHandle::begin(&scenario, self.loaded.as_ref())?));
         Ok(())
     }
 

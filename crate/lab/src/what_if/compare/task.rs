@@ -11,7 +11,7 @@ use crate::metric::{Measured, Metric};
 use crate::notes::Note;
 use crate::parameters::Id;
 use crate::replications::{seeds, with_seed};
-use crate::run::{LoadedTrace, Run, Running};
+use crate::run::{LoadedTrace, Run, SimulationHandle};
 use crate::scenario::Scenario;
 use crate::turn::Turns;
 
@@ -75,7 +75,7 @@ impl Task {
     /// Every [`Diagnostic`] of its scenario, with the side's name.
     pub fn first(&self, side: usize) -> Result<Run, Vec<Diagnostic>> {
         let scenario = with_seed(&self.sides[side], self.seeds[0]);
-        let running = Running::begin(&scenario, self.loaded.as_ref());
+        let running = SimulationHandle::begin(&scenario, self.loaded.as_ref());
         Ok(running.map_err(|errors| of_side(side, errors))?.with_decisions().run())
     }
 
