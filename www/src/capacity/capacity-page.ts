@@ -7,6 +7,7 @@ import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import { codesOf } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState, checkOf, type Row } from './capacity-state.js';
@@ -65,13 +66,14 @@ export class CapacityPage extends LightElement {
       </section>
       <section aria-labelledby="capacity-goal"><h2 id="capacity-goal">${say('goal.title')}</h2>
         ${diagnosticLines(app, errors)}
-        <div class="search-state">
-          <progress max="1" .value=${progress} ?hidden=${state !== 'running'} aria-label=${say('goal.running')}></progress>
-          <span ?hidden=${!varied}>${say('grid.progress', { done, all: rows.length })}</span>
-          ${state === 'running' ? html`<button type="button" class="stop" @click=${() => { search.stop(); }}>${say('goal.stop')}</button>` : nothing}
-          ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
-            <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
-        </div>
+        ${progressLine({
+          state,
+          share: progress,
+          label: say('goal.running'),
+          told: [...(varied ? [say('grid.progress', { done, all: rows.length })] : []), ...(state === 'stopped' ? [say('goal.stopped')] : [])].join(app.text.t('list.sentences')),
+          stop: { words: say('goal.stop'), run: () => { search.stop(); } },
+          again: { words: say('goal.again'), run: () => { void search.search(); } },
+        })}
         ${this.#need()}
         <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.errors ?? [])} aria-live="polite">${this.#answer()}</p>
       </section>

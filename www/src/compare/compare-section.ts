@@ -6,6 +6,7 @@ import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { compare } from '../i18n/en/compare.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
@@ -40,12 +41,14 @@ export class CompareSection extends LightElement {
       ${this.#pins()}
       ${diagnosticLines(app, errors)}
       ${now === 'none' || now === 'failed' ? nothing : html`
-        <div class="search-state">
-          <progress max=${all} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-          <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
-          ${now === 'running' ? html`<button type="button" class="stop" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-          ${now === 'stopped' ? html`<button type="button" class="again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}
-        </div>
+        ${progressLine({
+          state: now,
+          share: done / Math.max(all, 1),
+          label: say('progress', { done, all }),
+          told: now === 'ready' ? '' : say('progress', { done, all }),
+          stop: { words: say('stop'), run: () => { state.stop(); } },
+          again: { words: say('again'), run: () => { void state.run(); } },
+        })}
         ${this.#table()}
         ${pair === null ? nothing : html`
           ${this.#decision(pair)}

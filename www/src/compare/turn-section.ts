@@ -7,6 +7,7 @@ import { LightElement } from '../element.js';
 import { compare } from '../i18n/en/compare.js';
 import { turn as words } from '../i18n/en/turn.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import type { TurnFound } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { TurnState } from './turn-state.js';
@@ -48,11 +49,14 @@ export class TurnSection extends LightElement {
         <button type="submit" data-action="turn">${say('find')}</button>
       </form>
       ${diagnosticLines(app, errors)}
-      ${now === 'none' || now === 'failed' ? nothing : html`<div class="search-state">
-        <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-        <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
-        ${now === 'running' ? html`<button type="button" data-action="stop-turn" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-        ${now === 'stopped' ? html`<button type="button" data-action="turn-again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}</div>`}
+      ${now === 'none' || now === 'failed' ? nothing : progressLine({
+        state: now,
+        share: done / Math.max(all, 1),
+        label: say('progress', { done, all }),
+        told: now === 'ready' ? '' : say('progress', { done, all }),
+        stop: { words: say('stop'), run: () => { state.stop(); } },
+        again: { words: say('again'), run: () => { void state.run(); } },
+      })}
       ${found === null ? nothing : this.#found(found)}`;
   }
 

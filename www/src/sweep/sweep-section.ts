@@ -8,6 +8,7 @@ import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { SweepPlan, SweepPoint } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -46,13 +47,16 @@ export class SweepSection extends LightElement {
       ${app.sweep.value !== null && app.traceFile.missing.value !== null ? html`<p class="sweep-note">${say('file_missing')}</p>` : nothing}
       ${diagnosticLines(app, errors)}
       ${now === 'none' ? nothing : html`
-        <div class="search-state">
-          <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-          <span ?hidden=${all === 0}>${say('progress', { done, all })}${kept > 0 ? ` ${say('kept', { n: kept })}` : ''}</span>
-          ${now === 'running' ? html`<button type="button" data-action="stop" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-          ${now === 'stopped' || now === 'failed' ? html`<button type="button" data-action="again" @click=${() => { void state.begin(); }}>${say('again')}</button>` : nothing}
-          ${now === 'running' ? nothing : html`<button type="button" class="quiet" data-action="clear" @click=${() => { app.sweep.set(null); }}>${say('clear')}</button>`}
-        </div>
+        ${progressLine({
+          state: now,
+          share: done / Math.max(all, 1),
+          label: say('progress', { done, all }),
+          told: all === 0 ? '' : `${say('progress', { done, all })}${kept > 0 ? ` ${say('kept', { n: kept })}` : ''}`,
+          stop: { words: say('stop'), run: () => { state.stop(); } },
+          again: { words: say('again'), run: () => { void state.begin(); } },
+          resumes: ['stopped', 'failed'],
+          more: now === 'running' ? nothing : html`<button type="button" class="quiet" data-action="clear" @click=${() => { app.sweep.set(null); }}>${say('clear')}</button>`,
+        })}
         ${keeps ? nothing : html`<p class="sweep-note">${say('not_kept')}</p>`}
         ${this.#other()}
         ${plan === null ? nothing : this.#results(plan)}`}`;
