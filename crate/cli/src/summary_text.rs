@@ -12,7 +12,7 @@ use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, Spli
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::{ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
-use servescope_lab::replications::Range;
+use servescope_lab::replications::ValueRange;
 
 /// The headline numbers over several seeds.
 pub(crate) struct SeedRanges {
@@ -23,7 +23,7 @@ pub(crate) struct SeedRanges {
     /// The values of the run itself.
     pub(crate) values: Vec<Option<f64>>,
     /// By key path.
-    pub(crate) ranges: BTreeMap<String, Range>,
+    pub(crate) ranges: BTreeMap<String, ValueRange>,
 }
 
 /// The table; `users` is what each of them used, `load` what the capacity search said, `ranges` what further seeds gave.

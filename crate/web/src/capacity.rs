@@ -1,7 +1,7 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
 use servescope_lab::Diagnostic;
-use servescope_lab::capacity::{Capacity, Check, Entry, Goal, Load, Search, quick_search, standings};
+use servescope_lab::capacity::{Capacity, CapacityEntry, Check, Goal, Load, Search, quick_search, standings};
 use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
@@ -140,7 +140,7 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsCallErrors> {
 /// When an entry is none.
 #[wasm_bindgen]
 pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsCallErrors> {
-    let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
+    let entries: Vec<CapacityEntry> = serde_wasm_bindgen::from_value(entries.into())
         .map_err(|error| to_js_error(vec![Diagnostic::error("bad_json", "entries", error.to_string())]))?;
     let reply = StandingsReply { standings: standings(&entries), charts: fronts(&entries).into() };
     Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())

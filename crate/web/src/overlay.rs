@@ -1,6 +1,6 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
+use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, TakenSetting, take_over};
 use servescope_lab::replies::OverlayReply;
 use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
@@ -20,7 +20,7 @@ pub struct Overlayer {
 struct Work {
     measured: MeasuredRun,
     scenario: Scenario,
-    taken: Vec<Taken>,
+    taken: Vec<TakenSetting>,
     notes: Vec<String>,
     running: Option<SimulationHandle>,
     overlay: Option<Overlay>,

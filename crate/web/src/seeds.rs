@@ -9,9 +9,9 @@ use servescope_boundary::types::{
     JsCallErrors, JsCharts, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
 };
 use servescope_lab::metric::Metric;
-use servescope_lab::replications::Change;
+use servescope_lab::replications::SeedRange;
 use servescope_lab::replies::{Headline, SeedRun};
-use servescope_lab::views::bands::{self, Curve, Spans};
+use servescope_lab::views::bands::{self, SeedCurve, SeedSpans};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{Comparer, nothing_ran};
@@ -28,7 +28,7 @@ impl Comparer {
     }
 }
 
-fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
+fn spans_of(spans: &JsSeedSpans) -> Option<SeedSpans> {
     serde_wasm_bindgen::from_value(spans.into()).ok()
 }
 
@@ -38,7 +38,7 @@ fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
 /// Charts that cannot be read.
 #[wasm_bindgen]
 pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsCallErrors> {
-    Ok(object(&Spans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
+    Ok(object(&SeedSpans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
 }
 
 /// The bands of the shown charts over their own curves and those of further seeds on the same axes.
@@ -48,8 +48,8 @@ pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsCallErrors> {
 #[wasm_bindgen]
 pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsCallErrors> {
     let shown = read_named(shown, &bands::NAMES)?;
-    let Some(spans) = Spans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
-    let mut all: Vec<Vec<Curve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();
+    let Some(spans) = SeedSpans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
+    let mut all: Vec<Vec<SeedCurve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();
     all.push(bands::of_charts(&shown, &spans));
     Ok(charts(&bands::bands(&shown, &spans, &all)).unchecked_into())
 }
@@ -67,8 +67,8 @@ pub fn seed_ranges(runs: &JsHeadlines, former: &JsHeadlines) -> JsSeedRanges {
     };
     let one = |metric: &Metric| {
         let path = metric.path();
-        Some((path.to_owned(), Change::of(&values(&runs, path), &values(&former, path))?))
+        Some((path.to_owned(), SeedRange::of(&values(&runs, path), &values(&former, path))?))
     };
-    let ranges: BTreeMap<String, Change> = Metric::headline().iter().filter_map(one).collect();
+    let ranges: BTreeMap<String, SeedRange> = Metric::headline().iter().filter_map(one).collect();
     object(&ranges).unchecked_into()
 }

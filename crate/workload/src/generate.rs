@@ -82,8 +82,8 @@ fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::Shape;
     use crate::arrivals::Arrivals;
+    use crate::curve::Shape;
     use crate::lengths::LengthDistribution;
 
     #[test]

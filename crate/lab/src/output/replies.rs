@@ -36,7 +36,7 @@ pub use sweep::{SweepPlan, SweepResults, SweepSpec};
 pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
 use crate::diagnostic::Diagnostic;
-use crate::evidence::published::figures::Figure;
+use crate::evidence::published::figures::PublishedFigure;
 use crate::run::RunSummary;
 use crate::scenario::ScenarioPatch;
 use crate::views::{Chart, SplitBy};
@@ -92,7 +92,7 @@ pub struct ParsedLink {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FiguresReply {
     /// The points and how far the curves are from them.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
     /// A chart each.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,

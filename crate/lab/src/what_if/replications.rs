@@ -4,7 +4,7 @@ mod paired;
 mod range;
 
 pub use paired::{CLEAR, CONFIDENCE, LEAST_PAIRS, PairedDifference, paired_interval, t_quantile};
-pub use range::{Change, Range, ranges};
+pub use range::{SeedRange, ValueRange, ranges};
 
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};

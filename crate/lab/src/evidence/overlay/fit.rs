@@ -5,7 +5,7 @@
 
 use super::compare::{TIMES, pairs, times_of};
 use super::measured::MeasuredRun;
-use super::pair::{Metric, Pair};
+use super::pair::{Pair, PairedMetric};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Run};
@@ -65,9 +65,9 @@ pub struct Fit {
     /// How many runs it took.
     pub runs: usize,
     /// Errors on the half that was fitted, before and after.
-    pub fitted_half: [Vec<Metric>; 2],
+    pub fitted_half: [Vec<PairedMetric>; 2],
     /// Errors on the half that was left out, before and after.
-    pub left_out_half: [Vec<Metric>; 2],
+    pub left_out_half: [Vec<PairedMetric>; 2],
 }
 
 /// The constants of a list of paths.

@@ -44,7 +44,7 @@ impl Pair {
 
 /// A quantity in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metric {
+pub struct PairedMetric {
     /// Its name.
     pub name: &'static str,
     /// Mean, or rate, measured.

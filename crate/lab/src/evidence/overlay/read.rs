@@ -13,15 +13,7 @@ use serde_json::Value as Json;
 
 use super::measured::{MAX_REQUESTS, MeasuredRequest, MeasuredRun};
 use super::tool::Tool;
-
-/// A file, and others that its tool writes beside it.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedText<'a> {
-    /// Its name, without folders.
-    pub name: &'a str,
-    /// What stands in it.
-    pub text: &'a str,
-}
+pub use crate::profiles::NamedText;
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::capacity::{Capacity, Checked, Configuration, Grid, Standing, columns};
+use crate::capacity::{Capacity, CapacityStanding, Checked, Configuration, Grid, columns};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
@@ -63,7 +63,7 @@ impl From<Checked> for CheckedReply {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct StandingsReply {
     /// In the order of the configurations.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<CapacityStanding>,
     /// Their costs.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,
