@@ -1440,7 +1440,7 @@ export type ProfileFiles = {
   layers: number,
 };
 
-/** PublishedErrors of one calibration at the authors' points, without what settled it. */
+/** Errors of one calibration at the authors' points, without what settled it. */
 export type PublishedErrors = {
   /** The largest, without its sign. */
   max: number,
@@ -1462,9 +1462,9 @@ export type PublishedFigure = {
   measure: PublishedMeasure,
   /** The authors' points. */
   points: Array<PublishedPoint>,
-  /** PublishedErrors with the default calibration. */
+  /** Errors with the default calibration. */
   ours: PublishedErrors | null,
-  /** PublishedErrors with the calibration on one run a GPU. */
+  /** Errors with the calibration on one run a GPU. */
   one_run: PublishedErrors | null,
 };
 

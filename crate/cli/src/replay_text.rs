@@ -38,7 +38,7 @@ pub(crate) fn dry(plan: &Plan, target: &Target, limits: &Limits) -> String {
     text
 }
 
-/// CliError requests by kind, with one message of each.
+/// Failed requests by kind, with one message of each.
 fn failures(outcome: &Outcome) -> BTreeMap<FailureKind, (usize, &str)> {
     let mut kinds = BTreeMap::new();
     for failure in outcome.sent.iter().filter_map(|sent| sent.failure.as_ref()) {

@@ -83,7 +83,7 @@ pub struct PublishedPoint {
     pub link: String,
 }
 
-/// PublishedErrors of one calibration at the authors' points, without what settled it.
+/// Errors of one calibration at the authors' points, without what settled it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct PublishedErrors {
@@ -122,9 +122,9 @@ pub struct PublishedFigure {
     pub measure: PublishedMeasure,
     /// The authors' points.
     pub points: Vec<PublishedPoint>,
-    /// PublishedErrors with the default calibration.
+    /// Errors with the default calibration.
     pub ours: Option<PublishedErrors>,
-    /// PublishedErrors with the calibration on one run a GPU.
+    /// Errors with the calibration on one run a GPU.
     pub one_run: Option<PublishedErrors>,
     /// The curves; charts have them as columns.
     #[serde(skip)]

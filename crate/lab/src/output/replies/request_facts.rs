@@ -46,7 +46,7 @@ pub struct RequestFacts {
     pub decode_s: f64,
     /// Waiting requests in front of it when it arrived.
     pub ahead: u32,
-    /// SimulationHandle requests then.
+    /// Running requests then.
     pub running_at_arrival: u32,
     /// KV tokens in use then.
     pub kv_tokens_at_arrival: f64,

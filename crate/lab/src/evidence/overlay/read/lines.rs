@@ -24,7 +24,7 @@ impl RequestLine {
 /// What the lines of a file have.
 pub(super) struct RequestLines {
     pub(super) requests: Vec<MeasuredRequest>,
-    /// RequestLines of the measured run, failed requests included.
+    /// Lines of the measured run, failed requests included.
     pub(super) lines: usize,
     pub(super) notes: Vec<String>,
 }
