@@ -1621,7 +1621,7 @@ export type RequestFacts = {
   decode_s: number,
   /** Waiting requests in front of it when it arrived. */
   ahead: number,
-  /** SimulationHandle requests then. */
+  /** Running requests then. */
   running_at_arrival: number,
   /** KV tokens in use then. */
   kv_tokens_at_arrival: number,
