@@ -24,7 +24,7 @@ const rejected = (reason: unknown): Event => {
   return event;
 };
 
-it('tells of a error that no caller waits for', () => {
+it('tells of an error that no caller waits for', () => {
   rejected(new Error('the moon fell'));
   expect(told()).toEqual(['Something unexpected happened: the moon fell']);
 });

@@ -107,7 +107,7 @@ describe('Client', () => {
     expect(worker().runs().at(-1)?.preview).toBeNull();
   });
 
-  it('tells of a error, and not of one that a newer wish has overtaken', () => {
+  it('tells of an error, and not of one that a newer wish has overtaken', () => {
     client.run(wish(1));
     worker().say({ kind: 'failed', revision: 1, errors: [] });
     expect(listener.failed).toHaveBeenCalledTimes(1);

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { MissingPart, startedOnce } from './fetched.js';
 import { errorsOf } from './types.js';
 
-it('starts once, and again after a error', async () => {
+it('starts once, and again after an error', async () => {
   const start = vi.fn<() => Promise<string>>();
   start.mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue('there');
   const part = startedOnce(start);
