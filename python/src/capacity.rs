@@ -18,7 +18,7 @@ pub(crate) fn capacity(
     trace: Option<&Bound<'_, Trace>>,
     threads: Option<i64>,
 ) -> PyResult<(String, Vec<String>)> {
-    let one = |failure| raised_one(py, failure);
+    let one = |error| raised_one(py, error);
     let threads = number(py, threads)?;
     let mut whole = Grid::of(&scenario.0).map_err(one)?;
     whole.axes.extend(Grid::parse(grid.iter().map(String::as_str)).map_err(one)?.axes);
@@ -28,7 +28,7 @@ pub(crate) fn capacity(
     let mut notes: Vec<String> = whole.notes(&configurations).into_iter().map(|axis| axis.message).collect();
     if let [only] = configurations.as_slice() {
         // What is wrong with the only configuration is wrong with the input.
-        Search::new(&only.scenario, loaded.clone()).map_err(|failures| raised(py, failures))?;
+        Search::new(&only.scenario, loaded.clone()).map_err(|errors| raised(py, errors))?;
     }
     let purpose = Purpose::Capacity;
     let context =

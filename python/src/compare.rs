@@ -23,12 +23,12 @@ pub(crate) fn compare(
     seeds: Option<i64>,
     threads: Option<i64>,
 ) -> PyResult<(String, Vec<String>)> {
-    let one = |failure| raised_one(py, failure);
+    let one = |error| raised_one(py, error);
     let metrics = Metric::parse_all(metrics.iter().map(String::as_str)).map_err(one)?;
     let seeds = seeds.map(|seeds| count(py, "seeds", seeds, MAX_SEEDS)).transpose()?;
     let threads = number(py, threads)?;
     let task = Task::new(a.0.clone(), b.0.clone(), loaded(trace), metrics, seeds).map_err(one)?;
-    let many = |failures| raised(py, failures);
+    let many = |errors| raised(py, errors);
     let pair: Vec<Run> =
         all(py, 2, threads, |side| task.first(side))?.into_iter().collect::<Result<_, _>>().map_err(many)?;
     let further: Vec<Measured> = all(py, task.further(), threads, |place| task.measure(place))?

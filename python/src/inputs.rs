@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use servescope_lab::profiles::LoadedProfile;
 use servescope_lab::scenario_file::ScenarioFile;
-use servescope_lab::{Failure, LoadedTrace, link};
+use servescope_lab::{Diagnostic, LoadedTrace, link};
 
 use crate::errors::{raised, raised_one};
 
@@ -24,28 +24,28 @@ impl Scenario {
     /// The scenario of a file's bytes.
     #[staticmethod]
     fn read(py: Python<'_>, name: &str, content: &[u8]) -> PyResult<Self> {
-        let file = ScenarioFile::read(name, content).map_err(|failures| raised(py, failures))?;
+        let file = ScenarioFile::read(name, content).map_err(|errors| raised(py, errors))?;
         if file.steps.is_empty() {
             return Ok(Self(file.scenario));
         }
         let message =
             format!("{name}: a recipe with steps; `servescope generate` writes the trace that it makes");
-        Err(raised_one(py, Failure::new("bad_step", "", message.clone()).text("reason", &message)))
+        Err(raised_one(py, Diagnostic::error("bad_step", "", message.clone()).text("reason", &message)))
     }
 
     /// The scenario of an address of the page.
     #[staticmethod]
     fn link(py: Python<'_>, address: &str) -> PyResult<Self> {
-        let (scenario, failures) = link::parse(address);
-        if failures.is_empty() { Ok(Self(scenario)) } else { Err(raised(py, failures)) }
+        let (scenario, errors) = link::parse(address);
+        if errors.is_empty() { Ok(Self(scenario)) } else { Err(raised(py, errors)) }
     }
 
     /// The same with these parameters set, each a path and a value as text.
     fn with_settings(&self, py: Python<'_>, settings: Vec<(String, String)>) -> PyResult<Self> {
         let mut scenario = self.0.clone();
         let set = |(path, value): &(String, String)| scenario.set_text(path, value).err();
-        let failures: Vec<Failure> = settings.iter().filter_map(set).collect();
-        if failures.is_empty() { Ok(Self(scenario)) } else { Err(raised(py, failures)) }
+        let errors: Vec<Diagnostic> = settings.iter().filter_map(set).collect();
+        if errors.is_empty() { Ok(Self(scenario)) } else { Err(raised(py, errors)) }
     }
 
     /// The same with a profile that stands for the shipped ones.
@@ -71,7 +71,7 @@ impl Trace {
     #[new]
     fn new(py: Python<'_>, name: &str, content: &[u8]) -> PyResult<Self> {
         let loaded = py.detach(|| LoadedTrace::read(name, content));
-        Ok(Self(loaded.map_err(|failure| raised_one(py, failure))?))
+        Ok(Self(loaded.map_err(|error| raised_one(py, error))?))
     }
 
     fn __len__(&self) -> usize {
@@ -88,7 +88,7 @@ impl Profile {
     /// Reads the text that `servescope profile fit` writes.
     #[new]
     fn new(py: Python<'_>, name: &str, content: &str) -> PyResult<Self> {
-        let loaded = LoadedProfile::read(name, content).map_err(|failure| raised_one(py, failure))?;
+        let loaded = LoadedProfile::read(name, content).map_err(|error| raised_one(py, error))?;
         Ok(Self(Arc::new(loaded)))
     }
 }

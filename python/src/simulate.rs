@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
-use servescope_lab::Running;
+use servescope_lab::SimulationHandle;
 use servescope_lab::files::{Column, Values, request_columns};
 
 use crate::errors::raised;
@@ -25,8 +25,8 @@ pub(crate) fn simulate(
     trace: Option<&Bound<'_, Trace>>,
 ) -> PyResult<(String, Vec<Told>)> {
     let loaded = loaded(trace);
-    let begun = py.detach(|| Running::begin(&scenario.0, loaded.as_ref()));
-    let mut running = begun.map_err(|failures| raised(py, failures))?;
+    let begun = py.detach(|| SimulationHandle::begin(&scenario.0, loaded.as_ref()));
+    let mut running = begun.map_err(|errors| raised(py, errors))?;
     sliced(py, || running.advance(SLICE) >= 1.0)?;
     let (text, columns) = py.detach(|| {
         let run = running.finish();

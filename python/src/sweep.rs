@@ -34,7 +34,7 @@ impl Plan {
         seeds: i64,
         trace: Option<&Bound<'_, Trace>>,
     ) -> PyResult<Self> {
-        let one = |failure| raised_one(py, failure);
+        let one = |error| raised_one(py, error);
         let seeds = count(py, "seeds", seeds, MAX_SEEDS)?;
         let axes = over.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>().map_err(one)?;
         let metrics = Metric::parse_all(metrics.iter().map(String::as_str)).map_err(one)?;

@@ -16,7 +16,7 @@ use servescope_cost::profile::{ExactTables, LayerSettings};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
 use servescope_lab::workload::generate;
-use servescope_lab::{LoadedTrace, Running, Scenario};
+use servescope_lab::{LoadedTrace, Scenario, SimulationHandle};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -107,7 +107,8 @@ fn one_scheduler(scheduler: &str) {
     set(&mut scenario, "scheduler.kind", scheduler);
     let loaded = LoadedTrace::from_trace("default workload", generate(&scenario.workload()));
     let begun = Instant::now();
-    let (run, bytes) = peak_growth(|| Running::begin(&scenario, Some(&loaded)).map(Running::run));
+    let (run, bytes) =
+        peak_growth(|| SimulationHandle::begin(&scenario, Some(&loaded)).map(SimulationHandle::run));
     let requests = run.map_or(0, |run| run.report.results.len());
     let (took_s, each) = (begun.elapsed().as_secs_f64(), bytes / requests as f64);
     println!("{scheduler}: {requests} requests in {took_s:.3} s, {each:.0} B a request");

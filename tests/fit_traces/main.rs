@@ -93,7 +93,7 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
                 cases += usize::from(model == Model::Bursts);
             }
             println!();
-            if model == Model::Gamma && fitted.noticed.iter().any(|n| n.code == "no_single_gamma") {
+            if model == Model::Gamma && fitted.findings.iter().any(|n| n.code == "no_single_gamma") {
                 let fails = twins.ratios.iter().any(|ratios| !agrees(median(ratios)));
                 assert!(fails, "{name}: a single gamma law should fail where two ways to fit it disagree");
                 cases += 1;

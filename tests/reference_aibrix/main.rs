@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use serde_json::Value;
-use servescope_workload::aibrix::config::Field;
+use servescope_workload::aibrix::field::Field;
 
 /// A case of a reference file, with where it is from.
 struct Case<'a> {

@@ -5,7 +5,7 @@ import { Refusal, type WorkerPort } from './simulation/worker-link.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './simulation/module.js';
 import type { Answer } from './simulation/protocol.js';
 import type { Start } from './simulation/start.js';
-import { codesOf, messageOf, type ChartData, type Failure, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
+import { codesOf, messageOf, type ChartData, type Diagnostic, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
@@ -27,7 +27,7 @@ import { partsOf, Topic } from './state/topic.js';
 const SHOW_AFTER_MS = 40;
 /** Columns of the time charts: about one a pixel of the widest. */
 const COLUMNS = 600;
-const NONE: readonly Failure[] = [];
+const NONE: readonly Diagnostic[] = [];
 
 export interface Cursor { time: number; chart: string }
 
@@ -36,7 +36,7 @@ export class App {
   readonly parameters: ReadonlyMap<string, Parameter> = new Map(this.schema.parameters.map((parameter) => [parameter.id, parameter]));
   readonly session = newSession();
   /** What the last run objected to. */
-  readonly failures = new Topic<readonly Failure[]>(NONE);
+  readonly errors = new Topic<readonly Diagnostic[]>(NONE);
   /** The scenario as the controls show it: a browser moves a slider's thumb by itself, and what else is drawn then would
    * compete with the worker. */
   readonly shown: Topic<Values>;
@@ -87,14 +87,14 @@ export class App {
         // After a cancel, the worker goes back to the last result on its own.
         if (this.session.value.state === 'running') this.session.update({ progress: fraction });
       },
-      failed: (failures) => {
+      failed: (errors) => {
         this.#show();
-        this.failures.set(failures);
-        this.belonging.ended('failed', failures);
+        this.errors.set(errors);
+        this.belonging.ended('failed', errors);
         this.session.update({ state: 'failed', progress: null });
       },
       cancelled: () => { this.#cancelled(); },
-      restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.failure(why) })); },
+      restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.diagnostic(why) })); },
     });
     this.#address = new Address(
       { encode: encodeLink, parse: parseLink },
@@ -113,8 +113,8 @@ export class App {
       },
       changed: (hand) => { this.#otherTraffic(hand); },
       cancelled: (name) => { this.notices.info('reading_cancelled', () => this.text.t('notice.reading_cancelled', { name })); },
-      refused: (name, failures) => {
-        this.notices.error(`trace_failed ${codesOf(failures)}`, () => this.text.t('notice.trace_failed', { name, message: this.text.failures(failures) }));
+      refused: (name, errors) => {
+        this.notices.error(`trace_failed ${codesOf(errors)}`, () => this.text.t('notice.trace_failed', { name, message: this.text.diagnostics(errors) }));
       },
     });
     this.traceFile.info.subscribe(() => {
@@ -160,15 +160,15 @@ export class App {
   }
 
   /** What is wrong with a parameter, the last run's own objections included. */
-  problem(id: string): Failure | undefined {
-    const { value } = this.failures;
-    return this.editor.problem(id) ?? (value.length === 0 ? undefined : value.find((failure) => failure.path === id));
+  problem(id: string): Diagnostic | undefined {
+    const { value } = this.errors;
+    return this.editor.problem(id) ?? (value.length === 0 ? undefined : value.find((error) => error.path === id));
   }
 
-  /** A failure away from its control, so with the control's name. */
-  named(failure: Failure): string {
-    const parameter = this.parameters.get(failure.path);
-    const message = this.text.failure(failure);
+  /** A diagnostic away from its control, so with the control's name. */
+  named(diagnostic: Diagnostic): string {
+    const parameter = this.parameters.get(diagnostic.path);
+    const message = this.text.diagnostic(diagnostic);
     return parameter === undefined ? message : `${this.text.label(parameter)}: ${message}`;
   }
 
@@ -185,7 +185,7 @@ export class App {
     const options = { ...this.options, in_sight: charts };
     this.#client.run({ setting, values: this.store.resolved.values, options });
     this.stopwatch.asked();
-    this.failures.set(NONE);
+    this.errors.set(NONE);
     this.belonging.began();
     this.session.update({ state: 'running' });
   }
@@ -212,7 +212,7 @@ export class App {
 
   /** With a network, what a run lacked may be there. */
   runWithNetwork(): void {
-    if (this.failures.value.some(({ code }) => code === 'needs_table')) this.run();
+    if (this.errors.value.some(({ code }) => code === 'needs_table')) this.run();
   }
 
   cancel(): boolean {
@@ -336,7 +336,7 @@ export class App {
   /** Nothing is run that is not what the link means. */
   #withoutFile(): void {
     this.#show();
-    this.failures.set(NONE);
+    this.errors.set(NONE);
     this.belonging.ended('file');
     this.session.update({ state: 'failed', progress: null });
   }
@@ -432,7 +432,7 @@ export class App {
     this.run();
   }
 
-  #tellProblems(problems: readonly Failure[]): void {
+  #tellProblems(problems: readonly Diagnostic[]): void {
     // What was refused does not stay in the address.
     if (problems.length > 0) this.#address.schedule();
     for (const problem of problems) {

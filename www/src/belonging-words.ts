@@ -11,7 +11,7 @@ export function reason(app: App): string {
   const { text } = app;
   const stale = app.belonging.stale.value;
   switch (stale?.reason) {
-    case 'failed': return text.t('stale.failed', { reason: stale.failures.map((failure) => app.named(failure)).join(text.t('list.sentences')) });
+    case 'failed': return text.t('stale.failed', { reason: stale.errors.map((error) => app.named(error)).join(text.t('list.sentences')) });
     case 'cancelled': return text.t('stale.cancelled');
     case 'file': return text.t('stale.file', { name: stale.missing ?? '' });
     case undefined: return text.t('stale.running');

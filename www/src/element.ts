@@ -9,6 +9,11 @@ export abstract class LightElement extends LitElement {
   #look: string | undefined;
   #unsubscribe: (() => void)[] = [];
 
+  /** An element of this class for `app`, with the state that is its own. */
+  static of<Made extends LightElement>(this: new () => Made, app: App, own: Partial<Made> = {}): Made {
+    return Object.assign(new this(), { app }, own);
+  }
+
   protected override createRenderRoot(): HTMLElement {
     return this;
   }

@@ -24,13 +24,13 @@ const rejected = (reason: unknown): Event => {
   return event;
 };
 
-it('tells of a failure that no caller waits for', () => {
+it('tells of an error that no caller waits for', () => {
   rejected(new Error('the moon fell'));
   expect(told()).toEqual(['Something unexpected happened: the moon fell']);
 });
 
 it('tells a refusal in the page’s own words', () => {
-  rejected(new Refusal([{ code: 'missing_part', path: '', message: 'raw', params: {} }]));
+  rejected(new Refusal([{ severity: 'error', code: 'missing_part', path: '', message: 'raw', params: {} }]));
   expect(told()).toEqual(['A part of the page could not be downloaded. Check the network and try again.']);
 });
 

@@ -21,7 +21,7 @@ export function watchTrouble(app: App, page: EventTarget = window): void {
       event.preventDefault();
       return;
     }
-    if (reason instanceof Refusal) app.notices.error(codesOf(reason.failures), () => app.text.failures(reason.failures));
+    if (reason instanceof Refusal) app.notices.error(codesOf(reason.errors), () => app.text.diagnostics(reason.errors));
     else if (typeof reason === 'object' && reason !== null && missing.has(reason)) app.notices.error('part_missing', () => app.text.t('notice.part_missing'));
     else app.notices.error('unexpected', () => app.text.t('notice.unexpected', { message: messageOf(reason) }));
   });

@@ -60,6 +60,12 @@ export type BestUsers = {
   divergence_nats: number | null,
 };
 
+/** Thrown by every call that can fail. */
+export type CallErrors = {
+  /** What is wrong. */
+  errors: Array<Diagnostic>,
+};
+
 /** What a search found. */
 export type Capacity = {
   /** The highest rate that was seen to meet the goal, as the run had it; none when the lowest fails already. */
@@ -79,7 +85,7 @@ export type Capacity = {
   /** Where the runs were too short for the tolerance: how long they should be, seconds. */
   needs_s: number | null,
   /** What a reader of the rate should know: that the runs were too short, or that their rate is not the one asked for. */
-  notes: Array<Failure>,
+  notes: Array<Diagnostic>,
   /** What the GPUs cost. */
   price: Price,
   /**
@@ -144,7 +150,7 @@ export type CapacityGrid = {
   /** Columns of the ranking's CSV. */
   columns: Array<string>,
   /** Names the axes that have no effect. */
-  notes: Array<Failure>,
+  notes: Array<Diagnostic>,
   /** Every combination of the axes. */
   configurations: Array<GridConfiguration>,
 };
@@ -524,6 +530,23 @@ export type DeploymentView = {
   timed: TimedSource | null,
 };
 
+/**
+ * What is wrong with an input, or what a reader of a result should know. A function that returns it as its error gives
+ * [`Severity::Error`].
+ */
+export type Diagnostic = {
+  /** How much it matters. */
+  severity: Severity,
+  /** One of [`CODES`]. */
+  code: string,
+  /** The parameter's path, or the file's name, or "". */
+  path: string,
+  /** In English, with the place, the bound and the value. */
+  message: string,
+  /** What the page fills its own message with. */
+  params: { [key in string]: MessageParameter },
+};
+
 /** Where two runs first decided differently; null where a run decides nothing more. */
 export type DifferingDecisions = {
   /** The earlier of both, seconds. */
@@ -590,24 +613,6 @@ export type Fact = {
   params: { [key in string]: number },
 };
 
-/** One thing that is wrong. */
-export type Failure = {
-  /** One of [`CODES`]. */
-  code: string,
-  /** The parameter's path, or the file's name, or "". */
-  path: string,
-  /** In English, with the place, the bound and the value. */
-  message: string,
-  /** What the page fills its own message with. */
-  params: { [key in string]: MessageParameter },
-};
-
-/** Thrown by every call that can fail. */
-export type Failures = {
-  /** What is wrong. */
-  failures: Array<Failure>,
-};
-
 /** Published points beside simulated curves. */
 export type FiguresReply = {
   /** The points and how far the curves are from them. */
@@ -647,7 +652,7 @@ export type FitReply = {
   /** How far each twin is from its source. */
   models: Array<FitRow>,
   /** What is to be said of the fit. */
-  noticed: Array<Fact>,
+  findings: Array<Fact>,
   /** The distributions. */
   laws: FittedDistributions,
 };
@@ -741,7 +746,7 @@ export type FittedProfile = {
   /** How far the fit is from what was measured. */
   errors: Array<FittedError>,
   /** What a reader should know. */
-  notes: Array<Failure>,
+  notes: Array<Diagnostic>,
 };
 
 /** What a summary says of a fleet. Times of requests are over completed ones. */
@@ -985,7 +990,7 @@ export type ListedRow = {
   /** The column, or "" where the row as a whole is bad. */
   column: string,
   /** What is wrong with it. */
-  failure: Failure,
+  error: Diagnostic,
 };
 
 /** How a series is drawn. */
@@ -1215,7 +1220,7 @@ export type OwnModel = {
   /** The settings. */
   scenario: ScenarioPatch,
   /** What was assumed or left out. */
-  notes: Array<Failure>,
+  notes: Array<Diagnostic>,
 };
 
 /** A calibration of the linear model. */
@@ -1298,7 +1303,7 @@ export type ParsedLink = {
   /** What is good of it. */
   scenario: ScenarioPatch,
   /** What is not. */
-  problems: Array<Failure>,
+  problems: Array<Diagnostic>,
 };
 
 /** The columns of a table of no known format, and what each could be. */
@@ -1647,7 +1652,7 @@ export type Resolution = {
   /** Why, one entry each: a set of places among the row's conditions, or -1 - the place of a reason in [`REASONS`]. */
   why: Array<number>,
   /** What is wrong. */
-  problems: Array<Failure>,
+  problems: Array<Diagnostic>,
 };
 
 /** Rows that could not be read and were left out. */
@@ -1664,8 +1669,8 @@ export type RunOptions = {
   columns: number,
   /** Zoom of the time charts in seconds, or null for the whole run. */
   window: [number, number] | null,
-  /** Split of `time_split`: "adapter", "user" or "length". */
-  split_by: string,
+  /** Groups of `time_split`. */
+  split_by: SplitBy,
   /** Names of the charts in sight: they come with the summary, the others when asked for. Null: all. */
   in_sight: Array<string> | null,
 };
@@ -1766,6 +1771,9 @@ export type Series = {
   id: Float64Array,
 };
 
+/** How much a [`Diagnostic`] matters. */
+export type Severity = "error" | "warning" | "note";
+
 /** What the steps made of the sources. */
 export type Shaped = {
   /** The traffic. */
@@ -1831,7 +1839,7 @@ export type SourceInfo = {
   /** Prompt tokens for each output token (P:D). */
   pd_ratio: number | null,
   /** What a reader should know. */
-  warnings: Array<Failure>,
+  warnings: Array<Diagnostic>,
   /** The file's own number for each parameter of the workload that it decides, where it has one. */
   settings: { [key in string]: number },
   /** What the requests carry. */
@@ -1843,6 +1851,9 @@ export type SourceInfo = {
   /** The length in tokens that each of them was given; 0 = none. */
   assumed_output_tokens: number,
 };
+
+/** Groups of requests in `time_split`. */
+export type SplitBy = "adapter" | "user" | "length";
 
 /** Mean of each part of E2E, seconds. */
 export type SplitMeans = {
@@ -2204,7 +2215,7 @@ export type Summary = {
   /** How far these times are to be expected from a real server's. */
   expected_error: ExpectedError | null,
   /** What a reader of the numbers should know. */
-  warnings: Array<Failure>,
+  warnings: Array<Diagnostic>,
   /** 64-bit digest of all outcomes, hexadecimal. */
   digest: string,
   /** Requests by outcome. */

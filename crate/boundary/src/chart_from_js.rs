@@ -2,17 +2,17 @@
 
 use js_sys::Float64Array;
 use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, UnknownName};
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::convert::to_js_error;
-use crate::types::{JsAxis, JsChart, JsCharts, JsFailure, JsMaybeChart, JsSeries};
+use crate::types::{JsAxis, JsCallErrors, JsChart, JsCharts, JsMaybeChart, JsSeries};
 
 /// A chart, or none.
 ///
 /// # Errors
 /// Marks or roles that are not known.
-pub fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
+pub fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsCallErrors> {
     let value: &JsValue = chart.as_ref();
     if value.is_null() || value.is_undefined() { Ok(None) } else { read(value.unchecked_ref()).map(Some) }
 }
@@ -21,7 +21,7 @@ pub fn read_maybe(chart: &JsMaybeChart) -> Result<Option<Chart>, JsFailure> {
 ///
 /// # Errors
 /// Marks or roles that are not known.
-pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
+pub fn read(chart: &JsChart) -> Result<Chart, JsCallErrors> {
     let axis = |axis: &JsAxis| -> Result<Axis, UnknownName> {
         Ok(Axis {
             unit: "",
@@ -61,7 +61,7 @@ pub fn read(chart: &JsChart) -> Result<Chart, JsFailure> {
 ///
 /// # Errors
 /// Marks or roles that are not known.
-pub fn read_named(charts: &JsCharts, names: &[&'static str]) -> Result<Vec<Chart>, JsFailure> {
+pub fn read_named(charts: &JsCharts, names: &[&'static str]) -> Result<Vec<Chart>, JsCallErrors> {
     let charts: &js_sys::Array = charts.unchecked_ref();
     let named = charts.iter().filter_map(|chart| {
         let own = js_sys::Reflect::get(&chart, &"name".into()).ok()?.as_string()?;
@@ -74,11 +74,11 @@ pub fn read_named(charts: &JsCharts, names: &[&'static str]) -> Result<Vec<Chart
 }
 
 /// That a chart could not be drawn, as it is thrown.
-pub fn refused(message: &str) -> JsFailure {
-    to_js_error(vec![Failure::new("bad_json", "chart", message.to_owned())])
+pub fn refused(message: &str) -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("bad_json", "chart", message.to_owned())])
 }
 
 /// An error of drawing, as it is thrown.
-pub fn not_drawn(error: DrawError) -> JsFailure {
+pub fn not_drawn(error: DrawError) -> JsCallErrors {
     refused(&error.to_string())
 }

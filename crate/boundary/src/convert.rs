@@ -3,12 +3,12 @@
 use js_sys::{Array, Float64Array, Object, Reflect};
 use serde::Serialize;
 use serde_json::Value as Json;
-use servescope_lab::replies::Failures;
+use servescope_lab::replies::CallErrors;
 use servescope_lab::views::{Chart, Series};
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 use wasm_bindgen::prelude::*;
 
-use crate::types::{JsFailure, JsPatch};
+use crate::types::{JsCallErrors, JsPatch};
 
 /// A serialised value as a plain object.
 pub fn object(value: &impl Serialize) -> JsValue {
@@ -26,16 +26,16 @@ pub fn with_charts<const N: usize>(reply: &impl Serialize, fields: [(&str, &[Cha
     target
 }
 
-/// Failures as they are thrown.
-pub fn to_js_error(failures: Vec<Failure>) -> JsFailure {
-    object(&Failures { failures }).unchecked_into()
+/// Errors as they are thrown.
+pub fn to_js_error(errors: Vec<Diagnostic>) -> JsCallErrors {
+    object(&CallErrors { errors }).unchecked_into()
 }
 
 /// The scenario with what is good of a patch, and what is not.
-pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Failure>) {
+pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Diagnostic>) {
     match serde_wasm_bindgen::from_value::<Json>(patch.into()) {
         Ok(json) => Scenario::from_json(&json),
-        Err(error) => (Scenario::default(), vec![Failure::new("bad_json", "", error.to_string())]),
+        Err(error) => (Scenario::default(), vec![Diagnostic::error("bad_json", "", error.to_string())]),
     }
 }
 
@@ -43,10 +43,10 @@ pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Failure>) {
 ///
 /// # Errors
 /// What is wrong with it, as it is thrown.
-pub fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsFailure> {
+pub fn scenario_of(patch: &JsPatch) -> Result<Scenario, JsCallErrors> {
     match read_scenario(patch) {
-        (scenario, failures) if failures.is_empty() => Ok(scenario),
-        (_, failures) => Err(to_js_error(failures)),
+        (scenario, errors) if errors.is_empty() => Ok(scenario),
+        (_, errors) => Err(to_js_error(errors)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::convert::{scenario_of, to_js_error};
 use crate::trace_from_js;
-use crate::types::{JsFailure, JsPatch, JsTraceColumns};
+use crate::types::{JsCallErrors, JsPatch, JsTraceColumns};
 use servescope_lab::profiles::LoadedProfile;
 use servescope_lab::{LoadedTrace, Scenario};
 
@@ -31,7 +31,7 @@ impl Inputs {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsFailure> {
+    pub fn scenario(&self, patch: &JsPatch) -> Result<Scenario, JsCallErrors> {
         let mut scenario = scenario_of(patch)?;
         self.give_profile(&mut scenario);
         Ok(scenario)
@@ -46,8 +46,8 @@ impl Inputs {
     ///
     /// # Errors
     /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
-        let trace = trace_from_js::trace(columns).map_err(|failure| to_js_error(vec![failure]))?;
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsCallErrors> {
+        let trace = trace_from_js::trace(columns).map_err(|error| to_js_error(vec![error]))?;
         self.trace = Some(LoadedTrace::from_trace(name, trace));
         Ok(())
     }
@@ -56,11 +56,11 @@ impl Inputs {
     ///
     /// # Errors
     /// What is wrong with the text.
-    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsCallErrors> {
         self.profile = if text.is_empty() {
             None
         } else {
-            let profile = LoadedProfile::read(name, text).map_err(|failure| to_js_error(vec![failure]))?;
+            let profile = LoadedProfile::read(name, text).map_err(|error| to_js_error(vec![error]))?;
             Some(Arc::new(profile))
         };
         Ok(())

@@ -1,10 +1,10 @@
 //! A trace as it comes from the studio. It is checked like any foreign value: the columns might be anything.
 
 use js_sys::{Float64Array, Reflect, Uint32Array};
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::MAX_ROWS;
-use servescope_lab::workload::trace::{Chain, Extra, Labels, NO_LABEL};
+use servescope_lab::workload::trace::{ClosedLoop, Extra, Labels, NO_LABEL};
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;
@@ -13,12 +13,12 @@ use crate::types::JsTraceColumns;
 ///
 /// # Errors
 /// The column that is absent, too short, or out of order.
-pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
+pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
     let field = |key: &'static str| Reflect::get(columns, &key.into()).unwrap_or_default();
-    let doubles = |key| -> Result<Vec<f64>, Failure> {
+    let doubles = |key| -> Result<Vec<f64>, Diagnostic> {
         field(key).dyn_into::<Float64Array>().map(|a| a.to_vec()).map_err(|_| bad(key))
     };
-    let wholes = |key| -> Result<Vec<u32>, Failure> {
+    let wholes = |key| -> Result<Vec<u32>, Diagnostic> {
         field(key).dyn_into::<Uint32Array>().map(|a| a.to_vec()).map_err(|_| bad(key))
     };
     let arrival_us = doubles("arrival_us")?;
@@ -37,7 +37,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
         column if column.is_empty() || column.len() == n => Ok(column),
         _ => Err(bad(key)),
     });
-    let [think_us, took_s] = ["think_us", "took_s"].map(|key| match doubles(key)? {
+    let [think_us, recorded_latency_s] = ["think_us", "took_s"].map(|key| match doubles(key)? {
         column if column.is_empty() || column.len() == n => Ok(column),
         _ => Err(bad(key)),
     });
@@ -55,7 +55,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
     }
     // The sessions' names stay behind: only who belongs together matters here.
     let session = Labels { index: session, names: Vec::new() };
-    let extra = Extra { session, took_s: took_s?, ..Extra::default() };
+    let extra = Extra { session, recorded_latency_s: recorded_latency_s?, ..Extra::default() };
     Ok(Trace {
         user: each("user")?,
         adapter: each("adapter")?,
@@ -65,13 +65,14 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Failure> {
         adapter_rank: wholes("adapter_rank")?,
         cancellations,
         arrival_us,
-        chain: (!after.is_empty()).then(|| Box::new(Chain { after, think_us, until_us, is_shared: false })),
+        chain: (!after.is_empty())
+            .then(|| Box::new(ClosedLoop { after, think_us, until_us, is_shared: false })),
         extra: (!extra.is_empty()).then(|| Box::new(extra)),
     })
 }
 
-fn bad(column: &'static str) -> Failure {
-    Failure::new(
+fn bad(column: &'static str) -> Diagnostic {
+    Diagnostic::error(
         "bad_columns",
         column,
         format!("{column}: no such column, or not one entry a request in order"),

@@ -66,8 +66,8 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "ParsedLink")]
     pub type JsLink;
     /// What is thrown.
-    #[wasm_bindgen(typescript_type = "Failures")]
-    pub type JsFailure;
+    #[wasm_bindgen(typescript_type = "CallErrors")]
+    pub type JsCallErrors;
     /// Colours by role.
     #[wasm_bindgen(typescript_type = "Record<string, string>")]
     pub type JsPalette;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::aibrix::arrivals::{Scales, Target};
 use servescope_lab::workload::aibrix::curve::NamedPattern;
@@ -21,7 +21,7 @@ use servescope_lab::workload::trace::Extra;
 use crate::chart_files::TrafficCharts;
 use crate::collections::collection;
 use crate::generate::writable;
-use crate::output::{Failed, note, read, write, write_or_print};
+use crate::output::{CliError, note, read, write, write_or_print};
 use crate::tokenizer;
 use crate::workload_plot::plot;
 
@@ -132,7 +132,7 @@ enum Written {
     Trace(Format),
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let written = match arguments.output_format.as_str() {
         "jsonl" => Written::Lines,
         "json" => Written::Array,
@@ -142,11 +142,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let tokenizer = tokenizer.map(|path| tokenizer::read(&path, false)).transpose()?;
     let files = AibrixFiles::read(arguments)?;
     let options = options(arguments, &files)?;
-    let mut made = run_generator(&options).map_err(|error| Failed::input(error.to_string()))?;
+    let mut made = run_generator(&options).map_err(|error| CliError::input(error.to_string()))?;
     made.warnings.iter().for_each(|warning| note(&warning.to_string()));
     interval_note(arguments);
     if arguments.charts.are_wanted() {
-        let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+        let read = made.clone().trace().map_err(|error| Diagnostic::of_file("workload", &error))?;
         arguments.charts.write(&read.trace)?;
     }
     let has_texts = !arguments.prompt_file.is_empty() || tokenizer.is_some();
@@ -155,7 +155,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     } else if has_texts {
         if let Written::Trace(format) = written {
             let format = format.name();
-            return Err(Failed::input(format!("--output-format {format} holds no texts; jsonl and json do")));
+            return Err(CliError::input(format!(
+                "--output-format {format} holds no texts; jsonl and json do"
+            )));
         }
         made.jsonl = with_texts(arguments, &options, made.clone(), tokenizer.as_deref())?;
     }
@@ -163,7 +165,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Written::Lines => (made.jsonl.clone(), "jsonl"),
         Written::Array => (array(&made.jsonl), "json"),
         Written::Trace(format) => {
-            let read = made.clone().trace().map_err(|error| Failure::of_file("workload", &error))?;
+            let read = made.clone().trace().map_err(|error| Diagnostic::of_file("workload", &error))?;
             (
                 formats::write(&read.trace, format).unwrap_or_default(),
                 if text_is_json(format) { "jsonl" } else { "csv" },
@@ -173,7 +175,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let Some(folder) = &arguments.output_dir else {
         return write_or_print(arguments.output.as_deref(), &text);
     };
-    let failed = |error| Failed::input(format!("{}: {error}", folder.display()));
+    let failed = |error| CliError::input(format!("{}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
     write(&folder.join(format!("workload.{end}")), &text)?;
     let trace = match made.trace() {
@@ -182,9 +184,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             note("there is no request to plot");
             return Ok(());
         }
-        Err(error) => return Err(Failure::of_file("workload", &error).into()),
+        Err(error) => return Err(Diagnostic::of_file("workload", &error).into()),
     };
-    let plot = plot(&trace).map_err(|error| Failed::Run(error.to_string()))?;
+    let plot = plot(&trace).map_err(|error| CliError::Run(error.to_string()))?;
     write(&folder.join("workload.svg"), &plot)
 }
 
@@ -203,12 +205,12 @@ fn interval_note(arguments: &Arguments) {
 }
 
 /// The file of a tokenizer; AIBrix takes a name on the Hugging Face hub, which nothing is fetched from here.
-fn tokenizer_file(path: &Path) -> Result<PathBuf, Failed> {
+fn tokenizer_file(path: &Path) -> Result<PathBuf, CliError> {
     let inside = path.join("tokenizer.json");
     match () {
         () if inside.is_file() => Ok(inside),
         () if path.is_file() => Ok(path.to_owned()),
-        () => Err(Failed::input(format!(
+        () => Err(CliError::input(format!(
             "--tokenizer {}: there is no such file. Nothing is fetched from a hub: give the file tokenizer.json of that model's \
              repository, or the folder it is in; without --tokenizer a token is counted as 4 characters",
             path.display()
@@ -222,13 +224,15 @@ fn with_texts(
     options: &Options<'_>,
     made: Made,
     tokenizer: Option<&dyn CountTokens>,
-) -> Result<String, Failed> {
+) -> Result<String, CliError> {
     let ratio = CharactersPerToken::DEFAULT;
     let wanted = made.wanted.clone();
-    let mut trace = made.trace().map_err(|error| Failure::of_file("workload", &error))?.trace;
+    let mut trace = made.trace().map_err(|error| Diagnostic::of_file("workload", &error))?.trace;
     let texts = if arguments.prompt_file.is_empty() {
         match tokenizer {
-            Some(counter) => Texts::Made(Synthesis::by_count(options.seed, counter).map_err(Failed::input)?),
+            Some(counter) => {
+                Texts::Made(Synthesis::by_count(options.seed, counter).map_err(CliError::input)?)
+            }
             None => Texts::Made(Synthesis::by_ratio(options.seed, ratio)),
         }
     } else {
@@ -241,7 +245,7 @@ fn with_texts(
         };
         let counter = tokenizer.unwrap_or(&ratio);
         let chosen = Chosen::wanting(collection, counter, &wanted, rule, options.seed);
-        let chosen = chosen.map_err(|why| Failed::input(format!("--prompt-file: {why}")))?;
+        let chosen = chosen.map_err(|why| CliError::input(format!("--prompt-file: {why}")))?;
         take_outputs(&mut trace, &wanted, &chosen);
         Texts::Chosen(chosen)
     };
@@ -252,7 +256,7 @@ fn with_texts(
         adapter_name: String::new(),
         sampling: Sampling::default(),
     };
-    let told = |error: BodyError| Failed::input(error.to_string());
+    let told = |error: BodyError| CliError::input(error.to_string());
     let mut lines = BodyLines::new(&trace, texts, body).map_err(told)?;
     let mut text = String::new();
     while lines.next_into(&mut text).map_err(told)? {}
@@ -290,7 +294,7 @@ struct AibrixFiles {
 }
 
 impl AibrixFiles {
-    fn read(arguments: &Arguments) -> Result<Self, Failed> {
+    fn read(arguments: &Arguments) -> Result<Self, CliError> {
         let bytes = |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| read(path)).transpose();
         Ok(Self {
             configs: [
@@ -308,17 +312,17 @@ impl AibrixFiles {
     }
 }
 
-fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<'a>, Failed> {
+fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<'a>, CliError> {
     let names = TraceType::ALL.map(TraceType::name).join(", ");
     let trace_type = TraceType::from_name(&arguments.trace_type).ok_or_else(|| {
-        Failed::input(format!("--trace-type {} is not one of {names}", arguments.trace_type))
+        CliError::input(format!("--trace-type {} is not one of {names}", arguments.trace_type))
     })?;
     let stat_kind = StatKind::from_name(&arguments.stat_trace_type).ok_or_else(|| {
-        Failed::input(format!("--stat-trace-type {} is not maas or cloudide", arguments.stat_trace_type))
+        CliError::input(format!("--stat-trace-type {} is not maas or cloudide", arguments.stat_trace_type))
     })?;
-    let curve = |name: &Option<String>, config: &'a Option<Vec<u8>>| -> Result<Curve<'a>, Failed> {
+    let curve = |name: &Option<String>, config: &'a Option<Vec<u8>>| -> Result<Curve<'a>, CliError> {
         let named = name.as_deref().map(NamedPattern::from_name).transpose();
-        let named = named.map_err(|error| Failed::input(error.to_string()))?;
+        let named = named.map_err(|error| CliError::input(error.to_string()))?;
         Ok(Curve { named, config: config.as_deref() })
     };
     let grouped = arguments.group_interval_seconds.map(|seconds| seconds * 1e3);

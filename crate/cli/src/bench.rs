@@ -8,9 +8,9 @@ use clap::Args;
 use serde_json::json;
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::generate;
-use servescope_lab::{Run, Running, Scenario};
+use servescope_lab::{Run, Scenario, SimulationHandle};
 
-use crate::output::{Failed, print};
+use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
@@ -34,9 +34,9 @@ pub(crate) struct Arguments {
 /// Load of about 0.8 of what the default server can serve.
 const RATE_RPS: f64 = 1.45;
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if !arguments.json {
-        return Err(Failed::input("bench prints JSON: say --json"));
+        return Err(CliError::input("bench prints JSON: say --json"));
     }
     if arguments.generator {
         return generator();
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let mut best = [f64::INFINITY; 4];
         for _ in 0..rounds {
             let start = Instant::now();
-            let mut running = Running::begin(&scenario, None)?;
+            let mut running = SimulationHandle::begin(&scenario, None)?;
             let begun = start.elapsed().as_secs_f64();
             while running.advance(usize::MAX) < 1.0 {}
             let simulated = start.elapsed().as_secs_f64();
@@ -84,14 +84,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// One scenario: how long its parts took, what memory it needed, and what came of it.
-fn one(scenario: &Scenario, rounds: u32) -> Result<(), Failed> {
+fn one(scenario: &Scenario, rounds: u32) -> Result<(), CliError> {
     let mut best_s = [f64::INFINITY; 4];
     let mut simulated_bytes = None;
     let mut summary = None;
     for round in 0..rounds {
         let resident = process_bytes("VmRSS:");
         let start = Instant::now();
-        let mut running = Running::begin(scenario, None)?;
+        let mut running = SimulationHandle::begin(scenario, None)?;
         let begun = start.elapsed().as_secs_f64();
         while running.advance(usize::MAX) < 1.0 {}
         let run = running.finish();
@@ -133,7 +133,7 @@ fn process_bytes(name: &str) -> Option<f64> {
 }
 
 /// The default scenario with these settings, each PATH=VALUE.
-fn with(settings: &[&str]) -> Result<Scenario, Failed> {
+fn with(settings: &[&str]) -> Result<Scenario, CliError> {
     let mut scenario = Scenario::default();
     for setting in settings {
         let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -144,7 +144,7 @@ fn with(settings: &[&str]) -> Result<Scenario, Failed> {
 
 /// A proxy with every check on, against the same traffic without one, before S-LoRA and before vLLM v1: whole runs
 /// from generation to summary, in turn.
-fn gateway() -> Result<(), Failed> {
+fn gateway() -> Result<(), CliError> {
     const TRAFFIC: &[&str] = &[
         "workload.rate_rps=1.3",
         "workload.duration_s=769230",
@@ -197,7 +197,7 @@ fn gateway() -> Result<(), Failed> {
 }
 
 /// The generator alone with every option on, distribution by distribution of the arrivals and lengths that cost most.
-fn generator() -> Result<(), Failed> {
+fn generator() -> Result<(), CliError> {
     const REQUESTS: f64 = 1e6;
     const COMMON: &[&str] = &[
         "workload.rate_rps=1000",

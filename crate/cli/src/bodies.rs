@@ -19,7 +19,7 @@ use servescope_lab::workload::prompts::{
 
 use crate::collections::collection;
 use crate::notes;
-use crate::output::Failed;
+use crate::output::{CliError, report_all};
 use crate::read_args::ReadArguments;
 use crate::scenario_args::ScenarioArguments;
 use crate::tokenizer;
@@ -58,8 +58,8 @@ pub(crate) struct BodyArguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     match_error: f64,
     /// Takes prompts in shuffled order, whatever their lengths.
-    #[arg(long)]
-    any_length: bool,
+    #[arg(long, alias = "any-length")]
+    ignore_length: bool,
     /// Most sessions of a collection that are under way; 0 = all, chosen by the lengths of their next turns.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     concurrent_sessions: usize,
@@ -114,7 +114,7 @@ impl BodyArguments {
         let given = [
             (!self.prompts.is_empty(), "--prompts"),
             (self.tokenizer.is_some(), "--tokenizer"),
-            (self.any_length, "--any-length"),
+            (self.ignore_length, "--ignore-length"),
             (self.model.is_some(), "--model"),
             (self.adapter_name.is_some(), "--adapter-name"),
             (self.slora_setting.is_some(), "--slora-setting"),
@@ -130,21 +130,21 @@ enum EndpointName {
     Completions,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let form = form(&arguments.form)?;
     let scenario = arguments.scenario.scenario()?;
     let loaded = arguments.read.read(&arguments.trace)?.loaded;
-    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    report_all(&loaded.warnings);
     let trace = trace_of(&scenario, Some(&loaded))?;
     notes::tell(&notes_of(&scenario, &loaded.context(Purpose::Bodies)));
     write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())
 }
 
 /// The form called `name`.
-pub(crate) fn form(name: &str) -> Result<Form, Failed> {
+pub(crate) fn form(name: &str) -> Result<Form, CliError> {
     let known = || {
         let names: Vec<&str> = Form::ALL.into_iter().map(Form::name).collect();
-        Failed::input(format!("there is no form {name}; known are {}", names.join(", ")))
+        CliError::input(format!("there is no form {name}; known are {}", names.join(", ")))
     };
     Form::from_name(name).ok_or_else(known)
 }
@@ -156,15 +156,15 @@ pub(crate) fn write(
     scenario: &Scenario,
     trace: &Trace,
     output: Option<&Path>,
-) -> Result<(), Failed> {
+) -> Result<(), CliError> {
     with_lines(form, arguments, scenario, trace, |lines| match output {
         Some(path) => {
-            let told = |error| Failed::input(format!("{}: {error}", path.display()));
+            let told = |error| CliError::input(format!("{}: {error}", path.display()));
             stream(lines, File::create(path).map_err(told)?, &told)
         }
-        None => {
-            stream(lines, std::io::stdout().lock(), &|error| Failed::Run(format!("standard output: {error}")))
-        }
+        None => stream(lines, std::io::stdout().lock(), &|error| {
+            CliError::Run(format!("standard output: {error}"))
+        }),
     })
 }
 
@@ -174,15 +174,15 @@ pub(crate) fn with_lines<T>(
     arguments: &BodyArguments,
     scenario: &Scenario,
     trace: &Trace,
-    take: impl FnOnce(BodyLines<'_>) -> Result<T, Failed>,
-) -> Result<T, Failed> {
+    take: impl FnOnce(BodyLines<'_>) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let sampling = scenario.sampling();
     let problems = sampling_problems(&sampling, form);
     if !problems.is_empty() {
         return Err(problems.into());
     }
     if !(0.0..=1.0).contains(&arguments.match_error) {
-        return Err(Failed::input(format!(
+        return Err(CliError::input(format!(
             "--match-error: {} is not between 0 and 1",
             arguments.match_error
         )));
@@ -211,10 +211,10 @@ pub(crate) fn with_lines<T>(
             let counter: &dyn CountTokens = counter.as_deref().unwrap_or(&ratio);
             Texts::Chosen(chosen(collection, counter, arguments, trace, seed)?)
         }
-        ([], Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(Failed::input)?),
+        ([], Some(counter)) => Texts::Made(Synthesis::by_count(seed, &**counter).map_err(CliError::input)?),
         ([], None) => Texts::Made(Synthesis::by_ratio(seed, ratio)),
     };
-    take(BodyLines::new(trace, texts, options).map_err(|error| Failed::input(error.to_string()))?)
+    take(BodyLines::new(trace, texts, options).map_err(|error| CliError::input(error.to_string()))?)
 }
 
 fn chosen(
@@ -223,26 +223,26 @@ fn chosen(
     arguments: &BodyArguments,
     trace: &Trace,
     seed: u64,
-) -> Result<Chosen, Failed> {
+) -> Result<Chosen, CliError> {
     let rule = ChoiceRule {
-        by_length: !arguments.any_length,
+        by_length: !arguments.ignore_length,
         initial_error: arguments.match_error,
         concurrent_sessions: arguments.concurrent_sessions,
     };
     Chosen::new(collection, counter, trace, rule, seed)
-        .map_err(|why| Failed::input(format!("--prompts: {why}")))
+        .map_err(|why| CliError::input(format!("--prompts: {why}")))
 }
 
 /// Writes line by line. A reader that went away (`| head`) ends the output quietly.
 fn stream(
     mut lines: BodyLines<'_>,
     to: impl std::io::Write,
-    told: &dyn Fn(std::io::Error) -> Failed,
-) -> Result<(), Failed> {
+    told: &dyn Fn(std::io::Error) -> CliError,
+) -> Result<(), CliError> {
     let mut writer = BufWriter::with_capacity(BUFFER, to);
     let mut text = String::new();
     loop {
-        let more = lines.next_into(&mut text).map_err(|error| Failed::input(error.to_string()))?;
+        let more = lines.next_into(&mut text).map_err(|error| CliError::input(error.to_string()))?;
         let written = writer.write_all(text.as_bytes());
         match written.and_then(|()| if more { Ok(()) } else { writer.flush() }) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),

@@ -13,7 +13,7 @@ use servescope_lab::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{Failed, note, print, write};
+use crate::output::{CliError, note, print, report_all, write};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
     csv: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut scenario = arguments.scenario.scenario()?;
-    arguments.inputs.give_profile(&mut scenario)?;
+    arguments.inputs.apply_profile(&mut scenario)?;
     let mut grid = Grid::of(&scenario)?;
     if !arguments.axes.is_empty() {
         grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     let loaded = arguments.inputs.loaded()?;
     let configurations = grid.configurations(&scenario);
-    grid.notes(&configurations).iter().for_each(|axis| note(&axis.message));
+    report_all(&grid.notes(&configurations));
     if let [only] = configurations.as_slice() {
         // What is wrong with the only configuration is wrong with the input.
         Search::new(&only.scenario, loaded.clone())?;
@@ -135,7 +135,9 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
         if let Some(deviation) = capacity.deviation {
             lines.push(format!("precision     standard deviation of the rate {:.1} %", 100.0 * deviation));
         }
-        lines.extend(capacity.notes.iter().map(|note| format!("note          {}", note.message)));
+        lines.extend(
+            capacity.notes.iter().map(|note| format!("{:<14}{}", note.severity.name(), note.message)),
+        );
     }
     lines.extend(load_text(only));
     match price.usd_per_hour() {

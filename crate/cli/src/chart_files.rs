@@ -7,21 +7,21 @@ use servescope_charts::{Chart, Role, Style};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::Trace;
 
-use crate::output::{Failed, note, write};
+use crate::output::{CliError, note, write};
 
 /// Makes a folder.
-pub(crate) fn create(folder: &Path) -> Result<(), Failed> {
-    std::fs::create_dir_all(folder).map_err(|error| Failed::input(format!("{}: {error}", folder.display())))
+pub(crate) fn create(folder: &Path) -> Result<(), CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| CliError::input(format!("{}: {error}", folder.display())))
 }
 
 /// Writes each chart as a file of its name.
-pub(crate) fn write_charts(folder: &Path, charts: impl IntoIterator<Item = Chart>) -> Result<(), Failed> {
+pub(crate) fn write_charts(folder: &Path, charts: impl IntoIterator<Item = Chart>) -> Result<(), CliError> {
     create(folder)?;
     let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0 };
     for chart in charts {
         let path = folder.join(format!("{}.svg", chart.name));
         let text = servescope_charts::svg(&chart, None, &style);
-        write(&path, &text.map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?)?;
+        write(&path, &text.map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?)?;
     }
     Ok(())
 }
@@ -42,14 +42,14 @@ impl TrafficCharts {
     }
 
     /// Writes them, where there is a folder for them.
-    pub(crate) fn write(&self, trace: &Trace) -> Result<(), Failed> {
+    pub(crate) fn write(&self, trace: &Trace) -> Result<(), CliError> {
         self.charts.as_deref().map_or(Ok(()), |folder| write_traffic(folder, trace))
     }
 }
 
 /// Writes the charts of a workload: requests and tokens offered over time, sessions, gaps, lengths, users. A chart that would
 /// be empty is named in a note and not written.
-fn write_traffic(folder: &Path, trace: &Trace) -> Result<(), Failed> {
+fn write_traffic(folder: &Path, trace: &Trace) -> Result<(), CliError> {
     let (drawn, empty): (Vec<Chart>, Vec<Chart>) =
         views::traffic(&[(Role::Arrivals, trace)], ViewOptions::default().columns)
             .into_iter()

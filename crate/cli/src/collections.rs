@@ -2,23 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::workload::prompts::Collection;
 
-use crate::output::{Failed, name, note, read};
+use crate::output::{CliError, name, note, read};
 
 /// Ends of the names of files that a folder is searched for.
 const ENDS: [&str; 4] = [".json", ".jsonl", ".json.gz", ".jsonl.gz"];
 
 /// The prompts of files, and of the files in folders by name, after one another. `has_tokenizer` says whether lengths are
 /// exact.
-pub(crate) fn collection(paths: &[PathBuf], has_tokenizer: bool) -> Result<Collection, Failed> {
+pub(crate) fn collection(paths: &[PathBuf], has_tokenizer: bool) -> Result<Collection, CliError> {
     let mut whole: Option<Collection> = None;
     let mut left_out = 0;
     for path in files(paths)? {
         let file = name(&path);
         let read = Collection::read_counted(&read(&path)?);
-        let (collection, without) = read.map_err(|error| Failure::of_file(&file, &error))?;
+        let (collection, without) = read.map_err(|error| Diagnostic::of_file(&file, &error))?;
         left_out += without;
         let goes_with = match &mut whole {
             None => {
@@ -28,14 +28,14 @@ pub(crate) fn collection(paths: &[PathBuf], has_tokenizer: bool) -> Result<Colle
             Some(whole) => whole.append(collection),
         };
         if !goes_with {
-            return Err(Failed::input(format!(
+            return Err(CliError::input(format!(
                 "{file}: prompts on their own and sessions do not go together; the files before it have the other kind"
             )));
         }
     }
     let whole = whole.filter(|whole| !whole.is_empty()).ok_or_else(|| {
         let names: Vec<String> = paths.iter().map(|path| name(path)).collect();
-        Failed::input(format!("{}: there is no prompt in it", names.join(", ")))
+        CliError::input(format!("{}: there is no prompt in it", names.join(", ")))
     })?;
     if left_out > 0 {
         note(&format!("{left_out} conversations without a prompt were left out"));
@@ -51,14 +51,14 @@ pub(crate) fn collection(paths: &[PathBuf], has_tokenizer: bool) -> Result<Colle
     Ok(whole)
 }
 
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failed> {
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
             let inside = inside(path)?;
             if inside.is_empty() {
                 let ends = ENDS.join(", ");
-                return Err(Failed::input(format!(
+                return Err(CliError::input(format!(
                     "{}: no file in this folder ends with {ends}",
                     path.display()
                 )));
@@ -72,8 +72,8 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failed> {
 }
 
 /// The files of a folder that may hold prompts, by name.
-fn inside(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
-    let told = |error: std::io::Error| Failed::input(format!("{}: {error}", folder.display()));
+fn inside(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let told = |error: std::io::Error| CliError::input(format!("{}: {error}", folder.display()));
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(told)? {
         let path = entry.map_err(told)?.path();

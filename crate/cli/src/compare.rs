@@ -19,7 +19,7 @@ use servescope_lab::views::sweep::axis_around;
 use crate::chart_files::create;
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{Failed, note, print, write};
+use crate::output::{CliError, note, print, write};
 use crate::plots::{Plot, series};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let task = task(arguments)?;
     let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
     let pool = arguments.threads.pool(2 * task.seeds.len())?;
@@ -98,11 +98,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     print(&text(&task, &outcome, turned.as_ref()))
 }
 
-fn task(arguments: &Arguments) -> Result<Task, Failed> {
-    let side = |name: Option<&str>, own: &[String]| -> Result<Scenario, Failed> {
+fn task(arguments: &Arguments) -> Result<Task, CliError> {
+    let side = |name: Option<&str>, own: &[String]| -> Result<Scenario, CliError> {
         let settings = [&arguments.set[..], own].concat();
         let mut scenario = ScenarioArguments::named(name, settings).scenario()?;
-        arguments.inputs.give_profile(&mut scenario)?;
+        arguments.inputs.apply_profile(&mut scenario)?;
         Ok(scenario)
     };
     let (a, b) = (arguments.a.as_deref(), arguments.b.as_deref().or(arguments.a.as_deref()));
@@ -117,7 +117,7 @@ fn task(arguments: &Arguments) -> Result<Task, Failed> {
 }
 
 /// Simulates every seed of both.
-fn compare(task: &Task) -> Result<Outcome, Failed> {
+fn compare(task: &Task) -> Result<Outcome, CliError> {
     let (a, b) = rayon::join(|| task.first(0), || task.first(1));
     let (a, b) = (a?, b?);
     let bar = progress::bar(task.further());
@@ -138,10 +138,10 @@ fn compare(task: &Task) -> Result<Outcome, Failed> {
 }
 
 /// Where the better of both changes, by the first metric.
-fn turned(task: &Task, range: Range) -> Result<Turns, Failed> {
+fn turned(task: &Task, range: Range) -> Result<Turns, CliError> {
     let metric = &task.metrics[0];
     if task.seeds.len() < 2 {
-        return Err(Failed::input("--turn needs at least two seeds; --seeds N"));
+        return Err(CliError::input("--turn needs at least two seeds; --seeds N"));
     }
     let bar = progress::bar(2);
     turns(range, metric, task.seeds.len(), |values: &[f64]| {
@@ -156,9 +156,9 @@ fn turned(task: &Task, range: Range) -> Result<Turns, Failed> {
                 range.set(&mut scenario, values[value]);
                 let run = Measured::simulate(&scenario, task.loaded.as_ref(), std::slice::from_ref(metric));
                 bar.inc(1);
-                Ok(run.map_err(|failures| of_side(side, failures))?.values[0])
+                Ok(run.map_err(|errors| of_side(side, errors))?.values[0])
             })
-            .collect::<Result<_, Failed>>()?;
+            .collect::<Result<_, CliError>>()?;
         let of = |runs: &[Option<f64>]| {
             let (a, b) = runs.split_at(count);
             let pairs: Vec<(f64, f64)> = a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
@@ -282,11 +282,11 @@ fn requests_text(requests: &RequestPairs, seed: u64) -> Vec<String> {
     lines
 }
 
-fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) -> Result<(), Failed> {
+fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) -> Result<(), CliError> {
     create(folder)?;
     let save = |name: &str, plot: &Plot| {
         let path = folder.join(name);
-        let text = plot.svg().map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
+        let text = plot.svg().map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?;
         write(&path, &text)
     };
     save("ttft_pairs.svg", &scatter(requests))?;

@@ -8,7 +8,7 @@ use servescope_lab::workload::transform::Step;
 
 use crate::convert::joined;
 use crate::generate::writable;
-use crate::output::Failed;
+use crate::output::CliError;
 use crate::read_args::{Input, ReadArguments};
 use crate::step_args::StepArguments;
 use crate::write_args::WriteArguments;
@@ -45,13 +45,18 @@ pub(crate) struct TogetherArguments {
     write: WriteArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.together.run(&arguments.inputs, "concat", &[("gap_s", arguments.gap.as_str())])
 }
 
 impl TogetherArguments {
     /// Puts the files together by the step of that name.
-    pub(crate) fn run(&self, inputs: &[PathBuf], name: &str, fields: &[(&str, &str)]) -> Result<(), Failed> {
+    pub(crate) fn run(
+        &self,
+        inputs: &[PathBuf],
+        name: &str,
+        fields: &[(&str, &str)],
+    ) -> Result<(), CliError> {
         let step = || {
             let mut step = Step::new(name)?;
             let own = [("identity", self.identity.as_str()), ("label", self.label.as_str())];
@@ -59,7 +64,7 @@ impl TogetherArguments {
             Ok(step)
         };
         let step = step().map_err(|error: servescope_lab::workload::transform::StepError| {
-            Failed::input(error.to_string())
+            CliError::input(error.to_string())
         })?;
         let format = self.format.as_deref().map(writable).transpose()?;
         let inputs = self.read.read_all(inputs)?;

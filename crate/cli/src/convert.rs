@@ -9,7 +9,7 @@ use servescope_lab::workload::transform::{Step, join};
 
 use crate::chart_files::TrafficCharts;
 use crate::generate::writable;
-use crate::output::Failed;
+use crate::output::CliError;
 use crate::read_args::{Input, ReadArguments, into_trace};
 use crate::step_args::{StepArguments, Steps, tell};
 use crate::write_args::WriteArguments;
@@ -32,9 +32,9 @@ pub(crate) struct Arguments {
     charts: TrafficCharts,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let format = writable(&arguments.format)?;
-    let join = Step::new("concat").map_err(|error| Failed::input(error.to_string()))?;
+    let join = Step::new("concat").map_err(|error| CliError::input(error.to_string()))?;
     joined(
         arguments.read.read_all(&arguments.inputs)?,
         join,
@@ -53,14 +53,14 @@ pub(crate) fn joined(
     format: Format,
     write: &WriteArguments,
     charts: Option<&TrafficCharts>,
-) -> Result<(), Failed> {
+) -> Result<(), CliError> {
     let files = inputs.iter().map(|input| (input.loaded.name.clone(), input.digest.clone())).collect();
     let mut traces: Vec<_> =
         inputs.into_iter().map(|input| (input.loaded.name.clone(), into_trace(input.loaded))).collect();
     let (trace, join) = if traces.len() == 1 {
         (traces.remove(0).1, None)
     } else {
-        let (trace, note) = join(&join_step, traces).map_err(|error| Failed::input(error.to_string()))?;
+        let (trace, note) = join(&join_step, traces).map_err(|error| CliError::input(error.to_string()))?;
         tell(&note);
         (trace, Some(join_step))
     };

@@ -3,14 +3,14 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Args;
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::debugger::{Debugger, Move, STEP_KINDS, step_kind};
 use servescope_lab::engine::steps::StepKind;
 
 use crate::debug_text;
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{Failed, print};
+use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 
@@ -65,9 +65,9 @@ fn after_help() -> String {
     )
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.trace_steps)?;
-    arguments.inputs.give_profile(&mut scenario)?;
+    arguments.inputs.apply_profile(&mut scenario)?;
     let loaded = match arguments.inputs.loaded()? {
         Some(loaded) => Some(steps.changed(loaded)?),
         None if !steps.is_empty() => Some(steps.generated(&scenario)?),
@@ -103,7 +103,7 @@ fn begins(arguments: &Arguments) -> Option<Move> {
 }
 
 /// Prints the step at which the reader stands.
-fn show(debugger: &mut Debugger, is_json: bool) -> Result<(), Failed> {
+fn show(debugger: &mut Debugger, is_json: bool) -> Result<(), CliError> {
     let Some(view) = debugger.view() else { return Ok(()) };
     if is_json {
         return print(&format!("{}\n", serde_json::json!(view)));
@@ -160,7 +160,7 @@ fn command(line: &str) -> Result<Command, String> {
 }
 
 /// Reads commands until the end. At a terminal a bad one is told and the next is read; from a pipe it ends the program.
-fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), Failed> {
+fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), CliError> {
     show(debugger, is_json)?;
     let stdin = std::io::stdin();
     let is_terminal = stdin.is_terminal();
@@ -172,7 +172,7 @@ fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), Failed> {
         }
         let mut line = Vec::new();
         let read = lines.read_until(b'\n', &mut line);
-        if read.map_err(|error| Failed::Run(format!("standard input: {error}")))? == 0 {
+        if read.map_err(|error| CliError::Run(format!("standard input: {error}")))? == 0 {
             return Ok(());
         }
         let refused = match command(&String::from_utf8_lossy(&line)) {
@@ -183,13 +183,13 @@ fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), Failed> {
                 continue;
             }
             Ok(Command::Again) => None,
-            Ok(Command::Go(to)) => debugger.go(to).err().map(|failure: Failure| failure.message),
+            Ok(Command::Go(to)) => debugger.go(to).err().map(|error: Diagnostic| error.message),
             Err(message) => Some(message),
         };
         match refused {
             None => show(debugger, is_json)?,
             Some(message) if is_terminal => eprintln!("{message}"),
-            Some(message) => return Err(Failed::input(message)),
+            Some(message) => return Err(CliError::input(message)),
         }
     }
 }

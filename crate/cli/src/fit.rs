@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use servescope_lab::workload::fit::{FitOptions, fit, fit_clients};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Failure, LoadedTrace, fit as fits};
+use servescope_lab::{Diagnostic, LoadedTrace, fit as fits};
 
 use crate::generate::writable;
-use crate::output::{Failed, name, print, read, write};
+use crate::output::{CliError, name, print, read, report_all, write};
 use crate::read_args::AnyOutput;
 
 #[derive(Args)]
@@ -38,18 +38,18 @@ pub(crate) struct Arguments {
     any: AnyOutput,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let model = fits::model(&arguments.model)?;
     let format = writable(&arguments.format)?;
     if let Some(bin_s) = arguments.bin_s.filter(|bin_s| !(1e-3..=1e9).contains(bin_s)) {
-        return Err(Failed::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
+        return Err(CliError::input(format!("--bin-s: {bin_s} is not between 0.001 and 1000000000")));
     }
     let file = name(&arguments.trace);
     let mut opened =
-        formats::open(&read(&arguments.trace)?).map_err(|error| Failure::of_file(&file, &error))?;
+        formats::open(&read(&arguments.trace)?).map_err(|error| Diagnostic::of_file(&file, &error))?;
     if let Contents::Windows(windows) = &opened.contents {
         let clients = fit_clients(windows)
-            .ok_or_else(|| Failed::input(format!("{file}: fewer than two clients send anything")))?;
+            .ok_or_else(|| CliError::input(format!("{file}: fewer than two clients send anything")))?;
         return print(&if arguments.json {
             format!("{:#}\n", fits::clients_json(&clients))
         } else {
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
     opened.assume_output(arguments.any.tokens);
     let loaded = LoadedTrace::of(&file, opened.into_trace())?;
-    loaded.warnings.iter().for_each(|w| eprintln!("servescope: note: {}", w.message));
+    report_all(&loaded.warnings);
     let fitted = fit(&loaded.trace, &FitOptions { bin_s: arguments.bin_s });
     let twins = fits::twins(&loaded.trace, &fitted, arguments.seed);
     if let (Some(path), Some(twin)) = (&arguments.output, twins.iter().find(|twin| twin.model == model)) {

@@ -14,7 +14,7 @@ use servescope_lab::workload::statistics::PrefixHits;
 use crate::bodies::{self, BodyArguments};
 use crate::chart_files::TrafficCharts;
 use crate::notes;
-use crate::output::{Failed, note, write_or_print};
+use crate::output::{CliError, note, report_all, write_or_print};
 use crate::scenario_args::ScenarioArguments;
 use crate::servegen::ServeGenArguments;
 use crate::step_args::StepArguments;
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// What is to be written: the traffic of ServeGen's clients, or the scenario's.
-    fn trace(&self, scenario: &Scenario) -> Result<Trace, Failed> {
+    fn trace(&self, scenario: &Scenario) -> Result<Trace, CliError> {
         match self.servegen.trace(scenario)? {
             Some(trace) => Ok(trace),
             None => Ok(Arc::unwrap_or_clone(trace_of(scenario, None)?)),
@@ -53,13 +53,13 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
     let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
     let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
     let form = arguments.bodies.as_deref().map(bodies::form).transpose()?;
     if let (None, Some(option)) = (form, arguments.body.first_given()) {
-        return Err(Failed::input(format!("{option} says how bodies look: add --bodies FORM")));
+        return Err(CliError::input(format!("{option} says how bodies look: add --bodies FORM")));
     }
     let trace = steps.apply(arguments.trace(&scenario)?)?;
     arguments.charts.write(&trace)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let (share, block) = (100.0 * hits.share(), hits.block_tokens);
         note(&format!("a cache without limit finds {share:.1} % of the prompt tokens, in blocks of {block}"));
     }
-    scenario.warnings().iter().for_each(|w| note(&w.message));
+    report_all(&scenario.warnings());
     if arguments.servegen.is_given() {
         note("no recipe is written: it would have to hold ServeGen's files");
         return write_or_print(output, &formats::write(&trace, format).unwrap_or_default());
@@ -83,10 +83,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// The format called `name`, if it can be written.
-pub(crate) fn writable(name: &str) -> Result<Format, Failed> {
+pub(crate) fn writable(name: &str) -> Result<Format, CliError> {
     let known = || {
         let names: Vec<&str> = Format::writable().map(Format::name).collect();
-        Failed::input(format!("format {name} cannot be written; known are {}", names.join(", ")))
+        CliError::input(format!("format {name} cannot be written; known are {}", names.join(", ")))
     };
     Format::from_name(name).filter(|f| f.is_writable()).ok_or_else(known)
 }

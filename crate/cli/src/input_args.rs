@@ -9,7 +9,7 @@ use servescope_lab::profiles::LoadedProfile;
 use servescope_lab::scenario::CostKind;
 use servescope_lab::{LoadedTrace, Scenario};
 
-use crate::output::{Failed, note, text};
+use crate::output::{CliError, note, text};
 use crate::read_args::ReadArguments;
 
 /// A trace and a profile, where they are named.
@@ -28,7 +28,7 @@ pub(crate) struct InputArguments {
 
 impl InputArguments {
     /// The trace, where a file is named.
-    pub(crate) fn loaded(&self) -> Result<Option<LoadedTrace>, Failed> {
+    pub(crate) fn loaded(&self) -> Result<Option<LoadedTrace>, CliError> {
         self.trace.as_deref().map(|path| Ok(self.read.read(path)?.loaded)).transpose()
     }
 
@@ -38,7 +38,7 @@ impl InputArguments {
     }
 
     /// Gives the profile to a scenario.
-    pub(crate) fn give_profile(&self, scenario: &mut Scenario) -> Result<(), Failed> {
+    pub(crate) fn apply_profile(&self, scenario: &mut Scenario) -> Result<(), CliError> {
         let Some(path) = &self.profile else { return Ok(()) };
         let loaded = LoadedProfile::read(&path.display().to_string(), &text(path)?)?;
         if scenario.cost_kind() != CostKind::Profile {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::chart_files::TrafficCharts;
-use crate::output::{Failed, name, print, read};
+use crate::output::{CliError, name, print, read};
 use crate::read_args::AnyOutput;
 
 #[derive(Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     charts: TrafficCharts,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let inspected = servescope_lab::inspect::file(
         &name(&arguments.trace),
         &read(&arguments.trace)?,
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         Some(loaded) => arguments.charts.write(&loaded.trace)?,
         None if arguments.charts.are_wanted() => {
             let file = arguments.trace.display();
-            return Err(Failed::input(format!(
+            return Err(CliError::input(format!(
                 "{file}: no times of arrival, so --charts has nothing to draw"
             )));
         }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     let format = loaded.format.map_or("", |format| format.name());
     let mut lines = vec![format!("format            {format}")];
     lines.push(servescope_lab::inspect::to_text(&loaded.trace));
-    lines.extend(loaded.warnings.iter().map(|w| format!("note: {}", w.message)));
+    lines.extend(loaded.warnings.iter().map(|w| format!("{}: {}", w.severity.name(), w.message)));
     lines.push(String::new());
     print(&lines.join("\n"))
 }

@@ -10,7 +10,7 @@ use servescope_lab::cost::kernels::Kernels;
 use servescope_lab::cost::kernels::import::{self, Columns, FitError};
 use servescope_lab::silicon;
 
-use crate::output::{Failed, print};
+use crate::output::{CliError, print};
 
 /// Most rows of a file.
 const MAX_ROWS: usize = 5_000_000;
@@ -55,7 +55,7 @@ const TABLES: [(&str, &str, Option<&str>); 8] = [
     ("comm", "nccl", Some("nccl")),
 ];
 
-pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     let KernelSource::Aiconfigurator = arguments.from;
     let folder = &arguments.folder;
     let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
         let path = folder.join(&system);
         let Some(gpu) = silicon::gpu(&system).filter(|_| path.join("gemm").is_dir()) else {
             if !arguments.system.is_empty() {
-                return Err(Failed::input(format!("{}: no tables of a known GPU", path.display())));
+                return Err(CliError::input(format!("{}: no tables of a known GPU", path.display())));
             }
             continue;
         };
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
                 if !file.is_file() {
                     continue;
                 }
-                let named = |why: String| Failed::input(format!("{}: {why}", file.display()));
+                let named = |why: String| CliError::input(format!("{}: {why}", file.display()));
                 let columns = read(&file).map_err(named)?;
                 let Some(points) = import::points(table, gpu, &columns).map_err(named)? else { continue };
                 let source = format!("{}-{version}", own.unwrap_or(&arguments.backend));
@@ -89,11 +89,11 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failed> {
         let file = arguments.output.join(format!("kernels_{}.txt", gpu.id));
         let text = kernels.text();
         std::fs::write(&file, &text)
-            .map_err(|error| Failed::input(format!("{}: {error}", file.display())))?;
+            .map_err(|error| CliError::input(format!("{}: {error}", file.display())))?;
         told.push(format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len()));
     }
     if told.is_empty() {
-        return Err(Failed::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
+        return Err(CliError::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
     }
     print(&told.concat())
 }
@@ -111,8 +111,8 @@ fn errors(source: &str, errors: &[FitError]) -> String {
 }
 
 /// Names of the folders in a folder, in order.
-fn folders(folder: &Path) -> Result<Vec<String>, Failed> {
-    let failed = |error: std::io::Error| Failed::input(format!("{}: {error}", folder.display()));
+fn folders(folder: &Path) -> Result<Vec<String>, CliError> {
+    let failed = |error: std::io::Error| CliError::input(format!("{}: {error}", folder.display()));
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -125,7 +125,7 @@ fn folders(folder: &Path) -> Result<Vec<String>, Failed> {
 }
 
 /// The versions of a folder, the last one first.
-fn latest(folder: &Path) -> Result<Vec<String>, Failed> {
+fn latest(folder: &Path) -> Result<Vec<String>, CliError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }

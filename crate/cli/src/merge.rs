@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::concat::TogetherArguments;
-use crate::output::Failed;
+use crate::output::CliError;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     together: TogetherArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.offset {
         None => arguments.together.run(&arguments.inputs, "merge", &[]),
         Some(offset) => {

@@ -1,4 +1,4 @@
-//! Files, standard output, and failures with their exit codes.
+//! Files, standard output, and errors with their exit codes.
 
 use std::fmt;
 use std::fs::File;
@@ -6,11 +6,12 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
+use servescope_lab::diagnostic::Severity;
 use servescope_lab::sweep::journal::JournalError;
 
 /// Why a verb did not succeed.
-pub(crate) enum Failed {
+pub(crate) enum CliError {
     /// Bad usage or bad input: exit code 2.
     Input(Vec<String>),
     /// The run itself failed: exit code 1.
@@ -20,7 +21,7 @@ pub(crate) enum Failed {
 /// More would scroll the first away.
 const MOST_TOLD: usize = 3;
 
-impl Failed {
+impl CliError {
     /// One thing that is wrong with the input.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Input(vec![message.into()])
@@ -49,71 +50,78 @@ impl Failed {
     }
 }
 
-impl From<Vec<Failure>> for Failed {
-    fn from(failures: Vec<Failure>) -> Self {
-        Self::Input(failures.into_iter().map(|f| f.message).collect())
+impl From<Vec<Diagnostic>> for CliError {
+    fn from(errors: Vec<Diagnostic>) -> Self {
+        Self::Input(errors.into_iter().map(|f| f.message).collect())
     }
 }
 
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
-        Self::Input(vec![failure.message])
+impl From<Diagnostic> for CliError {
+    fn from(error: Diagnostic) -> Self {
+        Self::Input(vec![error.message])
     }
 }
 
 /// Of a journal that cannot be opened.
-impl From<JournalError> for Failed {
+impl From<JournalError> for CliError {
     fn from(error: JournalError) -> Self {
         Self::input(error.to_string())
     }
 }
 
 /// Prints to standard output. A reader that went away (`| head`) ends the output quietly.
-pub(crate) fn print(text: &str) -> Result<(), Failed> {
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failed::Run(format!("standard output: {error}")))
+            Err(CliError::Run(format!("standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Says something on standard error that is no failure.
+/// Says something on standard error that is no error.
 pub(crate) fn note(message: &str) {
-    eprintln!("servescope: note: {message}");
+    eprintln!("servescope: {}: {message}", Severity::Note.name());
+}
+
+/// Says on standard error what a reader should know, each with its severity.
+pub(crate) fn report_all<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
+    for Diagnostic { severity, message, .. } in diagnostics {
+        eprintln!("servescope: {}: {message}", severity.name());
+    }
 }
 
 /// Reads a file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failed> {
-    std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(path).map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
 /// Reads a text.
-pub(crate) fn text(path: &Path) -> Result<String, Failed> {
-    String::from_utf8(read(path)?).map_err(|_| Failed::input(format!("{}: not UTF-8", path.display())))
+pub(crate) fn text(path: &Path) -> Result<String, CliError> {
+    String::from_utf8(read(path)?).map_err(|_| CliError::input(format!("{}: not UTF-8", path.display())))
 }
 
 /// Writes a file.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
-    std::fs::write(path, text).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text).map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
 /// Writes a file as it is made.
 pub(crate) fn stream(
     path: &Path,
     make: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result,
-) -> Result<(), Failed> {
-    let failed = |error: std::io::Error| Failed::input(format!("{}: {error}", path.display()));
+) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::input(format!("{}: {error}", path.display()));
     let mut sink = Sink { file: BufWriter::new(File::create(path).map_err(failed)?), error: None };
     let made = make(&mut sink);
     match (sink.error, made) {
         (Some(error), _) => Err(failed(error)),
-        (None, Err(_)) => Err(Failed::Run(format!("{}: could not be written", path.display()))),
+        (None, Err(_)) => Err(CliError::Run(format!("{}: could not be written", path.display()))),
         (None, Ok(())) => sink.file.flush().map_err(failed),
     }
 }
 
-/// Text on its way to a file; `fmt` has no room for the reason of a failure.
+/// Text on its way to a file; `fmt` has no room for the reason of an error.
 struct Sink {
     file: BufWriter<File>,
     error: Option<std::io::Error>,
@@ -129,7 +137,7 @@ impl fmt::Write for Sink {
 }
 
 /// Writes to a file, or to standard output where none is named.
-pub(crate) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), Failed> {
+pub(crate) fn write_or_print(path: Option<&Path>, text: &str) -> Result<(), CliError> {
     path.map_or_else(|| print(text), |path| write(path, text))
 }
 

@@ -10,7 +10,7 @@ use servescope_lab::overlay::{
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
-use crate::output::{Failed, name, note, print, text, write};
+use crate::output::{CliError, name, note, print, text, write};
 use crate::overlay_charts::write_charts;
 use crate::overlay_text;
 use crate::scenario_args::ScenarioArguments;
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let scenario =
         ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
     let (document, table) = arguments.options.overlay(&scenario, &measured(&arguments.result)?)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// Reads a result file, with the one that its tool writes beside it.
-fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
+fn measured(path: &Path) -> Result<MeasuredRun, CliError> {
     let own = text(path)?;
     let beside = OnceCell::new();
     let companion = |name: &str| {
@@ -68,7 +68,7 @@ fn measured(path: &Path) -> Result<MeasuredRun, Failed> {
         Some(beside.get_or_init(|| text).as_str())
     };
     read(NamedText { name: &name(path), text: &own }, companion)
-        .map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+        .map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
 impl Options {
@@ -82,11 +82,11 @@ impl Options {
         &self,
         given: &Scenario,
         measured: &MeasuredRun,
-    ) -> Result<(Value, String), Failed> {
+    ) -> Result<(Value, String), CliError> {
         let mut measured = measured.clone();
         if self.as_sent {
             if measured.requests.iter().all(|request| request.sent_s == 0.0) {
-                return Err(Failed::input("--as-sent: the file does not tell when requests were sent"));
+                return Err(CliError::input("--as-sent: the file does not tell when requests were sent"));
             }
             measured.sending = Sending::Times;
         }
@@ -97,7 +97,7 @@ impl Options {
         let run = Run::simulate(&scenario, Some(&loaded))?;
         let overlay = Overlay::of(&measured, &run);
         if overlay.pairs.is_empty() {
-            return Err(Failed::Run("no measured request ends in the simulated run".to_owned()));
+            return Err(CliError::Run("no measured request ends in the simulated run".to_owned()));
         }
         let fitted = self.fitted(&measured, &scenario)?;
         if let Some(path) = &self.csv {
@@ -111,10 +111,10 @@ impl Options {
         Ok((document, overlay_text::table(&measured, &taken, &overlay, fitted)))
     }
 
-    fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<Fit>, Failed> {
+    fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<Fit>, CliError> {
         if self.fit.is_empty() {
             return Ok(None);
         }
-        fit(measured, scenario, &self.fit).map(Some).map_err(|error| Failed::input(error.to_string()))
+        fit(measured, scenario, &self.fit).map(Some).map_err(|error| CliError::input(error.to_string()))
     }
 }

@@ -7,11 +7,11 @@ use servescope_lab::overlay::Overlay;
 use servescope_lab::views::overlay::overlay_charts;
 
 use crate::chart_files::create;
-use crate::output::{Failed, note, write};
+use crate::output::{CliError, note, write};
 use crate::plots::Plot;
 
 /// Writes them: two a time, and the bias by prompt length.
-pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), Failed> {
+pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), CliError> {
     create(folder)?;
     let charts = overlay_charts(overlay);
     if charts.is_empty() {
@@ -19,7 +19,8 @@ pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), Faile
     }
     for chart in charts {
         let path = folder.join(format!("{}.svg", chart.name));
-        let text = plot(chart).svg().map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
+        let text =
+            plot(chart).svg().map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?;
         write(&path, &text)?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! An overlay as text.
 
-use servescope_lab::overlay::{Bucket, Fit, MeasuredRun, Metric, Overlay, Sending, Taken};
+use servescope_lab::overlay::{Fit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, TakenSetting};
 
 use crate::compare::aligned;
 
@@ -25,7 +25,12 @@ fn value(name: &str, x: Option<f64>) -> String {
 }
 
 /// What is shown of an overlay.
-pub(crate) fn table(measured: &MeasuredRun, taken: &[Taken], overlay: &Overlay, fit: Option<&Fit>) -> String {
+pub(crate) fn table(
+    measured: &MeasuredRun,
+    taken: &[TakenSetting],
+    overlay: &Overlay,
+    fit: Option<&Fit>,
+) -> String {
     let mut lines =
         vec![format!("{}, {} requests, {}", measured.tool.name(), measured.requests.len(), sent(measured))];
     lines.extend(taken.iter().map(|taken| format!("  {} = {}  ({})", taken.path, taken.value, taken.from)));
@@ -63,7 +68,7 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-fn means(metrics: &[Metric]) -> Vec<String> {
+fn means(metrics: &[PairedMetric]) -> Vec<String> {
     let mut rows = vec![row(["mean", "measured", "simulated", "bias", "MAPE", "correlation"])];
     rows.extend(metrics.iter().map(|metric| {
         vec![
@@ -79,7 +84,7 @@ fn means(metrics: &[Metric]) -> Vec<String> {
 }
 
 /// Quantiles of both runs, measured / simulated.
-fn quantiles(metrics: &[Metric]) -> Vec<String> {
+fn quantiles(metrics: &[PairedMetric]) -> Vec<String> {
     let mut rows = vec![row(["measured / simulated", "p50", "p90", "p95", "p99", "max"])];
     for metric in metrics.iter().filter(|metric| metric.simulated_distribution.mean.is_some()) {
         let (m, s) = (metric.measured_distribution, metric.simulated_distribution);
@@ -90,7 +95,7 @@ fn quantiles(metrics: &[Metric]) -> Vec<String> {
     aligned(&rows)
 }
 
-fn lengths(buckets: &[Bucket]) -> Vec<String> {
+fn lengths(buckets: &[LengthBucket]) -> Vec<String> {
     let mut rows = vec![row(["bias by prompt tokens", "requests", "TTFT", "TPOT", "E2E"])];
     rows.extend(buckets.iter().map(|bucket| {
         vec![

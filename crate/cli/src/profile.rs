@@ -7,7 +7,7 @@ use servescope_lab::cost::profile::{AttentionLaw, Origin, Profile, RawTables};
 use servescope_lab::profiles::{self, OnDisk};
 
 use crate::kernel_import::{self, ImportArguments};
-use crate::output::{Failed, note, print, text, write};
+use crate::output::{CliError, note, print, text, write};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -72,7 +72,7 @@ struct BuildArguments {
     output: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     match &arguments.verb {
         ProfileVerb::Fit(arguments) => fit(arguments),
         ProfileVerb::Build(arguments) => build(arguments),
@@ -80,18 +80,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
     }
 }
 
-fn fit(arguments: &FitArguments) -> Result<(), Failed> {
+fn fit(arguments: &FitArguments) -> Result<(), CliError> {
     let (gpu, model) = (&arguments.gpu, &arguments.model);
     let at = |path: &Path| {
         let path = path.display().to_string();
-        move |error: servescope_lab::cost::profile::ProfileError| Failed::input(format!("{path}: {error}"))
+        move |error: servescope_lab::cost::profile::ProfileError| CliError::input(format!("{path}: {error}"))
     };
     let origin = Origin::named(&arguments.attention_origin).ok_or_else(|| {
         let known = Origin::ALL.map(Origin::name).join(", ");
-        Failed::input(format!("--attention-origin: {:?} is none of {known}", arguments.attention_origin))
+        CliError::input(format!("--attention-origin: {:?} is none of {known}", arguments.attention_origin))
     })?;
     let layers = arguments.layers.or_else(|| profiles::layers_of(model)).ok_or_else(|| {
-        Failed::input(format!("--layers N is missing: the number of layers of {model} is not known"))
+        CliError::input(format!("--layers N is missing: the number of layers of {model} is not known"))
     })?;
     let mut raw = RawTables::read(gpu, model, layers, &text(&arguments.mlp)?).map_err(at(&arguments.mlp))?;
     if !arguments.tp.is_empty() {
@@ -120,15 +120,15 @@ fn fit(arguments: &FitArguments) -> Result<(), Failed> {
     print(&format!("{head}\n{}\n", profiles::errors_table(&errors)))
 }
 
-fn build(arguments: &BuildArguments) -> Result<(), Failed> {
+fn build(arguments: &BuildArguments) -> Result<(), CliError> {
     let folder = OnDisk(&arguments.raw);
-    let fitted = profiles::build(&folder).map_err(Failed::input)?;
+    let fitted = profiles::build(&folder).map_err(CliError::input)?;
     if fitted.is_empty() {
         let path = arguments.raw.display();
-        return Err(Failed::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
+        return Err(CliError::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
     }
     let out = &arguments.output;
-    std::fs::create_dir_all(out).map_err(|e| Failed::input(format!("{}: {e}", out.display())))?;
+    std::fs::create_dir_all(out).map_err(|e| CliError::input(format!("{}: {e}", out.display())))?;
     let mut bytes = 0;
     for one in &fitted {
         let text = one.profile.to_text();

@@ -6,7 +6,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::output::Failed;
+use crate::output::CliError;
 
 /// How many threads simulate.
 #[derive(Args)]
@@ -24,10 +24,10 @@ impl Threads {
     }
 
     /// As many threads as asked for, all cores by default, and no more than there are tasks.
-    pub(crate) fn pool(&self, tasks: usize) -> Result<ThreadPool, Failed> {
+    pub(crate) fn pool(&self, tasks: usize) -> Result<ThreadPool, CliError> {
         let threads = self.count().min(tasks.max(1));
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map_err(|error| Failed::Run(format!("the threads do not start: {error}")))
+        pool.map_err(|error| CliError::Run(format!("the threads do not start: {error}")))
     }
 }
 

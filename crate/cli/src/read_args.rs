@@ -11,7 +11,7 @@ use servescope_lab::workload::formats::{
     BadRows, MAX_TOKENS, Mapping, ROLES, ReadOptions, Replay, read_with,
 };
 
-use crate::output::{Failed, name, read};
+use crate::output::{CliError, name, read, report_all};
 
 /// Bad rows that are listed one by one.
 const LISTED: usize = 20;
@@ -49,14 +49,14 @@ pub(crate) struct Input {
 
 impl ReadArguments {
     /// Reads a file; bad rows that were left out are listed on standard error.
-    pub(crate) fn read(&self, path: &Path) -> Result<Input, Failed> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Input, CliError> {
         self.read_as(path, None)
     }
 
     /// Reads a file as Vidur replays it, where that is said.
-    pub(crate) fn read_as(&self, path: &Path, replay: Option<Replay>) -> Result<Input, Failed> {
+    pub(crate) fn read_as(&self, path: &Path, replay: Option<Replay>) -> Result<Input, CliError> {
         let mapping = self.map.as_deref().map(Mapping::parse).transpose();
-        let mapping = mapping.map_err(|error| Failed::input(format!("--map: {error}")))?;
+        let mapping = mapping.map_err(|error| CliError::input(format!("--map: {error}")))?;
         let options = ReadOptions {
             mapping,
             tolerate: self.skip_bad_rows.then_some(LISTED),
@@ -71,11 +71,9 @@ impl ReadArguments {
     }
 
     /// Reads files, and tells what was noticed.
-    pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Vec<Input>, Failed> {
+    pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Vec<Input>, CliError> {
         let inputs: Vec<Input> = paths.iter().map(|path| self.read(path)).collect::<Result<_, _>>()?;
-        for warning in inputs.iter().flat_map(|input| &input.loaded.warnings) {
-            eprintln!("servescope: note: {}", warning.message);
-        }
+        report_all(inputs.iter().flat_map(|input| &input.loaded.warnings));
         Ok(inputs)
     }
 }

@@ -10,14 +10,14 @@ use servescope_lab::overlay::{MeasuredRun, NamedText, Tool, read};
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::trace::{Chain, NO_REQUEST};
+use servescope_lab::workload::trace::{ClosedLoop, NO_REQUEST};
 use servescope_lab::{LoadedTrace, Scenario};
 use servescope_replay::{
     Companion, Facts, Limits, Outcome, Plan, PlanError, Target, companion, facts, lines,
 };
 
 use crate::bodies::{BodyArguments, form, with_lines};
-use crate::output::{Failed, name, note, print, write};
+use crate::output::{CliError, name, note, print, report_all, write};
 use crate::overlay::Options;
 use crate::read_args::ReadArguments;
 use crate::replay_text::{counts, dry, report};
@@ -96,12 +96,12 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn limits(&self) -> Result<Limits, Failed> {
+    fn limits(&self) -> Result<Limits, CliError> {
         for (option, value) in
             [("--max-s", self.max_s), ("--timeout-s", self.timeout_s), ("--stall-s", self.stall_s)]
         {
             if !(0.001..=1e6).contains(&value) {
-                return Err(Failed::input(format!("{option}: {value} is not between 0.001 and 1000000 s")));
+                return Err(CliError::input(format!("{option}: {value} is not between 0.001 and 1000000 s")));
             }
         }
         Ok(Limits {
@@ -115,16 +115,16 @@ impl Bounds {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let limits = arguments.bounds.limits()?;
     let target = Target::new(&arguments.url, &arguments.allow_host)
-        .map_err(|error| Failed::input(error.to_string()))?;
+        .map_err(|error| CliError::input(error.to_string()))?;
     let api_key = arguments.api_key()?;
     let (scenario, trace) = arguments.workload()?;
     let facts = if arguments.dry_run {
         Facts::default()
     } else {
-        facts(&target, api_key.as_deref()).map_err(Failed::Run)?
+        facts(&target, api_key.as_deref()).map_err(CliError::Run)?
     };
     let body = arguments.body.clone().with_model(facts.model.as_deref());
     let plan = arguments.plan(&scenario, &trace, &body, &limits)?;
@@ -149,18 +149,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 impl Arguments {
-    fn api_key(&self) -> Result<Option<String>, Failed> {
+    fn api_key(&self) -> Result<Option<String>, CliError> {
         let Some(variable) = &self.api_key_env else { return Ok(None) };
         let key = std::env::var(variable).ok().filter(|key| !key.is_empty());
-        let key = key.ok_or_else(|| Failed::input(format!("--api-key-env: {variable} is not set")))?;
+        let key = key.ok_or_else(|| CliError::input(format!("--api-key-env: {variable} is not set")))?;
         if !key.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(Failed::input(format!("--api-key-env: {variable} has characters that no key has")));
+            return Err(CliError::input(format!("--api-key-env: {variable} has characters that no key has")));
         }
         Ok(Some(key))
     }
 
     /// The scenario, and the requests to send.
-    fn workload(&self) -> Result<(Scenario, Arc<Trace>), Failed> {
+    fn workload(&self) -> Result<(Scenario, Arc<Trace>), CliError> {
         let (mut scenario, steps) = self.scenario.with_steps(&self.steps)?;
         let given: Vec<Id> = scenario.given().collect();
         if !given.contains(&Id::PinOutput) && self.form == "vllm" {
@@ -177,7 +177,7 @@ impl Arguments {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
-        loaded.iter().flat_map(|loaded| &loaded.warnings).for_each(|warning| note(&warning.message));
+        report_all(loaded.iter().flat_map(|loaded| &loaded.warnings));
         let context = notes::context(
             Purpose::Bodies,
             loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated),
@@ -185,7 +185,7 @@ impl Arguments {
         notes::tell(&notes_of(&scenario, &context));
         let mut trace = trace_of(&scenario, loaded.as_ref())?;
         if self.closed && trace.chain.is_none() {
-            return Err(Failed::input(
+            return Err(CliError::input(
                 "--closed: no request of this workload waits for another: it has no sessions and no users with think times; \
                  --concurrency N keeps N requests in flight",
             ));
@@ -202,9 +202,9 @@ impl Arguments {
         trace: &Trace,
         body: &BodyArguments,
         limits: &Limits,
-    ) -> Result<Plan, Failed> {
+    ) -> Result<Plan, CliError> {
         if !["vllm", "openai"].contains(&&*self.form) {
-            return Err(Failed::input(format!(
+            return Err(CliError::input(format!(
                 "--form {}: a server of OpenAI's API takes vllm or openai",
                 self.form
             )));
@@ -222,7 +222,7 @@ impl Arguments {
                     lines.left_out()
                 ));
             }
-            plan.map_err(|error| Failed::input(error.to_string()))
+            plan.map_err(|error| CliError::input(error.to_string()))
         })
     }
 
@@ -233,7 +233,7 @@ impl Arguments {
         plan: &Plan,
         outcome: &Outcome,
         beside: &Companion,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), CliError> {
         let (own, settings) = (lines(outcome, plan), format!("{:#}\n", companion(outcome, beside)));
         if let Some(path) = &self.output {
             write(path, &own)?;
@@ -243,7 +243,7 @@ impl Arguments {
         eprint!("{}", report(outcome));
         let named = self.output.as_deref().map_or_else(|| UNNAMED.to_owned(), name);
         let measured: MeasuredRun = read(NamedText { name: &named, text: &own }, |_| Some(settings.as_str()))
-            .map_err(|error| Failed::Run(error.to_string()))?;
+            .map_err(|error| CliError::Run(error.to_string()))?;
         let (mut document, table) = self.options.overlay(scenario, &measured)?;
         if self.options.is_json() {
             document["replay"] = json!(counts(outcome));
@@ -254,7 +254,7 @@ impl Arguments {
         let failed = outcome.sent.iter().filter(|sent| sent.failure.is_some()).count();
         if failed + outcome.not_sent > 0 {
             let told = format!("{failed} requests failed and {} were not sent", outcome.not_sent);
-            return Err(Failed::Run(told));
+            return Err(CliError::Run(told));
         }
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Arguments {
 fn in_flight(trace: &Trace, most: u32) -> Trace {
     let mut held = trace.clone();
     held.arrival_us.fill(0.0);
-    let mut chain = Chain { is_shared: true, ..Chain::default() };
+    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     for place in 0..held.len() {
         chain.push(if place >= most as usize { 0 } else { NO_REQUEST }, 0.0);
     }

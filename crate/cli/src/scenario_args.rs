@@ -9,9 +9,9 @@ use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Failure, Scenario, link};
+use servescope_lab::{Scenario, link};
 
-use crate::output::{Failed, note, read, text};
+use crate::output::{CliError, read, report_all, text};
 use crate::step_args::{StepArguments, Steps};
 
 /// A scenario on the command line.
@@ -55,7 +55,7 @@ impl ScenarioArguments {
     }
 
     /// The scenario, and the steps of its recipe before those of the command line.
-    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), Failed> {
+    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), CliError> {
         let scenario = self.scenario()?;
         let mut steps = self.recipe()?.map_or_else(Vec::new, |recipe| recipe.steps);
         steps.extend(more.steps()?);
@@ -63,25 +63,25 @@ impl ScenarioArguments {
     }
 
     /// The recipe in the scenario file, if it is one.
-    pub(crate) fn recipe(&self) -> Result<Option<Recipe>, Failed> {
+    pub(crate) fn recipe(&self) -> Result<Option<Recipe>, CliError> {
         let Some(path) = &self.file else { return Ok(None) };
         Ok(scenario_file::recipe(&path.display().to_string(), &read(path)?)?)
     }
 
     /// The scenario.
-    pub(crate) fn scenario(&self) -> Result<Scenario, Failed> {
+    pub(crate) fn scenario(&self) -> Result<Scenario, CliError> {
         let mut scenario = Scenario::default();
         let mut messages = Vec::new();
         if let Some(path) = &self.file {
             match ScenarioFile::read(&path.display().to_string(), &read(path)?) {
                 Ok(file) => scenario = file.scenario,
-                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+                Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
         if let Some(address) = &self.link {
-            let (read, failures) = link::parse(address);
+            let (read, errors) = link::parse(address);
             scenario = read;
-            messages.extend(failures.into_iter().map(|f| f.message));
+            messages.extend(errors.into_iter().map(|f| f.message));
         }
         if let Some(path) = &self.model_config {
             let config = ModelConfig::read(&path.display().to_string(), &text(path)?);
@@ -89,10 +89,9 @@ impl ScenarioArguments {
                 Ok(notes) => {
                     let is_chosen =
                         self.settings.iter().any(|setting| setting.trim().starts_with("cost.kind="));
-                    let is_told = |failure: &&Failure| !(is_chosen && failure.code == "config_cost");
-                    notes.iter().filter(is_told).for_each(|failure| note(&failure.message));
+                    report_all(notes.iter().filter(|note| !(is_chosen && note.code == "config_cost")));
                 }
-                Err(failures) => messages.extend(failures.into_iter().map(|f| f.message)),
+                Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
         for setting in &self.settings {
@@ -104,7 +103,7 @@ impl ScenarioArguments {
             }
         }
         if !messages.is_empty() {
-            return Err(Failed::Input(messages));
+            return Err(CliError::Input(messages));
         }
         if let Some(path) = &self.curve {
             set_curve(&mut scenario, path)?;
@@ -117,12 +116,12 @@ impl ScenarioArguments {
 }
 
 /// An error of a file that was read.
-fn of_file(path: &Path, error: impl std::fmt::Display) -> Failed {
-    Failed::input(format!("{}: {error}", path.display()))
+fn of_file(path: &Path, error: impl std::fmt::Display) -> CliError {
+    CliError::input(format!("{}: {error}", path.display()))
 }
 
 /// Takes the rate over time from a file: points in multiples of R, which is their mean over D.
-fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     let mut points = points_from_csv(&read(path)?).map_err(|error| of_file(path, error))?;
     let below: Vec<usize> = (0..points.len()).filter(|&i| points[i].rate_rps < 0.0).collect();
     if let Some(&first) = below.first() {
@@ -146,7 +145,7 @@ fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
 }
 
 /// Takes pairs of lengths from a file; requests that failed have none.
-fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), Failed> {
+fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     let file = formats::open(&read(path)?).map_err(|error| of_file(path, error))?;
     let (inputs, outputs) = if let Contents::Lengths(lengths) = file.contents {
         (lengths.input_tokens, lengths.output_tokens)

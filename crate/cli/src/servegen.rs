@@ -9,9 +9,9 @@ use servescope_lab::workload::clients::{ServeGen, servegen};
 use servescope_lab::workload::formats::{
     self, Contents, LengthWindow, MAX_ROWS, Window, servegen_chunk_lengths, servegen_chunk_windows,
 };
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 
-use crate::output::{Failed, name, note, read};
+use crate::output::{CliError, name, note, read};
 
 #[derive(Args)]
 pub(crate) struct ServeGenArguments {
@@ -38,7 +38,7 @@ impl ServeGenArguments {
     }
 
     /// The trace, if one was asked for.
-    pub(crate) fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, Failed> {
+    pub(crate) fn trace(&self, scenario: &Scenario) -> Result<Option<Trace>, CliError> {
         let Some(path) = &self.servegen else { return Ok(None) };
         let (windows, of_folder) = if path.is_dir() {
             folder(path)?
@@ -62,16 +62,16 @@ impl ServeGenArguments {
         source.part_s.1 = self.to_s.unwrap_or_else(|| source.end_s());
         if !(source.part_s.0 >= 0.0 && source.part_s.0 < source.part_s.1) {
             let (from, to) = source.part_s;
-            return Err(Failed::input(format!("--from-s {from} is not between 0 and the end, {to}")));
+            return Err(CliError::input(format!("--from-s {from} is not between 0 and the end, {to}")));
         }
-        let problems: Vec<Failure> =
+        let problems: Vec<Diagnostic> =
             scenario.problems().into_iter().filter(|p| p.path.starts_with("workload.clients")).collect();
         if !problems.is_empty() {
             return Err(problems.into());
         }
         let expected = source.expected_requests();
         if expected > MAX_ROWS as f64 {
-            return Err(Failed::input(format!(
+            return Err(CliError::input(format!(
                 "{}: this makes about {expected:.0} requests, at most {MAX_ROWS} can be held; take a part with --from-s and \
                  --to-s, or thin it with --set workload.trace.rate_scale=…",
                 name(path)
@@ -79,7 +79,7 @@ impl ServeGenArguments {
         }
         let trace = servegen(&source, &scenario.workload());
         if trace.is_empty() {
-            return Err(Failed::input(format!("{}: no client sends anything in this part", name(path))));
+            return Err(CliError::input(format!("{}: no client sends anything in this part", name(path))));
         }
         let without = source.without_lengths();
         if !lengths.is_empty() && !without.is_empty() {
@@ -93,8 +93,8 @@ impl ServeGenArguments {
 }
 
 /// The chunk files of a folder as ServeGen publishes them, client by client: `chunk-N-trace.csv`, `chunk-N-dataset.json`.
-fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
-    let told = |error: std::io::Error| Failed::input(format!("{}: {error}", path.display()));
+fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), CliError> {
+    let told = |error: std::io::Error| CliError::input(format!("{}: {error}", path.display()));
     let mut clients: Vec<u32> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(told)? {
         let file = entry.map_err(told)?.file_name();
@@ -104,7 +104,7 @@ fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
     }
     clients.sort_unstable();
     if clients.is_empty() {
-        return Err(Failed::input(format!(
+        return Err(CliError::input(format!(
             "{}: there is no chunk-N-trace.csv in this folder",
             path.display()
         )));
@@ -112,7 +112,7 @@ fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
     let (mut windows, mut lengths) = (Vec::new(), Vec::new());
     for client in clients {
         let (name, trace) = (client.to_string(), path.join(format!("chunk-{client}-trace.csv")));
-        let refused = |file: &Path, error: &_| Failure::of_file(&crate::output::name(file), error);
+        let refused = |file: &Path, error: &_| Diagnostic::of_file(&crate::output::name(file), error);
         windows
             .extend(servegen_chunk_windows(&name, &read(&trace)?).map_err(|error| refused(&trace, &error))?);
         let dataset = path.join(format!("chunk-{client}-dataset.json"));
@@ -124,11 +124,11 @@ fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), Failed> {
     Ok((windows, lengths))
 }
 
-fn open(path: &Path) -> Result<Contents, Failed> {
-    let file = formats::open(&read(path)?).map_err(|error| Failure::of_file(&name(path), &error))?;
+fn open(path: &Path) -> Result<Contents, CliError> {
+    let file = formats::open(&read(path)?).map_err(|error| Diagnostic::of_file(&name(path), &error))?;
     Ok(file.contents)
 }
 
-fn wrong(path: &Path, expected: &str) -> Failed {
-    Failed::input(format!("{}: no file of {expected}", name(path)))
+fn wrong(path: &Path, expected: &str) -> CliError {
+    CliError::input(format!("{}: no file of {expected}", name(path)))
 }

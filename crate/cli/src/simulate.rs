@@ -13,12 +13,12 @@ use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{ranges, seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::why::{RequestWhy, Why, most_delayed, why, why_requests};
-use servescope_lab::{LoadedTrace, Run, Running, Scenario, files};
+use servescope_lab::{LoadedTrace, Run, Scenario, SimulationHandle, files};
 
 use crate::chart_files::{create, write_charts};
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{Failed, note, print, stream, write};
+use crate::output::{CliError, note, print, stream, write};
 use crate::progress;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
@@ -81,12 +81,12 @@ impl FromStr for WhyRequests {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
-    arguments.inputs.give_profile(&mut scenario)?;
+    arguments.inputs.apply_profile(&mut scenario)?;
     let (run, loaded) = if let Some(config) = &arguments.vidur {
         if !steps.is_empty() {
-            return Err(Failed::input("--step changes a scenario's requests, not those of --vidur"));
+            return Err(CliError::input("--step changes a scenario's requests, not those of --vidur"));
         }
         (vidur::simulate(config, arguments.tables.as_deref(), arguments.inputs.file(), &scenario)?, None)
     } else {
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
             None if !steps.is_empty() => Some(steps.generated(&scenario)?),
             None => None,
         };
-        let running = Running::begin(&scenario, loaded.as_ref())?;
+        let running = SimulationHandle::begin(&scenario, loaded.as_ref())?;
         let run =
             if arguments.decisions || arguments.why.is_some() { running.with_decisions() } else { running }
                 .run();
@@ -157,17 +157,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// Where the time went, and the sentences: of the request asked for, or of those that were delayed most.
-fn reasons(run: &Run, asked: WhyRequests) -> Result<(Why, Vec<RequestWhy>), Failed> {
+fn reasons(run: &Run, asked: WhyRequests) -> Result<(Why, Vec<RequestWhy>), CliError> {
     let report = &run.report;
     let count = report.trace.len();
     let ids: Vec<usize> = match asked {
         WhyRequests::MostDelayed => most_delayed(report, None).iter().map(|delayed| delayed.id).collect(),
         WhyRequests::Request(id) if id < count => vec![id],
         WhyRequests::Request(id) => {
-            return Err(Failed::input(format!("--why {id}: the run has {count} requests, from 0 on")));
+            return Err(CliError::input(format!("--why {id}: the run has {count} requests, from 0 on")));
         }
     };
-    let missing = || Failed::input("the run kept no decisions");
+    let missing = || CliError::input("the run kept no decisions");
     Ok((why(report).ok_or_else(missing)?, why_requests(report, &ids).ok_or_else(missing)?))
 }
 
@@ -177,7 +177,7 @@ fn ranges_of(
     loaded: Option<&LoadedTrace>,
     run: &Run,
     count: usize,
-) -> Result<SeedRanges, Failed> {
+) -> Result<SeedRanges, CliError> {
     let (metrics, seeds) = (Metric::headline(), seeds(scenario, count)?);
     let bar = progress::bar(count - 1);
     let further = |seed: &u64| {
@@ -195,7 +195,7 @@ fn ranges_of(
 }
 
 /// The load as a share of the capacity; none where no rate meets the goal of the capacity search.
-fn load_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Option<Load>, Failed> {
+fn load_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Option<Load>, CliError> {
     let mut search = quick_search(scenario, loaded.cloned())?;
     while search.advance(usize::MAX) < 1.0 {}
     Ok(Load::of(&search.finish()))

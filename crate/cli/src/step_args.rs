@@ -9,7 +9,7 @@ use servescope_lab::workload::Trace;
 use servescope_lab::workload::transform::{Absence, Field, Note, STEPS, Step, apply};
 use servescope_lab::{LoadedTrace, Scenario};
 
-use crate::output::Failed;
+use crate::output::CliError;
 
 /// Steps on the command line.
 #[derive(Args)]
@@ -21,7 +21,7 @@ pub(crate) struct StepArguments {
 
 impl StepArguments {
     /// The steps.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, Failed> {
+    pub(crate) fn steps(&self) -> Result<Vec<Step>, CliError> {
         let parsed = self.steps.iter().map(|text| Step::parse(text));
         let (good, bad): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
         let messages: Vec<String> =
@@ -29,7 +29,7 @@ impl StepArguments {
         if messages.is_empty() {
             Ok(good.into_iter().filter_map(Result::ok).collect())
         } else {
-            Err(Failed::Input(messages))
+            Err(CliError::Input(messages))
         }
     }
 }
@@ -52,17 +52,17 @@ impl Steps {
     }
 
     /// The trace after the steps; what they did is told on standard error.
-    pub(crate) fn apply(&self, trace: Trace) -> Result<Trace, Failed> {
+    pub(crate) fn apply(&self, trace: Trace) -> Result<Trace, CliError> {
         if self.0.is_empty() {
             return Ok(trace);
         }
-        let (trace, notes) = apply(&self.0, trace).map_err(|error| Failed::input(error.to_string()))?;
+        let (trace, notes) = apply(&self.0, trace).map_err(|error| CliError::input(error.to_string()))?;
         notes.iter().for_each(tell);
         Ok(trace)
     }
 
     /// A trace that was read, after the steps.
-    pub(crate) fn changed(&self, loaded: LoadedTrace) -> Result<LoadedTrace, Failed> {
+    pub(crate) fn changed(&self, loaded: LoadedTrace) -> Result<LoadedTrace, CliError> {
         if self.is_empty() {
             return Ok(loaded);
         }
@@ -71,7 +71,7 @@ impl Steps {
     }
 
     /// The trace of a scenario, after the steps.
-    pub(crate) fn generated(&self, scenario: &Scenario) -> Result<LoadedTrace, Failed> {
+    pub(crate) fn generated(&self, scenario: &Scenario) -> Result<LoadedTrace, CliError> {
         let trace = self.apply(Trace::clone(&*trace_of(scenario, None)?))?;
         Ok(LoadedTrace { is_generated: true, ..LoadedTrace::from_trace("generated", trace) })
     }

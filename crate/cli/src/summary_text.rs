@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 
 use servescope_lab::RunSummary;
 use servescope_lab::capacity::Load;
+use servescope_lab::diagnostic::Severity;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::Monitor;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::{ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
-use servescope_lab::replications::Range;
+use servescope_lab::replications::ValueRange;
 
 /// The headline numbers over several seeds.
 pub(crate) struct SeedRanges {
@@ -22,7 +23,7 @@ pub(crate) struct SeedRanges {
     /// The values of the run itself.
     pub(crate) values: Vec<Option<f64>>,
     /// By key path.
-    pub(crate) ranges: BTreeMap<String, Range>,
+    pub(crate) ranges: BTreeMap<String, ValueRange>,
 }
 
 /// The table; `users` is what each of them used, `load` what the capacity search said, `ranges` what further seeds gave.
@@ -93,8 +94,8 @@ pub(crate) fn table(
     line("mean time went to", parts(&run.split_s));
     times(&mut text, summary, ranges);
     // Settings without effect stand on standard error, a line for each reason.
-    for warning in summary.warnings.iter().filter(|warning| !warning.code.starts_with("no_effect")) {
-        let _ = writeln!(text, "\nnote: {}", warning.message);
+    for warning in summary.warnings.iter().filter(|warning| warning.severity == Severity::Warning) {
+        let _ = writeln!(text, "\n{}: {}", warning.severity.name(), warning.message);
     }
     text
 }

@@ -13,7 +13,7 @@ use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
 
 use crate::compare::aligned;
 use crate::input_args::InputArguments;
-use crate::output::{Failed, note, print, read, text, write};
+use crate::output::{CliError, note, print, read, text, write};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 use crate::sweep_charts::write_charts;
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if !arguments.join.is_empty() {
         let (shape, lines) = joined(&arguments.join)?;
         if let Some(path) = &arguments.out {
@@ -106,56 +106,56 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
 }
 
 /// The sweep of the command line.
-fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
+fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
     let mut scenario = arguments.scenario.scenario()?;
-    arguments.inputs.give_profile(&mut scenario)?;
+    arguments.inputs.apply_profile(&mut scenario)?;
     let axes = arguments.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
     Ok(Sweep::new(&scenario, axes, metrics, arguments.seeds, loaded)?)
 }
 
 /// The sweep of a plan.
-fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failed> {
+fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
     let mut carrier = Scenario::default();
     carrier.set_text("cost.kind", "profile")?;
-    arguments.inputs.give_profile(&mut carrier)?;
+    arguments.inputs.apply_profile(&mut carrier)?;
     let sweep = Sweep::from_plan(&text(path)?, loaded, carrier.shared_profile());
-    sweep.map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+    sweep.map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
 /// The closed forms of a joined sweep, by its plan.
-fn joined_expected(arguments: &Arguments, shape: &Shape) -> Result<Vec<Option<Expected>>, Failed> {
+fn joined_expected(arguments: &Arguments, shape: &Shape) -> Result<Vec<Option<Expected>>, CliError> {
     if !arguments.closed_forms {
         return Ok(Vec::new());
     }
     let Some(path) = &arguments.points else {
-        return Err(Failed::input(
+        return Err(CliError::input(
             "--closed-forms: files of runs know no scenario; name the plan with --points",
         ));
     };
     let sweep = planned(path, arguments, None)?;
     if sweep.shape().id != shape.id {
-        return Err(Failed::input(format!("{}: the plan of another sweep than --join", path.display())));
+        return Err(CliError::input(format!("{}: the plan of another sweep than --join", path.display())));
     }
     Ok(sweep.expected())
 }
 
 /// `I/N`, I from 1 to N.
-fn shard(text: &str) -> Result<(usize, usize), Failed> {
+fn shard(text: &str) -> Result<(usize, usize), CliError> {
     let parts =
         text.split_once('/').and_then(|(i, n)| Some((i.trim().parse().ok()?, n.trim().parse().ok()?)));
     parts
         .filter(|&(i, n): &(usize, usize)| (1..=n).contains(&i))
-        .ok_or_else(|| Failed::input(format!("--shard {text}: I/N expected, with I from 1 to N")))
+        .ok_or_else(|| CliError::input(format!("--shard {text}: I/N expected, with I from 1 to N")))
 }
 
 /// The lines of several files.
-fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), Failed> {
+fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), CliError> {
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let bytes: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     join(&bytes).map_err(|(file, error)| match file {
-        Some(file) => Failed::input(format!("{}: {error}", paths[file].display())),
-        None => Failed::input(format!("--join: {error}")),
+        Some(file) => CliError::input(format!("{}: {error}", paths[file].display())),
+        None => CliError::input(format!("--join: {error}")),
     })
 }
 
@@ -165,7 +165,7 @@ fn simulate(
     sweep: &Sweep,
     indices: &[usize],
     loaded: Option<&LoadedTrace>,
-) -> Result<Vec<Line>, Failed> {
+) -> Result<Vec<Line>, CliError> {
     let mut journal = Journal::open(arguments.out.as_deref(), sweep.shape())?;
     journal.notes.iter().for_each(|line| note(line));
     let left: Vec<usize> =
@@ -177,12 +177,12 @@ fn simulate(
         let run = sweep.run(index, loaded);
         engine_us.fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
         let line = sweep.line(index, run);
-        journal.add(&line).map_err(Failed::unwritten)?;
+        journal.add(&line).map_err(CliError::unwritten)?;
         bar.inc(1);
         Ok(line)
     };
     let made =
-        pool.install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Line>, Failed>>())?;
+        pool.install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Line>, CliError>>())?;
     bar.finish_and_clear();
     if left.len() > 1 {
         let (wall_s, engine_s) = (start.elapsed().as_secs_f64(), engine_us.into_inner() as f64 / 1e6);
@@ -200,12 +200,12 @@ fn simulate(
     let others: Vec<Line> = std::mem::take(&mut journal.done).into_values().collect();
     let mut all: Vec<Line> = lines.iter().cloned().chain(others).collect();
     all.sort_by_key(|line| line.index);
-    journal.finish(&all).map_err(Failed::unwritten)?;
+    journal.finish(&all).map_err(CliError::unwritten)?;
     Ok(lines)
 }
 
-/// Says which points make no run; where none does, that is the failure.
-fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
+/// Says which points make no run; where none does, that is the error.
+fn tell_errors(lines: &[Line]) -> Result<(), CliError> {
     let failed: Vec<&Line> = lines.iter().filter(|line| line.error.is_some()).collect();
     let Some(first) = failed.first() else { return Ok(()) };
     let point: Vec<String> = first.point.iter().map(ToString::to_string).collect();
@@ -217,7 +217,7 @@ fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
         point.join(", ")
     );
     if failed.len() == lines.len() {
-        return Err(Failed::input(message));
+        return Err(CliError::input(message));
     }
     note(&message);
     Ok(())
@@ -226,7 +226,7 @@ fn tell_errors(lines: &[Line]) -> Result<(), Failed> {
 /// Says what breaks the law of a metric, or that there is none.
 fn tell_law(metric: &str, expected: Option<&Expected>) {
     let Some(expected) = expected else {
-        note(&format!("{metric}: no law speaks of it, or of a trace"));
+        note(&format!("{metric}: no closed form is known for it, or for a trace"));
         return;
     };
     if expected.obstacles.is_empty() {
@@ -245,7 +245,7 @@ fn show(
     shape: &Shape,
     lines: &[Line],
     expected: &[Option<Expected>],
-) -> Result<(), Failed> {
+) -> Result<(), CliError> {
     tell_errors(lines)?;
     for (place, metric) in shape.metrics.iter().enumerate() {
         if lines.iter().all(|line| line.values[place].is_none()) {

@@ -10,14 +10,14 @@ use servescope_lab::views::Role;
 use servescope_lab::views::sweep::{self, CURVES};
 
 use crate::chart_files::create;
-use crate::output::{Failed, note, write};
+use crate::output::{CliError, note, write};
 use crate::plots::{Plot, escaped, head};
 
 /// Most charts of one metric, one for each value of the parameters that no chart has room for.
 const MOST_CHARTS: usize = 16;
 
 /// Writes a chart for each metric.
-pub(crate) fn write_charts(folder: &Path, results: &Results) -> Result<(), Failed> {
+pub(crate) fn write_charts(folder: &Path, results: &Results) -> Result<(), CliError> {
     let is_numeric = |axis: &AxisValues| axis.values.len() > 1 && axis.numbers().is_some();
     let numeric: Vec<usize> =
         (0..results.axes.len()).filter(|&place| is_numeric(&results.axes[place])).collect();
@@ -82,14 +82,14 @@ fn unit(metric: &str) -> &'static str {
     }
 }
 
-fn write_plot(folder: &Path, name: &str, plot: &Plot) -> Result<(), Failed> {
+fn write_plot(folder: &Path, name: &str, plot: &Plot) -> Result<(), CliError> {
     let path = folder.join(name);
-    let text = plot.svg().map_err(|error| Failed::Run(format!("{}: {error}", path.display())))?;
+    let text = plot.svg().map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?;
     write(&path, &text)
 }
 
 /// Curves of one chart a metric, with the bands of their intervals.
-fn write_curves(folder: &Path, results: &Results, x: usize) -> Result<(), Failed> {
+fn write_curves(folder: &Path, results: &Results, x: usize) -> Result<(), CliError> {
     let groups = groups(results, &[x]);
     for (place, metric) in results.shape.metrics.iter().enumerate() {
         let curves: Vec<(&str, &[&Row])> =
@@ -107,7 +107,7 @@ fn write_curves(folder: &Path, results: &Results, x: usize) -> Result<(), Failed
 }
 
 /// A chart for each combination of the other parameters but the one with most values that fits.
-fn write_many_curves(folder: &Path, results: &Results, x: usize) -> Result<(), Failed> {
+fn write_many_curves(folder: &Path, results: &Results, x: usize) -> Result<(), CliError> {
     let fits = |&place: &usize| place != x && results.axes[place].values.len() <= CURVES.len();
     let second = (0..results.axes.len()).filter(fits).max_by_key(|&place| results.axes[place].values.len());
     let within: Vec<usize> = [Some(x), second].into_iter().flatten().collect();
@@ -163,7 +163,7 @@ fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &
 }
 
 /// A heat map a metric, one for each combination of the other parameters.
-fn write_maps(folder: &Path, results: &Results, x: usize, y: usize) -> Result<(), Failed> {
+fn write_maps(folder: &Path, results: &Results, x: usize, y: usize) -> Result<(), CliError> {
     let charts = groups(results, &[x, y]);
     tell_left_out(charts.len());
     for (name, rows) in charts.iter().take(MOST_CHARTS) {

@@ -6,12 +6,12 @@ mod absent {
 
     use servescope_lab::workload::prompts::CountTokens;
 
-    use crate::output::Failed;
+    use crate::output::CliError;
 
     /// This build cannot read tokenizers.
-    pub(crate) fn read(path: &Path, _special_tokens: bool) -> Result<Box<dyn CountTokens>, Failed> {
+    pub(crate) fn read(path: &Path, _special_tokens: bool) -> Result<Box<dyn CountTokens>, CliError> {
         let path = path.display();
-        Err(Failed::input(format!("{path}: this servescope was built without its feature \"tokenizer\"")))
+        Err(CliError::input(format!("{path}: this servescope was built without its feature \"tokenizer\"")))
     }
 }
 #[cfg(not(feature = "tokenizer"))]
@@ -24,7 +24,7 @@ mod present {
     use servescope_lab::workload::prompts::CountTokens;
     use tokenizers::Tokenizer;
 
-    use crate::output::{self, Failed};
+    use crate::output::{self, CliError};
 
     /// A character that no vocabulary has: what stands for it stands for unknown words.
     const UNKNOWN: &str = "\u{10fffd}";
@@ -37,8 +37,8 @@ mod present {
     }
 
     /// Reads a `tokenizer.json`.
-    pub(crate) fn read(path: &Path, special_tokens: bool) -> Result<Box<dyn CountTokens>, Failed> {
-        let refused = |error| Failed::input(format!("{}: no tokenizer: {error}", path.display()));
+    pub(crate) fn read(path: &Path, special_tokens: bool) -> Result<Box<dyn CountTokens>, CliError> {
+        let refused = |error| CliError::input(format!("{}: no tokenizer: {error}", path.display()));
         let mut tokenizer = Tokenizer::from_bytes(output::read(path)?).map_err(refused)?;
         // A file may carry the settings of a training run, under which every text has one length.
         tokenizer.with_padding(None).with_truncation(None).map_err(refused)?;

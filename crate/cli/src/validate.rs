@@ -17,7 +17,7 @@ use servescope_lab::validate::{
 };
 use servescope_lab::{silicon, thresholds};
 
-use crate::output::{Failed, print};
+use crate::output::{CliError, print};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -44,14 +44,14 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if let Some(file) = &arguments.silicon {
         return silicon(file, arguments.json);
     }
     if let (Some(folder), Some(file)) = (&arguments.recordings, &arguments.write) {
         let text = shipped::text(&recordings(folder)?);
         return std::fs::write(file, text)
-            .map_err(|error| Failed::input(format!("{}: {error}", file.display())));
+            .map_err(|error| CliError::input(format!("{}: {error}", file.display())));
     }
     print(&format!("{}\n\n{}\n\n", operators_table(), splitwise_table()))?;
     let rows = published();
@@ -103,13 +103,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
         let tables =
             rows.len() + policies.len() + servers.len() + slots.len() + recorded.len() + saturated.len();
         let all = tables + checks.len() + 7;
-        Err(Failed::Run(format!("{off} of {all} checks are off")))
+        Err(CliError::Run(format!("{off} of {all} checks are off")))
     }
 }
 
 /// Every row of a file of measured deployments, on all cores; the result does not depend on how many.
-fn silicon(file: &Path, is_json: bool) -> Result<(), Failed> {
-    let named = |why: String| Failed::input(format!("{}: {why}", file.display()));
+fn silicon(file: &Path, is_json: bool) -> Result<(), CliError> {
+    let named = |why: String| CliError::input(format!("{}: {why}", file.display()));
     let bytes = std::fs::read(file).map_err(|error| named(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|error| named(format!("not UTF-8: {error}")))?;
     let rows = silicon::read(&text).map_err(|error| named(error.to_string()))?;
@@ -123,7 +123,7 @@ fn silicon(file: &Path, is_json: bool) -> Result<(), Failed> {
 }
 
 /// Profiles fitted to half of the profiled points against the others.
-fn held_out(folder: Option<&Path>) -> Result<String, Failed> {
+fn held_out(folder: Option<&Path>) -> Result<String, CliError> {
     let title = "Profiles fitted to every other profiled point, against the others";
     let law = "The law of attention for heads that it was not fitted on";
     let Some(folder) = folder else {
@@ -131,31 +131,31 @@ fn held_out(folder: Option<&Path>) -> Result<String, Failed> {
         let recorded = "(recorded; --profiling FOLDER measures anew)";
         return Ok(format!("{title} {recorded}\n{points}\n\n{law} {recorded}\n{heads}"));
     };
-    let errors = profiles::held_out(&OnDisk(folder)).map_err(Failed::input)?;
+    let errors = profiles::held_out(&OnDisk(folder)).map_err(CliError::input)?;
     if errors.is_empty() {
         let path = folder.display();
-        return Err(Failed::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
+        return Err(CliError::input(format!("{path}: there is no compute/GPU/ORG/MODEL/mlp.csv")));
     }
-    let heads = profiles::unseen_heads(&OnDisk(folder)).map_err(Failed::input)?;
+    let heads = profiles::unseen_heads(&OnDisk(folder)).map_err(CliError::input)?;
     let heads = heads.map_or_else(|| "too few were timed".to_owned(), |heads| unseen_heads_table(&heads));
     Ok(format!("{title}\n{}\n\n{law}\n{heads}", summed_table(&errors)))
 }
 
 /// Simulates the recordings of a folder whose scheduling policy is known; says which are left out.
-fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, Failed> {
+fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, CliError> {
     let mut paths = Vec::new();
     find(folder, &mut paths)?;
     if paths.is_empty() {
         let path = folder.display();
-        return Err(Failed::input(format!("{path}: there is no vtc__SCHEDULER__WORKLOAD.csv")));
+        return Err(CliError::input(format!("{path}: there is no vtc__SCHEDULER__WORKLOAD.csv")));
     }
     paths.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
     let mut comparisons = Vec::new();
     for path in paths {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let text = std::fs::read_to_string(&path)
-            .map_err(|error| Failed::input(format!("{}: {error}", path.display())))?;
-        let recording = Recording::read(name, &text).map_err(Failed::input)?;
+            .map_err(|error| CliError::input(format!("{}: {error}", path.display())))?;
+        let recording = Recording::read(name, &text).map_err(CliError::input)?;
         match vtc::compare(&recording) {
             Some(comparison) => comparisons.push(comparison),
             None => print(&format!("{name}: left out, its scheduling policy or its server is not known\n"))?,
@@ -165,8 +165,8 @@ fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, Failed> {
 }
 
 /// Every recording in a folder and the folders in it.
-fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Failed> {
-    let failed = |error: std::io::Error| Failed::input(format!("{}: {error}", folder.display()));
+fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| CliError::input(format!("{}: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         // A link may lead back to where it lies.

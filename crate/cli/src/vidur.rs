@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use servescope_lab::vidur::{VidurRun, operator_tables};
-use servescope_lab::{Failure, Run, Scenario};
+use servescope_lab::{Diagnostic, Run, Scenario};
 
-use crate::output::{Failed, note, read};
+use crate::output::{CliError, note, read};
 use crate::read_args::ReadArguments;
 
 /// Simulates the run of `config`. Requests are those of `trace`, of the file that the flags name, or of the synthetic generator.
@@ -17,18 +17,19 @@ pub(crate) fn simulate(
     tables: Option<&Path>,
     (reader, trace): (&ReadArguments, Option<&Path>),
     scenario: &Scenario,
-) -> Result<Run, Failed> {
+) -> Result<Run, CliError> {
     let run = VidurRun::read(&json(config)?)?;
     let folder = config.parent().unwrap_or(Path::new(""));
     if !run.without_effect.is_empty() {
         note(&format!("without effect, as in Vidur: {}", run.without_effect.join(", ")));
     }
-    let missing = |what: &str| Failed::input(format!("{}: {what}", config.display()));
+    let missing = |what: &str| CliError::input(format!("{}: {what}", config.display()));
     let trace = if run.is_synthetic(trace.is_some())? {
         let of_folder = |name: &str| {
             let path = folder.join(name);
-            std::fs::read(&path)
-                .map_err(|error| Failure::new("file_missing", name, format!("{}: {error}", path.display())))
+            std::fs::read(&path).map_err(|error| {
+                Diagnostic::error("file_missing", name, format!("{}: {error}", path.display()))
+            })
         };
         let (trace, ended) = run.synthetic_requests(&of_folder)?;
         ended.iter().for_each(|ended| note(ended));
@@ -53,17 +54,17 @@ pub(crate) fn simulate(
         note(&format!("{}: {difference}", tables.join("meta.json").display()));
     }
     let cost = operator_tables(&meta, run.stages, [&token_ops?, &decode?, &prefill?])
-        .map_err(|error| Failed::input(format!("{}: {error}", tables.display())))?;
+        .map_err(|error| CliError::input(format!("{}: {error}", tables.display())))?;
     Ok(Run::of(run.begin(trace, cost).run(), scenario))
 }
 
-fn json(path: &Path) -> Result<serde_json::Value, Failed> {
+fn json(path: &Path) -> Result<serde_json::Value, CliError> {
     serde_json::from_slice(&read(path)?)
-        .map_err(|error| Failed::input(format!("{}: no JSON: {error}", path.display())))
+        .map_err(|error| CliError::input(format!("{}: no JSON: {error}", path.display())))
 }
 
 /// A table, packed with gzip or not.
-fn table(folder: &Path, name: &str) -> Result<String, Failed> {
+fn table(folder: &Path, name: &str) -> Result<String, CliError> {
     let plain = folder.join(name);
     if plain.is_file() {
         return String::from_utf8(read(&plain)?).map_err(|_| not_text(&plain));
@@ -77,6 +78,6 @@ fn table(folder: &Path, name: &str) -> Result<String, Failed> {
     Ok(text)
 }
 
-fn not_text(path: &Path) -> Failed {
-    Failed::input(format!("{}: neither text nor gzip of text", path.display()))
+fn not_text(path: &Path) -> CliError {
+    CliError::input(format!("{}: neither text nor gzip of text", path.display()))
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use servescope_lab::vllm_serve::vllm_serve;
 
-use crate::output::{Failed, print};
+use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
@@ -12,6 +12,6 @@ pub(crate) struct Arguments {
     scenario: ScenarioArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failed> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     print(&vllm_serve(&arguments.scenario.scenario()?)?)
 }

@@ -7,7 +7,7 @@ use servescope_lab::recipe::Recipe;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::{LOSSES, lost};
 
-use crate::output::{Failed, note, write, write_or_print};
+use crate::output::{CliError, note, write, write_or_print};
 
 /// Where a trace file and its recipe go.
 #[derive(Args)]
@@ -36,7 +36,7 @@ impl WriteArguments {
     }
 
     /// Writes a trace in the format of its recipe.
-    pub(crate) fn write(&self, recipe: &Recipe, trace: &Trace) -> Result<(), Failed> {
+    pub(crate) fn write(&self, recipe: &Recipe, trace: &Trace) -> Result<(), CliError> {
         let mut text = recipe.write(trace);
         for name in lost(trace, &text) {
             let what = LOSSES.iter().find(|(known, _)| *known == name).map_or(name, |(_, what)| what);
@@ -45,7 +45,7 @@ impl WriteArguments {
         if self.recipe == RecipePlace::Inside {
             text = recipe.inside(&text).ok_or_else(|| {
                 let name = recipe.format.name();
-                Failed::input(format!("--recipe inside: the format {name} has no place for it; say beside"))
+                CliError::input(format!("--recipe inside: the format {name} has no place for it; say beside"))
             })?;
         }
         write_or_print(self.output.as_deref(), &text)?;

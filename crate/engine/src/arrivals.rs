@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use servescope_workload::Trace;
-use servescope_workload::trace::{Chain, NO_REQUEST};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST};
 
 use crate::request::RequestResult;
 
@@ -39,7 +39,7 @@ struct WaitingTurn {
 
 impl WaitingTurn {
     /// Sorts requests by whom they wait for (counting sort).
-    fn of(chain: &Chain) -> Self {
+    fn of(chain: &ClosedLoop) -> Self {
         let n = chain.after.len();
         if chain.is_shared {
             let held = (0u32..).zip(&chain.after).filter(|&(_, &before)| before != NO_REQUEST);
@@ -75,7 +75,7 @@ impl WaitingTurn {
     }
 
     /// The followers that the end of request `i` lets go, as places.
-    fn let_go(&mut self, chain: &Chain, i: usize) -> std::ops::Range<usize> {
+    fn let_go(&mut self, chain: &ClosedLoop, i: usize) -> std::ops::Range<usize> {
         if chain.is_shared {
             let next = self.next_shared;
             self.next_shared = (next + 1).min(self.followers.len());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::{Fleet, FleetConfig, Report};
-use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Every prompt and every further token takes this long.
@@ -13,7 +13,7 @@ const TOKEN_US: f64 = 1_000.0;
 /// A trace in which each user sends `rounds` requests one after another: (think time, output tokens) by (user, round).
 fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace {
     let mut trace = Trace::default();
-    let mut chain = Chain::default();
+    let mut chain = ClosedLoop::default();
     let mut earliest_us = vec![0.0; users as usize];
     for round in 0..rounds {
         for user in 0..users {

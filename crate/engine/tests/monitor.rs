@@ -15,7 +15,7 @@ use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
     Fleet, FleetConfig, Outcome, Preemption, Rejection, Report, SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 const ALL: MonitorOptions =
@@ -395,7 +395,7 @@ fn two_requests_by_hand() {
 #[test]
 fn counters_find_their_client_where_an_adapter_is_never_sent() {
     let mut trace = Trace::default();
-    let mut chain = Chain { until_us: f64::INFINITY, ..Chain::default() };
+    let mut chain = ClosedLoop { until_us: f64::INFINITY, ..ClosedLoop::default() };
     for (adapter, before) in [(BASE_MODEL, NO_REQUEST), (0, NO_REQUEST), (3, 2)] {
         let (user, input_tokens, output_tokens, max_tokens) = (0, 10, 5, 5);
         trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use servescope_lab::debugger::{Debugger, Move};
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 
 /// Load of about 0.8 of what the default server can serve.
 const RATE_RPS: f64 = 1.45;
@@ -21,7 +21,7 @@ fn told(name: &str, mut times_ms: Vec<f64>) {
     );
 }
 
-fn main() -> Result<(), Vec<Failure>> {
+fn main() -> Result<(), Vec<Diagnostic>> {
     let requests = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000.0);
     for scheduler in ["slora", "vllm_v1"] {
         let mut scenario = Scenario::default();
@@ -31,7 +31,7 @@ fn main() -> Result<(), Vec<Failure>> {
             ("scheduler.kind", scheduler.to_owned()),
         ];
         for (path, value) in settings {
-            scenario.set_text(path, &value).map_err(|failure| vec![failure])?;
+            scenario.set_text(path, &value).map_err(|error| vec![error])?;
         }
         let begun = Instant::now();
         let mut debugger = Debugger::simulate(&scenario, None)?;

@@ -11,7 +11,7 @@
 //! assert_eq!(run.summary().run.requests.offered, 420);
 //! ```
 
-pub mod failure;
+pub mod diagnostic;
 mod ordered;
 
 mod evidence;
@@ -32,8 +32,8 @@ pub use settings::{
 pub use traces::{bodies, fit, inspect, recipe, scenario_file};
 pub use what_if::{capacity, compare, metric, replications, sweep, turn};
 
-pub use failure::Failure;
-pub use run::{LoadedTrace, Run, RunSummary, Running};
+pub use diagnostic::Diagnostic;
+pub use run::{LoadedTrace, Run, RunSummary, SimulationHandle};
 pub use scenario::Scenario;
 
 pub use servescope_cost as cost;

@@ -24,8 +24,8 @@ use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
+use crate::diagnostic::Diagnostic;
 use crate::expected_error::ExpectedError;
-use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
@@ -38,7 +38,7 @@ pub use loaded_trace::LoadedTrace;
 pub const TABLE_ROWS: usize = 100;
 
 /// The fleet that serves a scenario's trace.
-pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Failure> {
+pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Diagnostic> {
     let ranks = AdapterRanks::of(&trace);
     let config = scenario.fleet_for(ranks)?;
     let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
@@ -52,7 +52,7 @@ pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, 
 
 /// A run under way, for callers that want to show progress or change their mind.
 #[derive(Debug)]
-pub struct Running {
+pub struct SimulationHandle {
     fleet: Box<Fleet>,
     scenario: Scenario,
     workload: Arc<WorkloadSpec>,
@@ -60,15 +60,15 @@ pub struct Running {
     context: Context,
 }
 
-impl Running {
+impl SimulationHandle {
     /// Makes the trace and stands ready to simulate it.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, or that it makes no request.
-    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+    /// Every [`Diagnostic`] of the scenario, or that it makes no request.
+    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         let (trace, workload) = arrivals_of(scenario, loaded)?;
         Ok(Self {
-            fleet: Box::new(fleet_of(scenario, trace).map_err(|failure| vec![failure])?),
+            fleet: Box::new(fleet_of(scenario, trace).map_err(|error| vec![error])?),
             scenario: scenario.clone(),
             workload: Arc::new(workload),
             generated: loaded.is_none(),
@@ -164,16 +164,16 @@ pub struct RunSummary {
     /// How far these times are to be expected from a real server's.
     pub expected_error: Option<ExpectedError>,
     /// What a reader of the numbers should know.
-    pub warnings: Vec<Failure>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Run {
     /// Simulates a scenario to the end.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario.
-    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        Ok(Running::begin(scenario, loaded)?.run())
+    /// Every [`Diagnostic`] of the scenario.
+    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
+        Ok(SimulationHandle::begin(scenario, loaded)?.run())
     }
 
     /// The run that a report tells of, judged by the bounds of `scenario`.
@@ -288,7 +288,7 @@ impl Run {
             warnings.extend(self.scenario.warnings());
         }
         warnings.extend(self.scenario.prompt_budget());
-        warnings.extend(self.notes().iter().map(Note::failure));
+        warnings.extend(self.notes().iter().map(Note::diagnostic));
         RunSummary {
             run,
             prefix: self.prefix(),
@@ -313,7 +313,7 @@ impl Run {
     }
 
     /// Says so when a closed loop was at the end of its requests well before the end of its time.
-    fn ran_out(&self) -> Option<Failure> {
+    fn ran_out(&self) -> Option<Diagnostic> {
         const PART: f64 = 0.9;
         let id = Id::ClosedRequests;
         let sent = self.report.results.len() as f64;
@@ -326,14 +326,14 @@ impl Run {
             let path = id.row().id;
             let message =
                 format!("{path}: all {sent} requests of the closed loop were sent after {last_s:.1} s");
-            Failure::new("loop_ran_out", path, message)
+            Diagnostic::warning("loop_ran_out", path, message)
                 .number("requests", sent)
                 .number("time", last_s.round())
         })
     }
 
     /// What the requests mean that wait at the last arrival, where traffic does not depend on how they are served.
-    fn backlog(&self) -> Option<Failure> {
+    fn backlog(&self) -> Option<Diagnostic> {
         if self.generated && !self.has_rate() {
             return None;
         }
@@ -403,7 +403,7 @@ impl Run {
 }
 
 /// What a reader of the numbers should know.
-fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
+fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     let counts = &summary.requests;
     if counts.rejected_total > 0 {
@@ -421,7 +421,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
             reasons.join(", ")
         );
         warnings.push(
-            Failure::new(code, "", message)
+            Diagnostic::warning(code, "", message)
                 .number("refused", counts.rejected_total as f64)
                 .number("offered", counts.offered as f64)
                 .text("reasons", &reasons.join(", ")),
@@ -430,7 +430,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
     if counts.unfinished > 0 && has_proxy {
         let message = format!("{} requests wait at the gateway for room that never comes", counts.unfinished);
         warnings.push(
-            Failure::new("stuck_at_gateway", Id::GatewayKind.row().id, message)
+            Diagnostic::warning("stuck_at_gateway", Id::GatewayKind.row().id, message)
                 .number("requests", counts.unfinished as f64),
         );
     } else if counts.unfinished > 0 {
@@ -439,7 +439,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Failure> {
             counts.unfinished
         );
         warnings.push(
-            Failure::new("stuck", Id::OriginalBlocking.row().id, message)
+            Diagnostic::warning("stuck", Id::OriginalBlocking.row().id, message)
                 .number("requests", counts.unfinished as f64),
         );
     }

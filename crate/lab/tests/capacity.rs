@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Ranked, Search, csv, plan, rank};
-use servescope_lab::{Failure, LoadedTrace, Run, Scenario};
+use servescope_lab::{Diagnostic, LoadedTrace, Run, Scenario};
 use servescope_workload::generate;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn search(scenario: &Scenario, trace: Option<LoadedTrace>) -> Result<Capacity, Vec<Failure>> {
+fn search(scenario: &Scenario, trace: Option<LoadedTrace>) -> Result<Capacity, Vec<Diagnostic>> {
     let mut search = Search::new(scenario, trace)?;
     while search.advance(usize::MAX) < 1.0 {}
     Ok(search.finish())
@@ -276,7 +276,7 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
     assert!(ranking[0].standing.requests_per_usd >= ranking[1].standing.requests_per_usd);
     // Requests of up to 9 tokens: those that ask for more are rejected, and that is the reason.
     for ranked in &ranking[2..] {
-        assert!(ranked.reason().contains("too long") || !ranked.failures.is_empty(), "{}", ranked.reason());
+        assert!(ranked.reason().contains("too long") || !ranked.errors.is_empty(), "{}", ranked.reason());
     }
 }
 
@@ -420,9 +420,9 @@ fn gpus_of_a_deployment_have_listed_prices() {
     assert_eq!(search(&deployed, None).unwrap().price.usd_per_hour(), Some(12.0));
     // What does not fit is an answer with the number that is missing.
     deployed.set_text("fleet.tensor_parallel", "1").unwrap();
-    let failures = search(&deployed, None).unwrap_err();
-    assert_eq!(failures[0].code, "does_not_fit");
-    assert!(failures[0].message.contains("GB are missing"), "{}", failures[0].message);
+    let errors = search(&deployed, None).unwrap_err();
+    assert_eq!(errors[0].code, "does_not_fit");
+    assert!(errors[0].message.contains("GB are missing"), "{}", errors[0].message);
 }
 
 proptest! {

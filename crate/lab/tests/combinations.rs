@@ -45,8 +45,8 @@ impl Answer {
 
 /// Runs to the end and keeps count of requests and tokens.
 fn run(settings: &[(&str, &str)]) -> Answer {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
-    let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{settings:?}: {failures:?}"));
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+    let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{settings:?}: {errors:?}"));
     let (report, summary) = (&run.report, run.summary().run);
     let (mut ended, mut produced) = (0, 0);
     for (id, result) in report.results.iter().enumerate() {

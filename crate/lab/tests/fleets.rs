@@ -2,17 +2,17 @@
 //! memory is as large as was asked for.
 
 use proptest::prelude::*;
-use servescope_lab::{Failure, Run, RunSummary, Scenario};
+use servescope_lab::{Diagnostic, Run, RunSummary, Scenario};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn summary(settings: &[(&str, &str)]) -> RunSummary {
     Run::simulate(&scenario(settings), None).expect("the scenario is sound").summary()
 }
 
-fn failure(settings: &[(&str, &str)]) -> Failure {
+fn error(settings: &[(&str, &str)]) -> Diagnostic {
     Run::simulate(&scenario(settings), None).expect_err("the scenario is not sound").remove(0)
 }
 
@@ -154,7 +154,7 @@ fn kv_memory_may_be_asked_for() {
     assert_eq!(pool(&[("fleet.kv_cache_gib", "8"), ("fleet.tensor_parallel", "2")]), 131_072);
     assert_eq!(pool(&[("fleet.kv_cache_gib", "8"), ("fleet.memory_margin", "0.5")]), 65_536);
     assert_eq!(pool(&[("fleet.kv_cache_gib", "0")]), pool(&[]));
-    let refused = failure(&[&H100_8B[..], &[("fleet.kv_cache_gib", "100")]].concat());
+    let refused = error(&[&H100_8B[..], &[("fleet.kv_cache_gib", "100")]].concat());
     assert_eq!(
         (refused.code, refused.path.as_str()),
         ("kv_does_not_fit", "fleet.kv_cache_gib"),
@@ -166,14 +166,14 @@ fn kv_memory_may_be_asked_for() {
 fn adapters_that_do_not_fit_are_named() {
     let many = [("workload.adapters.count", "5000"), ("workload.adapters.ranks", "16")];
     let with = |others: &[(&'static str, &'static str)]| [&H100_8B[..], &many, others].concat();
-    let refused = failure(&with(&[("adapters.memory", "resident")]));
+    let refused = error(&with(&[("adapters.memory", "resident")]));
     assert_eq!((refused.code, refused.path.as_str()), ("adapters_do_not_fit", "adapters.memory"));
     assert!(refused.message.contains("adapters") && refused.message.contains("Llama-3.1-8B"), "{refused:?}");
-    let refused = failure(&[&H100_8B[..], &[("fleet.model", "llama-3.1-70b")]].concat());
+    let refused = error(&[&H100_8B[..], &[("fleet.model", "llama-3.1-70b")]].concat());
     assert_eq!(refused.code, "does_not_fit");
     // 5,000 adapters of rank 16 take 320,000 tokens under the linear model.
     let linear = [("cost.kind", "linear"), ("adapters.memory", "resident")];
-    let refused = failure(&with(&linear));
+    let refused = error(&with(&linear));
     assert_eq!((refused.code, refused.path.as_str()), ("adapters_over_pool", "adapters.memory"));
     // Slots and what comes and goes leave room.
     for memory in ["slots", "unified"] {
@@ -204,7 +204,7 @@ fn slots_are_taken_from_the_pool_where_adapters_are_asked_for() {
 #[test]
 fn the_host_keeps_at_least_what_is_in_slots() {
     let adapters = [("workload.adapters.count", "20"), ("adapters.max_cpu_loras", "4")];
-    let refused = failure(&[&H100_8B[..], &adapters].concat());
+    let refused = error(&[&H100_8B[..], &adapters].concat());
     assert_eq!((refused.code, refused.path.as_str()), ("out_of_range", "adapters.max_cpu_loras"));
 }
 

@@ -9,8 +9,8 @@ use servescope_lab::{Run, Scenario, files};
 const KINDS: [&str; 7] = ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn run(settings: &[(&str, &str)]) -> Run {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
-    Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{settings:?}: {failures:?}"))
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+    Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{settings:?}: {errors:?}"))
 }
 
 fn with<'a>(settings: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {

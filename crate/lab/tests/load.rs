@@ -4,7 +4,7 @@ use servescope_lab::Scenario;
 use servescope_lab::capacity::{Capacity, Check, Checked, Load, Miss, Search, quick_search};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn finished(mut search: Search) -> Capacity {

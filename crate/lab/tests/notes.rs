@@ -8,7 +8,7 @@ use servescope_lab::workload::{Trace, generate};
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The reasons told for a run, by path.
@@ -17,7 +17,7 @@ fn told(run: &Run) -> Vec<(&'static str, &'static str)> {
 }
 
 fn run(settings: &[(&str, &str)]) -> Run {
-    Run::simulate(&scenario(settings), None).unwrap_or_else(|failures| panic!("{failures:?}"))
+    Run::simulate(&scenario(settings), None).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// A trace of the workload of some settings, as if a file had brought it.

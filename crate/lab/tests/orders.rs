@@ -6,7 +6,7 @@ use servescope_lab::{Run, Scenario};
 const KINDS: [&str; 6] = ["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A replica that gets more than it can serve, three quarters of it from one of two users.
@@ -21,7 +21,7 @@ fn overloaded(kind: &str, order: &str, more: &[(&str, &str)]) -> Run {
         ("workload.users.shares", "3,1"),
     ];
     settings.extend(more);
-    Run::simulate(&scenario(&settings), None).unwrap_or_else(|failures| panic!("{failures:?}"))
+    Run::simulate(&scenario(&settings), None).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// The mean wait of a user's requests for their first iteration, seconds.
@@ -127,12 +127,12 @@ fn an_order_that_needs_a_batcher_is_refused_by_name() {
     for kind in KINDS {
         for order in ["early_abort", "cluster", "peft", "pets"] {
             let scenario = scenario(&[("scheduler.kind", kind), ("scheduler.order", order)]);
-            let failures = Run::simulate(&scenario, None).map(|_| ()).unwrap_err();
-            assert_eq!(failures.len(), 1);
-            let failure = &failures[0];
-            assert_eq!((failure.code, failure.path.as_str()), ("order_needs_slora", "scheduler.order"));
+            let errors = Run::simulate(&scenario, None).map(|_| ()).unwrap_err();
+            assert_eq!(errors.len(), 1);
+            let error = &errors[0];
+            assert_eq!((error.code, error.path.as_str()), ("order_needs_slora", "scheduler.order"));
             let kept = "fcfs, lifo, shortest, priority, vtc, lcf, drr, rpm";
-            assert!(failure.message.contains(order) && failure.message.contains(kept), "{failure}");
+            assert!(error.message.contains(order) && error.message.contains(kept), "{error}");
         }
     }
     let slora = scenario(&[("scheduler.order", "pets")]);

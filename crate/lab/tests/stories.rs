@@ -26,15 +26,15 @@ fn set_all(scenario: &mut Scenario, path: &str, json: &Json) {
 fn both_sides(id: &str, judge: impl Fn(u32, &Summary, &Summary)) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../static/presets/{id}.json"));
     let story: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let (with, failures) = Scenario::from_json(&story["scenario"]);
-    assert!(failures.is_empty(), "{failures:?}");
+    let (with, errors) = Scenario::from_json(&story["scenario"]);
+    assert!(errors.is_empty(), "{errors:?}");
     let mut without = with.clone();
     set_all(&mut without, "", &story["without"]);
     for seed in seeds() {
         let [without, with] = [&without, &with].map(|side| {
             let mut side = side.clone();
             side.set_text("seed", &seed.to_string()).unwrap();
-            Run::simulate(&side, None).unwrap_or_else(|failures| panic!("{failures:?}")).summary().run
+            Run::simulate(&side, None).unwrap_or_else(|errors| panic!("{errors:?}")).summary().run
         });
         assert_eq!(with.requests.completed, with.requests.offered, "seed {seed}");
         judge(seed, &without, &with);

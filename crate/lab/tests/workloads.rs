@@ -4,7 +4,7 @@ use servescope_lab::engine::Preemption;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
+    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
     // An address says the same.
     let (again, problems) = link::parse(&link::encode(&scenario));
     assert!(problems.is_empty(), "{problems:?}");
@@ -13,7 +13,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
 }
 
 fn run(settings: &[(&str, &str)]) -> Run {
-    Run::simulate(&scenario(settings), None).unwrap_or_else(|failures| panic!("{failures:?}"))
+    Run::simulate(&scenario(settings), None).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 #[test]
@@ -273,9 +273,9 @@ fn each_adapter_can_have_its_own_arrival_process() {
 #[test]
 fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
     let refused = |settings: &[(&str, &str)]| {
-        let failures = Run::simulate(&scenario(settings), None).unwrap_err();
-        assert_eq!(failures.len(), 1, "{failures:?}");
-        (failures[0].code, failures[0].path.clone(), failures[0].message.clone())
+        let errors = Run::simulate(&scenario(settings), None).unwrap_err();
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        (errors[0].code, errors[0].path.clone(), errors[0].message.clone())
     };
     let (code, path, message) =
         refused(&[("workload.sessions.kind", "held"), ("workload.sessions.turns.mean", "10000")]);
@@ -294,8 +294,8 @@ fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
         ]);
         servescope_lab::run::trace_of(&scenario, None).err()
     });
-    let failures = none.expect("a third of the seeds brings none");
-    assert_eq!((failures[0].code, failures[0].path.as_str()), ("no_arrivals", "workload.duration_s"));
+    let errors = none.expect("a third of the seeds brings none");
+    assert_eq!((errors[0].code, errors[0].path.as_str()), ("no_arrivals", "workload.duration_s"));
 }
 
 #[test]

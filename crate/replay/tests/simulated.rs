@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use servescope_lab::overlay::{MeasuredRun, NamedText, Overlay, Sending, read};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::trace::{BASE_MODEL, Chain, NO_REQUEST, Request};
+use servescope_lab::workload::trace::{BASE_MODEL, ClosedLoop, NO_REQUEST, Request};
 use servescope_lab::{LoadedTrace, Run, Scenario};
 use servescope_replay::{Companion, Facts, Outcome, Plan, Sent, Target, companion, lines, replay};
 use servescope_testkit::server::{Asked, STREAM, Server, end, event};
@@ -253,7 +253,7 @@ fn with_think_times_each_request_waits_for_the_answer_before() {
     );
     let mut trace = told_apart(&trace_of(&scenario, None).unwrap());
     trace.arrival_us.fill(0.0);
-    let mut chain = Chain::default();
+    let mut chain = ClosedLoop::default();
     for id in 0..trace.len() as u32 {
         chain.push(if id < 3 { NO_REQUEST } else { id - 3 }, if id < 3 { 0.0 } else { 20_000.0 });
     }
@@ -281,7 +281,7 @@ fn so_many_in_flight_are_laid_over_the_same_closed_loop() {
     );
     let mut trace = told_apart(&trace_of(&scenario, None).unwrap());
     trace.arrival_us.fill(0.0);
-    let mut chain = Chain { is_shared: true, ..Chain::default() };
+    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     for id in 0..trace.len() {
         chain.push(if id < 4 { NO_REQUEST } else { 0 }, 0.0);
     }

@@ -1,8 +1,8 @@
 //! Profiles fitted to files of measurements.
 
 use servescope_boundary::convert::{object, to_js_error};
-use servescope_boundary::types::{JsFailure, JsFittedProfile, JsProfileFiles};
-use servescope_lab::Failure;
+use servescope_boundary::types::{JsCallErrors, JsFittedProfile, JsProfileFiles};
+use servescope_lab::Diagnostic;
 use servescope_lab::replies::FittedProfile;
 use wasm_bindgen::prelude::*;
 
@@ -11,8 +11,8 @@ use wasm_bindgen::prelude::*;
 /// # Errors
 /// What is wrong with the files.
 #[wasm_bindgen]
-pub fn fit_profile(files: &JsProfileFiles) -> Result<JsFittedProfile, JsFailure> {
+pub fn fit_profile(files: &JsProfileFiles) -> Result<JsFittedProfile, JsCallErrors> {
     let asked = serde_wasm_bindgen::from_value(files.into())
-        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "files", error.to_string())]))?;
+        .map_err(|error| to_js_error(vec![Diagnostic::error("bad_json", "files", error.to_string())]))?;
     Ok(object(&FittedProfile::of(&asked).map_err(to_js_error)?).unchecked_into())
 }

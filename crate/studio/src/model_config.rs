@@ -1,7 +1,7 @@
 //! A model of one's own, from its `config.json`.
 
 use servescope_boundary::convert::{object, scenario_of, to_js_error};
-use servescope_boundary::types::{JsFailure, JsOwnModel, JsPatch};
+use servescope_boundary::types::{JsCallErrors, JsOwnModel, JsPatch};
 use servescope_lab::replies::OwnModel;
 use wasm_bindgen::prelude::*;
 
@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 /// # Errors
 /// What is wrong with the file or with the scenario.
 #[wasm_bindgen]
-pub fn model_config(name: &str, text: &str, scenario: &JsPatch) -> Result<JsOwnModel, JsFailure> {
+pub fn model_config(name: &str, text: &str, scenario: &JsPatch) -> Result<JsOwnModel, JsCallErrors> {
     let scenario = scenario_of(scenario)?;
     Ok(object(&OwnModel::of(name, text, scenario).map_err(to_js_error)?).unchecked_into())
 }

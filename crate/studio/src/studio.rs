@@ -16,14 +16,14 @@ use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
 use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
 use servescope_lab::workload::prompts::{Endpoint, Form};
 use servescope_lab::workload::transform::{self, Note, Step};
-use servescope_lab::{Failure, LoadedTrace};
+use servescope_lab::{Diagnostic, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::trace_to_js::columns;
 use servescope_boundary::types::{
-    JsExport, JsFailure, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds, JsStudioCharts,
-    JsTraceColumns,
+    JsCallErrors, JsExport, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds,
+    JsStudioCharts, JsTraceColumns,
 };
 
 /// Bad rows that are listed one by one; all are counted.
@@ -85,7 +85,7 @@ impl Studio {
         leave_out: bool,
         any_output: u32,
         progress: &Function,
-    ) -> Result<JsSourceInfo, JsFailure> {
+    ) -> Result<JsSourceInfo, JsCallErrors> {
         let bytes = std::mem::take(&mut self.bytes);
         let mapping = (!mapping.is_empty()).then(|| Mapping::parse(mapping)).transpose();
         let mapping = mapping.map_err(|error| thrown_as(StepRefusal::of_mapping(name, &error)))?;
@@ -107,7 +107,7 @@ impl Studio {
         };
         let reading = formats::read_with(&bytes, &options, &mut tell);
         let (loaded, bad) =
-            LoadedTrace::of_reading(name, reading).map_err(|failure| to_js_error(vec![failure]))?;
+            LoadedTrace::of_reading(name, reading).map_err(|error| to_js_error(vec![error]))?;
         Ok(self.take(loaded, &bad, add))
     }
 
@@ -115,10 +115,10 @@ impl Studio {
     ///
     /// # Errors
     /// That the file is no table.
-    pub fn peek(&mut self, name: &str) -> Result<JsPeeked, JsFailure> {
+    pub fn peek(&mut self, name: &str) -> Result<JsPeeked, JsCallErrors> {
         let bytes = std::mem::take(&mut self.bytes);
         let columns =
-            formats::columns(&bytes).map_err(|error| to_js_error(vec![Failure::of_file(name, &error)]))?;
+            formats::columns(&bytes).map_err(|error| to_js_error(vec![Diagnostic::of_file(name, &error)]))?;
         Ok(object(&Peeked::of(&columns)).unchecked_into())
     }
 
@@ -126,7 +126,11 @@ impl Studio {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn freeze(&mut self, name: &str, scenario: &JsPatch) -> Result<JsSourceInfo, JsFailure> {
+    pub fn materialize_generated(
+        &mut self,
+        name: &str,
+        scenario: &JsPatch,
+    ) -> Result<JsSourceInfo, JsCallErrors> {
         let trace = trace_of(&scenario_of(scenario)?, None).map_err(to_js_error)?;
         Ok(self.take(LoadedTrace::from_trace(name, Trace::clone(&trace)), &BadRows::default(), false))
     }
@@ -151,7 +155,7 @@ impl Studio {
     ///
     /// # Errors
     /// The step and the field, as the path `steps.N.FIELD`; the join is `join.FIELD`.
-    pub fn shape(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsFailure> {
+    pub fn apply_pipeline(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsCallErrors> {
         let first = self.sources.first().ok_or_else(no_trace)?;
         let mut notes: Vec<Note> = Vec::new();
         let mut trace = if self.sources.len() > 1 {
@@ -190,7 +194,7 @@ impl Studio {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn look(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+    pub fn select(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         let shown = trace_of(&scenario_of(scenario)?, self.traffic.as_ref()).map_err(to_js_error)?;
         if self.shown.as_deref() != Some(&*shown) {
             // A twin of something else is no twin.
@@ -206,7 +210,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is nothing to look at.
-    pub fn charts(&self, columns: usize) -> Result<JsStudioCharts, JsFailure> {
+    pub fn charts(&self, columns: usize) -> Result<JsStudioCharts, JsCallErrors> {
         let mut traces = vec![(Role::Arrivals, self.shown()?)];
         traces.extend(self.plain_twin.as_deref().map(|twin| (Role::PlainTwin, twin)));
         traces.extend(self.twin.as_deref().map(|twin| (Role::Twin, twin)));
@@ -223,7 +227,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is nothing to look at, or no such model.
-    pub fn fit(&mut self, model: &str, seed: f64) -> Result<JsFitReply, JsFailure> {
+    pub fn fit(&mut self, model: &str, seed: f64) -> Result<JsFitReply, JsCallErrors> {
         let model = Model::from_name(model).ok_or_else(|| unknown("model", model))?;
         let shown = Arc::clone(self.shown.as_ref().ok_or_else(no_trace)?);
         let fitted = self.fitted.take().unwrap_or_else(|| fit::fit(&shown, &FitOptions::default()));
@@ -249,7 +253,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is none.
-    pub fn take_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsFailure> {
+    pub fn use_twin(&mut self, name: &str) -> Result<JsSourceInfo, JsCallErrors> {
         let twin = self.twin.as_deref().cloned().ok_or_else(no_trace)?;
         Ok(self.take(LoadedTrace::from_trace(name, twin), &BadRows::default(), false))
     }
@@ -258,7 +262,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is none.
-    pub fn columns(&self) -> Result<JsTraceColumns, JsFailure> {
+    pub fn columns(&self) -> Result<JsTraceColumns, JsCallErrors> {
         self.traffic.as_ref().map(|traffic| columns(&traffic.trace)).ok_or_else(no_trace)
     }
 
@@ -266,7 +270,7 @@ impl Studio {
     ///
     /// # Errors
     /// When there is nothing, or no such format to write.
-    pub fn export(&self, format: &str) -> Result<JsExport, JsFailure> {
+    pub fn export(&self, format: &str) -> Result<JsExport, JsCallErrors> {
         let known = Format::from_name(format).ok_or_else(|| unknown("format", format))?;
         let text = formats::write(self.shown()?, known).ok_or_else(|| unknown("format", format))?;
         let lost: Array = formats::lost(self.shown()?, &text).into_iter().map(JsValue::from).collect();
@@ -285,7 +289,7 @@ impl Studio {
         endpoint: &str,
         model: &str,
         adapter_name: &str,
-    ) -> Result<JsExport, JsFailure> {
+    ) -> Result<JsExport, JsCallErrors> {
         let names = BodyNames {
             form: Form::from_name(form).ok_or_else(|| unknown("form", form))?,
             endpoint: if endpoint == "completions" { Endpoint::Completions } else { Endpoint::Chat },
@@ -296,7 +300,7 @@ impl Studio {
         Ok(export(&text, Array::new()))
     }
 
-    fn shown(&self) -> Result<&Trace, JsFailure> {
+    fn shown(&self) -> Result<&Trace, JsCallErrors> {
         self.shown.as_deref().ok_or_else(no_trace)
     }
 }
@@ -318,7 +322,7 @@ pub fn body_forms() -> Vec<String> {
 }
 
 /// Takes the steps; what is refused is told at the first step that cannot be taken.
-fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsFailure> {
+fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsCallErrors> {
     let source = trace.clone();
     transform::apply(steps, trace).map_err(|error| {
         let fails = |n: &usize| transform::apply(&steps[..*n], source.clone()).is_err();
@@ -328,8 +332,8 @@ fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsFailure> 
 }
 
 /// A refusal as it is thrown: the codes of steps are the studio's own.
-fn thrown_as(refusal: StepRefusal) -> JsFailure {
-    object(&StepRefusals { failures: [refusal] }).unchecked_into()
+fn thrown_as(refusal: StepRefusal) -> JsCallErrors {
+    object(&StepRefusals { errors: [refusal] }).unchecked_into()
 }
 
 /// The table of steps, and of joins of several sources.
@@ -344,12 +348,12 @@ pub fn writable_formats() -> Vec<String> {
     Format::writable().map(|format| format.name().to_owned()).collect()
 }
 
-fn no_trace() -> JsFailure {
-    to_js_error(vec![Failure::new("no_trace", "", "there is no trace yet".to_owned())])
+fn no_trace() -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("no_trace", "", "there is no trace yet".to_owned())])
 }
 
-fn unknown(path: &str, name: &str) -> JsFailure {
+fn unknown(path: &str, name: &str) -> JsCallErrors {
     to_js_error(vec![
-        Failure::new("unknown_option", path, format!("there is no {path} {name}")).text("value", name),
+        Diagnostic::error("unknown_option", path, format!("there is no {path} {name}")).text("value", name),
     ])
 }

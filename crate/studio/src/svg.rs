@@ -5,7 +5,7 @@ use servescope_charts::Style;
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::chart_from_js::{not_drawn, read, read_maybe};
-use servescope_boundary::types::{JsChart, JsFailure, JsMaybeChart};
+use servescope_boundary::types::{JsCallErrors, JsChart, JsMaybeChart};
 
 /// A chart as the text of an SVG file.
 ///
@@ -18,7 +18,7 @@ pub fn chart_svg(
     dark: bool,
     width: f64,
     height: f64,
-) -> Result<String, JsFailure> {
+) -> Result<String, JsCallErrors> {
     let (chart, ghost) = (read(chart)?, read_maybe(ghost)?);
     let style = Style { dark, width, height, dpr: 1.0 };
     servescope_charts::svg(&chart, ghost.as_ref(), &style).map_err(not_drawn)

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use servescope_boundary::convert::{object, to_js_error, with_charts};
 use servescope_boundary::inputs::Inputs;
 use servescope_boundary::types::{
-    JsFailure, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
+    JsCallErrors, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
 };
 use servescope_lab::link;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replies::{SweepPlan, SweepResults, SweepSpec};
 use servescope_lab::sweep::{Axis, AxisValues, ExpectedValue, Results, Shape, Sweep, resume};
-use servescope_lab::{Failure, LoadedTrace, Scenario};
+use servescope_lab::{Diagnostic, LoadedTrace, Scenario};
 use wasm_bindgen::prelude::*;
 
 /// What is swept.
@@ -19,13 +19,13 @@ use wasm_bindgen::prelude::*;
 struct Spec(SweepSpec);
 
 impl Spec {
-    fn read(spec: &JsSweepSpec) -> Result<Self, JsFailure> {
+    fn read(spec: &JsSweepSpec) -> Result<Self, JsCallErrors> {
         let read = serde_wasm_bindgen::from_value(spec.into());
         read.map(Self).map_err(|error| bad("sweep", &error.to_string()))
     }
 
     /// The sweep of a scenario that has been read of it.
-    fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Failure> {
+    fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Diagnostic> {
         let axes = self.0.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
         let metrics = self.0.metrics.iter().map(|path| Metric::of_path(path)).collect();
         Sweep::new(base, axes, metrics, self.0.seeds, loaded)
@@ -39,16 +39,16 @@ impl Spec {
         words.join(" ")
     }
 
-    fn scenario(&self) -> Result<Scenario, JsFailure> {
+    fn scenario(&self) -> Result<Scenario, JsCallErrors> {
         match Scenario::from_json(&self.0.scenario) {
-            (scenario, failures) if failures.is_empty() => Ok(scenario),
-            (_, failures) => Err(to_js_error(failures)),
+            (scenario, errors) if errors.is_empty() => Ok(scenario),
+            (_, errors) => Err(to_js_error(errors)),
         }
     }
 }
 
-fn bad(path: &str, why: &str) -> JsFailure {
-    to_js_error(vec![Failure::new("bad_json", path, why.to_owned())])
+fn bad(path: &str, why: &str) -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("bad_json", path, why.to_owned())])
 }
 
 /// Sweeps: what their runs are, and their lines. The runs themselves are simulated in threads of the other module.
@@ -72,7 +72,7 @@ impl Sweeps {
     ///
     /// # Errors
     /// The column that is no column of a trace.
-    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsFailure> {
+    pub fn load_columns(&mut self, name: &str, columns: &JsTraceColumns) -> Result<(), JsCallErrors> {
         self.inputs.load_columns(name, columns)
     }
 
@@ -80,7 +80,7 @@ impl Sweeps {
     ///
     /// # Errors
     /// What is wrong with the text.
-    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+    pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsCallErrors> {
         self.inputs.load_profile(name, text)
     }
 
@@ -88,7 +88,7 @@ impl Sweeps {
     ///
     /// # Errors
     /// What is wrong with its scenario, its axes, its metrics or its size.
-    pub fn plan(&mut self, spec: &JsSweepSpec) -> Result<JsSweepPlan, JsFailure> {
+    pub fn plan(&mut self, spec: &JsSweepSpec) -> Result<JsSweepPlan, JsCallErrors> {
         let spec = Spec::read(spec)?;
         let trace_file = self.inputs.trace().map_or_else(String::new, |loaded| loaded.name.clone());
         let command = spec.command(&spec.scenario()?, &trace_file);
@@ -100,7 +100,7 @@ impl Sweeps {
     ///
     /// # Errors
     /// What is wrong with the sweep, or that it has no such run.
-    pub fn scenario(&mut self, spec: &JsSweepSpec, index: usize) -> Result<JsPatch, JsFailure> {
+    pub fn scenario(&mut self, spec: &JsSweepSpec, index: usize) -> Result<JsPatch, JsCallErrors> {
         Ok(object(&self.with_run(spec, index)?.scenario(index).patch()).unchecked_into())
     }
 
@@ -114,7 +114,7 @@ impl Sweeps {
         index: usize,
         shown: Option<JsMeasured>,
         why: &str,
-    ) -> Result<String, JsFailure> {
+    ) -> Result<String, JsCallErrors> {
         let sweep = self.with_run(spec, index)?;
         let read = |shown: JsMeasured| serde_wasm_bindgen::from_value::<Measured>(shown.into());
         let measured = match shown.map(read) {
@@ -125,18 +125,17 @@ impl Sweeps {
         Ok(sweep.line_of(index, measured).text(sweep.shape()))
     }
 
-    fn with_run(&mut self, spec: &JsSweepSpec, index: usize) -> Result<&Sweep, JsFailure> {
+    fn with_run(&mut self, spec: &JsSweepSpec, index: usize) -> Result<&Sweep, JsCallErrors> {
         let sweep = self.sweep(Spec::read(spec)?)?;
         if index < sweep.runs() { Ok(sweep) } else { Err(bad("index", "there is no such run")) }
     }
 
-    fn sweep(&mut self, spec: Spec) -> Result<&Sweep, JsFailure> {
+    fn sweep(&mut self, spec: Spec) -> Result<&Sweep, JsCallErrors> {
         let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == spec);
         if !is_known {
             let mut base = spec.scenario()?;
             self.inputs.give_profile(&mut base);
-            let sweep =
-                spec.sweep(&base, self.inputs.trace()).map_err(|failure| to_js_error(vec![failure]))?;
+            let sweep = spec.sweep(&base, self.inputs.trace()).map_err(|error| to_js_error(vec![error]))?;
             self.known = Some((spec, sweep));
         }
         self.known.as_ref().map(|(_, sweep)| sweep).ok_or_else(|| bad("sweep", "there is none"))
@@ -160,12 +159,12 @@ struct ExpectedOfMetric {
 }
 
 impl Plan {
-    fn read(plan: &JsSweepPlan) -> Result<Self, JsFailure> {
+    fn read(plan: &JsSweepPlan) -> Result<Self, JsCallErrors> {
         serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))
     }
 
     /// The points of the finished runs; `lines` are theirs, each with its line break, in any order.
-    fn results(self, lines: &str) -> Result<Results, JsFailure> {
+    fn results(self, lines: &str) -> Result<Results, JsCallErrors> {
         let shape = Shape {
             id: self.sweep,
             runs: self.runs,
@@ -186,7 +185,7 @@ impl Plan {
 /// # Errors
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
-pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsFailure> {
+pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsCallErrors> {
     let mut plan = Plan::read(plan)?;
     let bounds = std::mem::take(&mut plan.bounds);
     let results = plan.results(lines)?;
@@ -199,6 +198,6 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<Js
 /// # Errors
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
-pub fn sweep_csv(plan: &JsSweepPlan, lines: &str) -> Result<String, JsFailure> {
+pub fn sweep_csv(plan: &JsSweepPlan, lines: &str) -> Result<String, JsCallErrors> {
     Ok(Plan::read(plan)?.results(lines)?.csv())
 }

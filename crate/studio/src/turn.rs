@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 use servescope_boundary::convert::{to_js_error, with_charts};
-use servescope_boundary::types::{JsFailure, JsTurnKnown, JsTurnSpec, JsTurnStep};
+use servescope_boundary::types::{JsCallErrors, JsTurnKnown, JsTurnSpec, JsTurnStep};
 use servescope_lab::link;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::seeds;
@@ -12,18 +12,18 @@ use servescope_lab::replies::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 use servescope_lab::sweep::Range;
 use servescope_lab::turn::{Turns, turns};
 use servescope_lab::views::turn::turn_curves;
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 use wasm_bindgen::prelude::*;
 
-fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsFailure> {
-    let bad = |error: serde_wasm_bindgen::Error| Failure::new("bad_json", "turn", error.to_string());
+fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsCallErrors> {
+    let bad = |error: serde_wasm_bindgen::Error| Diagnostic::error("bad_json", "turn", error.to_string());
     serde_wasm_bindgen::from_value(value).map_err(|error| to_js_error(vec![bad(error)]))
 }
 
-fn side(settings: &Json) -> Result<Scenario, JsFailure> {
+fn side(settings: &Json) -> Result<Scenario, JsCallErrors> {
     match Scenario::from_json(settings) {
-        (scenario, failures) if failures.is_empty() => Ok(scenario),
-        (_, failures) => Err(to_js_error(failures)),
+        (scenario, errors) if errors.is_empty() => Ok(scenario),
+        (_, errors) => Err(to_js_error(errors)),
     }
 }
 
@@ -33,8 +33,8 @@ fn side(settings: &Json) -> Result<Scenario, JsFailure> {
 /// # Errors
 /// What is wrong with the settings, the range or the number of seeds.
 #[wasm_bindgen]
-pub fn turn_step(spec: &JsTurnSpec, known: &JsTurnKnown) -> Result<JsTurnStep, JsFailure> {
-    let one = |failure: Failure| to_js_error(vec![failure]);
+pub fn turn_step(spec: &JsTurnSpec, known: &JsTurnKnown) -> Result<JsTurnStep, JsCallErrors> {
+    let one = |error: Diagnostic| to_js_error(vec![error]);
     let spec: TurnSpec = read(spec.into())?;
     let known: Vec<TurnKnown> = read(known.into())?;
     let (a, b) = (side(&spec.a)?, side(&spec.b)?);
@@ -43,7 +43,7 @@ pub fn turn_step(spec: &JsTurnSpec, known: &JsTurnKnown) -> Result<JsTurnStep, J
     let metric = Metric::of_path(&spec.metric);
     let all_seeds = seeds(&a, spec.seeds).map_err(one)?;
     if all_seeds.len() < 2 {
-        return Err(one(Failure::out_of_range("seeds", all_seeds.len() as f64, 2.0, f64::INFINITY)));
+        return Err(one(Diagnostic::out_of_range("seeds", all_seeds.len() as f64, 2.0, f64::INFINITY)));
     }
     let found = turns(range, &metric, all_seeds.len(), |values: &[f64]| {
         let of = |value: f64| known.iter().find(|known| known.value == value).map(TurnKnown::paired);

@@ -1,7 +1,7 @@
 //! A setting as a command of vLLM.
 
 use servescope_boundary::convert::{scenario_of, to_js_error};
-use servescope_boundary::types::{JsFailure, JsPatch};
+use servescope_boundary::types::{JsCallErrors, JsPatch};
 use servescope_lab::vllm_serve;
 use wasm_bindgen::prelude::*;
 
@@ -10,6 +10,6 @@ use wasm_bindgen::prelude::*;
 /// # Errors
 /// What is wrong with the scenario, or that its scheduler is not vLLM's.
 #[wasm_bindgen]
-pub fn vllm_serve(scenario: &JsPatch) -> Result<String, JsFailure> {
-    vllm_serve::vllm_serve(&scenario_of(scenario)?).map_err(|failure| to_js_error(vec![failure]))
+pub fn vllm_serve(scenario: &JsPatch) -> Result<String, JsCallErrors> {
+    vllm_serve::vllm_serve(&scenario_of(scenario)?).map_err(|error| to_js_error(vec![error]))
 }

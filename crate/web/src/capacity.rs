@@ -1,7 +1,7 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
-use servescope_lab::Failure;
-use servescope_lab::capacity::{Capacity, Check, Entry, Goal, Load, Search, quick_search, standings};
+use servescope_lab::Diagnostic;
+use servescope_lab::capacity::{Capacity, CapacityEntry, Check, Goal, Load, Search, quick_search, standings};
 use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
-    JsCapacity, JsChecked, JsEntries, JsFailure, JsGrid, JsLoad, JsPatch, JsStandings,
+    JsCallErrors, JsCapacity, JsChecked, JsEntries, JsGrid, JsLoad, JsPatch, JsStandings,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -40,7 +40,7 @@ impl CapacitySearch {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
         self.goal = Some(Goal::of(&scenario));
@@ -52,7 +52,7 @@ impl CapacitySearch {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+    pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
         self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
@@ -76,7 +76,7 @@ impl CapacitySearch {
         replicas: u32,
         requests: f64,
         missed_rps: Option<f64>,
-    ) -> Result<(), JsFailure> {
+    ) -> Result<(), JsCallErrors> {
         self.check = None;
         let scenario = self.inputs.scenario(scenario)?;
         let check = Check::new(&scenario, self.inputs.trace(), replicas, requests as u64, missed_rps);
@@ -104,12 +104,12 @@ impl CapacitySearch {
     ///
     /// # Errors
     /// When nothing was searched.
-    pub fn finish(&mut self) -> Result<JsCapacity, JsFailure> {
+    pub fn finish(&mut self) -> Result<JsCapacity, JsCallErrors> {
         if let Some(search) = self.search.take() {
             self.found = Some(search.finish());
         }
         let (Some(found), Some(goal)) = (&self.found, &self.goal) else {
-            return Err(to_js_error(vec![Failure::new(
+            return Err(to_js_error(vec![Diagnostic::error(
                 "no_trace",
                 "",
                 "nothing has been searched yet".to_owned(),
@@ -129,8 +129,8 @@ impl CapacitySearch {
 /// # Errors
 /// What is wrong with the scenario or its grid.
 #[wasm_bindgen]
-pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
-    let grid = CapacityGrid::of(&scenario_of(scenario)?).map_err(|failure| to_js_error(vec![failure]))?;
+pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsCallErrors> {
+    let grid = CapacityGrid::of(&scenario_of(scenario)?).map_err(|error| to_js_error(vec![error]))?;
     Ok(object(&grid).unchecked_into())
 }
 
@@ -139,9 +139,9 @@ pub fn capacity_grid(scenario: &JsPatch) -> Result<JsGrid, JsFailure> {
 /// # Errors
 /// When an entry is none.
 #[wasm_bindgen]
-pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsFailure> {
-    let entries: Vec<Entry> = serde_wasm_bindgen::from_value(entries.into())
-        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "entries", error.to_string())]))?;
+pub fn capacity_standings(entries: &JsEntries) -> Result<JsStandings, JsCallErrors> {
+    let entries: Vec<CapacityEntry> = serde_wasm_bindgen::from_value(entries.into())
+        .map_err(|error| to_js_error(vec![Diagnostic::error("bad_json", "entries", error.to_string())]))?;
     let reply = StandingsReply { standings: standings(&entries), charts: fronts(&entries).into() };
     Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
 }

@@ -7,7 +7,7 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use crate::canvas::Canvas;
 use servescope_boundary::chart_from_js::{not_drawn, read, read_maybe, refused};
 use servescope_boundary::convert::object;
-use servescope_boundary::types::{JsChart, JsFailure, JsMaybeChart, JsPlotFrame};
+use servescope_boundary::types::{JsCallErrors, JsChart, JsMaybeChart, JsPlotFrame};
 
 /// plotters counts in whole pixels; it draws on a grid this much finer, so that curves do not step.
 const FINER: f64 = 2.0;
@@ -39,7 +39,7 @@ impl ChartSurface {
         width: f64,
         height: f64,
         dpr: f64,
-    ) -> Result<JsPlotFrame, JsFailure> {
+    ) -> Result<JsPlotFrame, JsCallErrors> {
         let (chart, ghost) = (read(chart)?, read_maybe(ghost)?);
         let pixels = |css: f64| (css * dpr).round().max(1.0) as u32;
         // Setting a canvas's size clears it, even to the size it has.

@@ -4,13 +4,13 @@ use servescope_lab::compare::Comparison;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::replies::ComparedPair;
-use servescope_lab::{Failure, Run, Running};
+use servescope_lab::{Diagnostic, Run, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
-    JsComparedPair, JsComparison, JsFailure, JsMeasured, JsMeasuredRuns, JsPatch,
+    JsCallErrors, JsComparedPair, JsComparison, JsMeasured, JsMeasuredRuns, JsPatch,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -21,7 +21,7 @@ pub(crate) const SLICE_STEPS: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct Comparer {
     pub(crate) inputs: Inputs,
-    running: Vec<Running>,
+    running: Vec<SimulationHandle>,
     pub(crate) runs: Vec<Run>,
 }
 
@@ -39,7 +39,7 @@ impl Comparer {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin(&mut self, scenario: &JsPatch, seed: f64) -> Result<(), JsFailure> {
+    pub fn begin(&mut self, scenario: &JsPatch, seed: f64) -> Result<(), JsCallErrors> {
         (self.running, self.runs) = (Vec::new(), Vec::new());
         self.running.push(self.ready(scenario, seed)?);
         Ok(())
@@ -49,7 +49,7 @@ impl Comparer {
     ///
     /// # Errors
     /// What is wrong with one of them.
-    pub fn begin_pair(&mut self, a: &JsPatch, b: &JsPatch, seed: f64) -> Result<(), JsFailure> {
+    pub fn begin_pair(&mut self, a: &JsPatch, b: &JsPatch, seed: f64) -> Result<(), JsCallErrors> {
         (self.running, self.runs) = (Vec::new(), Vec::new());
         for side in [b, a] {
             let running = self.ready(side, seed)?.with_decisions();
@@ -64,7 +64,7 @@ impl Comparer {
         let Some(running) = self.running.last_mut() else { return 1.0 };
         let share = running.advance(SLICE_STEPS);
         if share >= 1.0 {
-            self.runs.extend(self.running.pop().map(Running::finish));
+            self.runs.extend(self.running.pop().map(SimulationHandle::finish));
             return self.runs.len() as f64 / all;
         }
         (self.runs.len() as f64 + share) / all
@@ -74,7 +74,7 @@ impl Comparer {
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish(&mut self) -> Result<JsMeasured, JsFailure> {
+    pub fn finish(&mut self) -> Result<JsMeasured, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
         Ok(object(&Measured::of(&run, &Metric::usual())).unchecked_into())
     }
@@ -83,7 +83,7 @@ impl Comparer {
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish_metrics(&mut self, paths: Vec<String>) -> Result<JsMeasured, JsFailure> {
+    pub fn finish_metrics(&mut self, paths: Vec<String>) -> Result<JsMeasured, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
         let metrics: Vec<Metric> = paths.iter().map(|path| Metric::of_path(path)).collect();
         Ok(object(&Measured::of(&run, &metrics)).unchecked_into())
@@ -93,7 +93,7 @@ impl Comparer {
     ///
     /// # Errors
     /// When there are none.
-    pub fn finish_pair(&mut self) -> Result<JsComparedPair, JsFailure> {
+    pub fn finish_pair(&mut self) -> Result<JsComparedPair, JsCallErrors> {
         let [a, b] = &std::mem::take(&mut self.runs)[..] else { return Err(nothing_ran()) };
         let pair = ComparedPair::of(a, b, self.inputs.trace().is_some());
         let charts = [
@@ -104,14 +104,14 @@ impl Comparer {
         Ok(with_charts(&pair, charts).unchecked_into())
     }
 
-    fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<Running, JsFailure> {
+    fn ready(&self, scenario: &JsPatch, seed: f64) -> Result<SimulationHandle, JsCallErrors> {
         let scenario = self.inputs.scenario(scenario)?;
-        Running::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
+        SimulationHandle::begin(&with_seed(&scenario, seed as u64), self.inputs.trace()).map_err(to_js_error)
     }
 }
 
-pub(crate) fn nothing_ran() -> JsFailure {
-    to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())])
+pub(crate) fn nothing_ran() -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("no_trace", "", "nothing has run yet".to_owned())])
 }
 
 /// The seeds of a comparison: A's own and those that follow it.
@@ -119,8 +119,8 @@ pub(crate) fn nothing_ran() -> JsFailure {
 /// # Errors
 /// What is wrong with A, or too many seeds.
 #[wasm_bindgen]
-pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsFailure> {
-    let seeds = seeds(&scenario_of(a)?, count).map_err(|failure| to_js_error(vec![failure]))?;
+pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsCallErrors> {
+    let seeds = seeds(&scenario_of(a)?, count).map_err(|error| to_js_error(vec![error]))?;
     Ok(seeds.into_iter().map(|seed| seed as f64).collect())
 }
 
@@ -133,15 +133,15 @@ pub fn comparison(
     seeds: Vec<f64>,
     a: &JsMeasuredRuns,
     b: &JsMeasuredRuns,
-) -> Result<JsComparison, JsFailure> {
+) -> Result<JsComparison, JsCallErrors> {
     let (a, b) = (measured_of(a)?, measured_of(b)?);
     let seeds: Vec<u64> = seeds.into_iter().map(|seed| seed as u64).collect();
     let told = Comparison::of_seeds(&Metric::usual(), &seeds, &a, &b);
     Ok(object(&told.metrics()).unchecked_into())
 }
 
-fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsFailure> {
-    let bad = |why: String| to_js_error(vec![Failure::new("bad_json", "runs", why)]);
+fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsCallErrors> {
+    let bad = |why: String| to_js_error(vec![Diagnostic::error("bad_json", "runs", why)]);
     let runs: Vec<Measured> =
         serde_wasm_bindgen::from_value(runs.into()).map_err(|error| bad(error.to_string()))?;
     if runs.iter().any(|run| run.values.len() != Metric::usual().len()) {

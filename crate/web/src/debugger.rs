@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 use crate::compare::nothing_ran;
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{object, to_js_error};
-use servescope_boundary::types::{JsDebuggerStep, JsFailure, JsPatch};
+use servescope_boundary::types::{JsCallErrors, JsDebuggerStep, JsPatch};
 
 /// Times at which something happens in one slice: a few milliseconds.
 const SLICE_TIMES: usize = 5_000;
@@ -35,7 +35,7 @@ impl Stepper {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         (self.preparing, self.debugger) = (None, None);
         let scenario = self.inputs.scenario(scenario)?;
         self.preparing = Some(Preparing::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
@@ -51,9 +51,9 @@ impl Stepper {
     ///
     /// # Errors
     /// That nothing ran, or nothing was decided.
-    pub fn finish(&mut self) -> Result<JsDebuggerStep, JsFailure> {
+    pub fn finish(&mut self) -> Result<JsDebuggerStep, JsCallErrors> {
         let preparing = self.preparing.take().ok_or_else(nothing_ran)?;
-        self.debugger = Some(preparing.finish().map_err(|failure| to_js_error(vec![failure]))?);
+        self.debugger = Some(preparing.finish().map_err(|error| to_js_error(vec![error]))?);
         self.step()
     }
 
@@ -61,14 +61,14 @@ impl Stepper {
     ///
     /// # Errors
     /// That there is no such step; the reader stays then.
-    pub fn go(&mut self, way: &str, number: f64, kind: &str) -> Result<JsDebuggerStep, JsFailure> {
+    pub fn go(&mut self, way: &str, number: f64, kind: &str) -> Result<JsDebuggerStep, JsCallErrors> {
         let debugger = self.debugger.as_mut().ok_or_else(nothing_ran)?;
         let moved = Move::read(way, number, kind).and_then(|to| debugger.go(to));
-        moved.map_err(|failure| to_js_error(vec![failure]))?;
+        moved.map_err(|error| to_js_error(vec![error]))?;
         self.step()
     }
 
-    fn step(&mut self) -> Result<JsDebuggerStep, JsFailure> {
+    fn step(&mut self) -> Result<JsDebuggerStep, JsCallErrors> {
         let step = self.debugger.as_mut().and_then(DebuggerStep::of).ok_or_else(nothing_ran)?;
         Ok(object(&step).unchecked_into())
     }

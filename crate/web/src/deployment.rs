@@ -5,15 +5,15 @@ use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
 use servescope_boundary::convert::object;
-use servescope_boundary::types::{JsDeployment, JsFailure, JsPatch};
+use servescope_boundary::types::{JsCallErrors, JsDeployment, JsPatch};
 
 #[wasm_bindgen]
 impl Simulator {
     /// Hardware, memory and the origin of times of a scenario.
     ///
     /// # Errors
-    /// The scenario's failures.
-    pub fn deployment(&self, scenario: &JsPatch) -> Result<JsDeployment, JsFailure> {
+    /// The scenario's errors.
+    pub fn deployment(&self, scenario: &JsPatch) -> Result<JsDeployment, JsCallErrors> {
         Ok(object(&deployment(&self.inputs.scenario(scenario)?)).unchecked_into())
     }
 }

@@ -15,7 +15,7 @@ macro_rules! takes_inputs {
                 &mut self,
                 name: &str,
                 columns: &servescope_boundary::types::JsTraceColumns,
-            ) -> Result<(), JsFailure> {
+            ) -> Result<(), JsCallErrors> {
                 self.inputs.load_columns(name, columns)
             }
 
@@ -23,7 +23,7 @@ macro_rules! takes_inputs {
             ///
             /// # Errors
             /// What is wrong with the text.
-            pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsFailure> {
+            pub fn load_profile(&mut self, name: &str, text: &str) -> Result<(), JsCallErrors> {
                 self.inputs.load_profile(name, text)
             }
         }

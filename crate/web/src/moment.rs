@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
 use servescope_boundary::convert::object;
-use servescope_boundary::types::{JsFailure, JsMoment};
+use servescope_boundary::types::{JsCallErrors, JsMoment};
 
 #[wasm_bindgen]
 impl Simulator {
@@ -13,7 +13,7 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run.
-    pub fn moment(&self, time_s: f64, span_s: f64) -> Result<JsMoment, JsFailure> {
+    pub fn moment(&self, time_s: f64, span_s: f64) -> Result<JsMoment, JsCallErrors> {
         Ok(object(&moment(self.finished()?, time_s, span_s)).unchecked_into())
     }
 }

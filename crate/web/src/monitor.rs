@@ -1,12 +1,12 @@
 //! What each client used, for the page's monitor.
 
-use servescope_lab::Failure;
+use servescope_lab::Diagnostic;
 use servescope_lab::replies::MonitorView;
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;
 use servescope_boundary::convert::{to_js_error, with_charts};
-use servescope_boundary::types::{JsFailure, JsMonitor, JsMonitorOptions};
+use servescope_boundary::types::{JsCallErrors, JsMonitor, JsMonitorOptions};
 
 #[wasm_bindgen]
 impl Simulator {
@@ -14,13 +14,12 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run, or the options are bad.
-    pub fn monitor(&self, options: &JsMonitorOptions) -> Result<JsMonitor, JsFailure> {
+    pub fn monitor(&self, options: &JsMonitorOptions) -> Result<JsMonitor, JsCallErrors> {
         let bad = |error: serde_wasm_bindgen::Error| {
-            to_js_error(vec![Failure::new("bad_json", "options", error.to_string())])
+            to_js_error(vec![Diagnostic::error("bad_json", "options", error.to_string())])
         };
         let request = serde_wasm_bindgen::from_value(options.into()).map_err(bad)?;
-        let view =
-            MonitorView::of(self.finished()?, request).map_err(|failure| to_js_error(vec![failure]))?;
+        let view = MonitorView::of(self.finished()?, request).map_err(|error| to_js_error(vec![error]))?;
         Ok(with_charts(&view, [("charts", &view.charts[..])]).unchecked_into())
     }
 }

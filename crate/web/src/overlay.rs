@@ -1,13 +1,13 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
+use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, TakenSetting, take_over};
 use servescope_lab::replies::OverlayReply;
-use servescope_lab::{Failure, LoadedTrace, Running, Scenario};
+use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};
 use servescope_boundary::convert::{scenario_of, to_js_error, with_charts};
-use servescope_boundary::types::{JsFailure, JsOverlay, JsPatch, JsReadResult};
+use servescope_boundary::types::{JsCallErrors, JsOverlay, JsPatch, JsReadResult};
 
 /// Simulates a measured run, and fits constants to it.
 #[wasm_bindgen]
@@ -20,9 +20,9 @@ pub struct Overlayer {
 struct Work {
     measured: MeasuredRun,
     scenario: Scenario,
-    taken: Vec<Taken>,
+    taken: Vec<TakenSetting>,
     notes: Vec<String>,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     overlay: Option<Overlay>,
     search: Option<FitSearch>,
 }
@@ -45,7 +45,7 @@ impl Overlayer {
         measured: &JsReadResult,
         scenario: &JsPatch,
         fit: Vec<String>,
-    ) -> Result<(), JsFailure> {
+    ) -> Result<(), JsCallErrors> {
         self.work = None;
         let measured: MeasuredRun = serde_wasm_bindgen::from_value(measured.into())
             .map_err(|error| refused("", &error.to_string()))?;
@@ -53,7 +53,7 @@ impl Overlayer {
         let (taken, told) = take_over(&measured, &mut scenario);
         let notes = measured.notes.iter().cloned().chain(told).collect();
         let loaded = LoadedTrace::from_trace("measured", measured.trace());
-        let running = Some(Running::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
+        let running = Some(SimulationHandle::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
         let search = if fit.is_empty() {
             None
         } else {
@@ -71,7 +71,7 @@ impl Overlayer {
             if share < 1.0 {
                 return if work.search.is_some() { 0.0 } else { share };
             }
-            let run = work.running.take().map(Running::finish);
+            let run = work.running.take().map(SimulationHandle::finish);
             work.overlay = run.map(|run| Overlay::of(&work.measured, &run));
         }
         let Some(search) = &mut work.search else { return 1.0 };
@@ -82,7 +82,7 @@ impl Overlayer {
     ///
     /// # Errors
     /// When no measured request ends in the simulated run.
-    pub fn finish(&mut self) -> Result<JsOverlay, JsFailure> {
+    pub fn finish(&mut self) -> Result<JsOverlay, JsCallErrors> {
         let work = self.work.take().ok_or_else(nothing_ran)?;
         let overlay = work.overlay.ok_or_else(nothing_ran)?;
         if overlay.pairs.is_empty() {
@@ -95,13 +95,13 @@ impl Overlayer {
     }
 }
 
-fn refused(path: &str, why: &str) -> JsFailure {
-    to_js_error(vec![Failure::new("bad_overlay", path, why.to_owned()).text("why", why)])
+fn refused(path: &str, why: &str) -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("bad_overlay", path, why.to_owned()).text("why", why)])
 }
 
-fn failure_of(error: FitError) -> JsFailure {
+fn failure_of(error: FitError) -> JsCallErrors {
     match error {
-        FitError::Run(failures) => to_js_error(failures),
+        FitError::Run(errors) => to_js_error(errors),
         other => refused("", &other.to_string()),
     }
 }

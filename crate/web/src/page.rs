@@ -7,11 +7,13 @@ use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::replies::ParsedLink;
 use servescope_lab::scenario::{ScenarioPatch, objections};
 use servescope_lab::schema;
-use servescope_lab::{Failure, Scenario};
+use servescope_lab::{Diagnostic, Scenario};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{self, object, read_scenario, scenario_of, to_js_error};
-use servescope_boundary::types::{JsFailure, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic};
+use servescope_boundary::types::{
+    JsCallErrors, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic,
+};
 
 /// The parameter table.
 #[wasm_bindgen(js_name = schema)]
@@ -44,9 +46,9 @@ pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Optio
 /// The part of the address behind `#`.
 ///
 /// # Errors
-/// The scenario's failures.
+/// The scenario's errors.
 #[wasm_bindgen]
-pub fn encode_link(scenario: &JsPatch) -> Result<String, JsFailure> {
+pub fn encode_link(scenario: &JsPatch) -> Result<String, JsCallErrors> {
     Ok(link::encode(&scenario_of(scenario)?))
 }
 
@@ -60,27 +62,27 @@ pub fn parse_link(hash: &str) -> JsLink {
 /// The terminal's command for the same run; `trace_file` is the loaded file's name or "".
 ///
 /// # Errors
-/// The scenario's failures.
+/// The scenario's errors.
 #[wasm_bindgen]
-pub fn command(scenario: &JsPatch, trace_file: &str) -> Result<String, JsFailure> {
+pub fn command(scenario: &JsPatch, trace_file: &str) -> Result<String, JsCallErrors> {
     Ok(link::command(&scenario_of(scenario)?, trace_file))
 }
 
 /// The scenario file of the terminal.
 ///
 /// # Errors
-/// The scenario's failures.
+/// The scenario's errors.
 #[wasm_bindgen]
-pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsFailure> {
+pub fn scenario_json(scenario: &JsPatch) -> Result<String, JsCallErrors> {
     Ok(format!("{:#}\n", scenario_of(scenario)?.to_json()))
 }
 
 /// Reads a scenario file.
 ///
 /// # Errors
-/// Text that is no JSON, or the scenario's failures.
+/// Text that is no JSON, or the scenario's errors.
 #[wasm_bindgen]
-pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsFailure> {
+pub fn scenario_from_json(text: &str) -> Result<JsPatch, JsCallErrors> {
     Ok(object(&scenario_of_text(text)?.patch()).unchecked_into())
 }
 
@@ -99,18 +101,18 @@ pub fn random_seed() -> f64 {
 }
 
 /// The scenario of a file's text. The browser parses it: its parser is there already, and reads numbers exactly.
-fn scenario_of_text(text: &str) -> Result<Scenario, JsFailure> {
+fn scenario_of_text(text: &str) -> Result<Scenario, JsCallErrors> {
     match js_sys::JSON::parse(text) {
         Ok(value) => {
-            let (scenario, failures) = read_scenario(value.unchecked_ref());
-            let failures = objections(repeated_keys(text), failures);
-            if failures.is_empty() { Ok(scenario) } else { Err(to_js_error(failures)) }
+            let (scenario, errors) = read_scenario(value.unchecked_ref());
+            let errors = objections(repeated_keys(text), errors);
+            if errors.is_empty() { Ok(scenario) } else { Err(to_js_error(errors)) }
         }
         Err(error) => {
             let reason =
                 error.dyn_ref::<js_sys::Error>().map_or(String::new(), |e| String::from(e.message()));
             Err(to_js_error(vec![
-                Failure::new("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
+                Diagnostic::error("bad_json", "", format!("no JSON: {reason}")).text("reason", &reason),
             ]))
         }
     }

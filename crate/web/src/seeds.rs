@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use servescope_boundary::chart_from_js::read_named;
 use servescope_boundary::convert::{charts, object};
 use servescope_boundary::types::{
-    JsCharts, JsFailure, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
+    JsCallErrors, JsCharts, JsHeadlines, JsSeedCurves, JsSeedRanges, JsSeedRun, JsSeedSpans,
 };
 use servescope_lab::metric::Metric;
-use servescope_lab::replications::Change;
+use servescope_lab::replications::SeedRange;
 use servescope_lab::replies::{Headline, SeedRun};
-use servescope_lab::views::bands::{self, Curve, Spans};
+use servescope_lab::views::bands::{self, SeedCurve, SeedSpans};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{Comparer, nothing_ran};
@@ -22,13 +22,13 @@ impl Comparer {
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsFailure> {
+    pub fn finish_seed(&mut self, spans: &JsSeedSpans) -> Result<JsSeedRun, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
         Ok(object(&SeedRun::of(&run, spans_of(spans).as_ref())).unchecked_into())
     }
 }
 
-fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
+fn spans_of(spans: &JsSeedSpans) -> Option<SeedSpans> {
     serde_wasm_bindgen::from_value(spans.into()).ok()
 }
 
@@ -37,8 +37,8 @@ fn spans_of(spans: &JsSeedSpans) -> Option<Spans> {
 /// # Errors
 /// Charts that cannot be read.
 #[wasm_bindgen]
-pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsFailure> {
-    Ok(object(&Spans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
+pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsCallErrors> {
+    Ok(object(&SeedSpans::of(&read_named(shown, &bands::NAMES)?)).unchecked_into())
 }
 
 /// The bands of the shown charts over their own curves and those of further seeds on the same axes.
@@ -46,10 +46,10 @@ pub fn seed_spans(shown: &JsCharts) -> Result<JsSeedSpans, JsFailure> {
 /// # Errors
 /// Charts that cannot be read.
 #[wasm_bindgen]
-pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsFailure> {
+pub fn seed_bands(shown: &JsCharts, runs: &JsSeedCurves) -> Result<JsCharts, JsCallErrors> {
     let shown = read_named(shown, &bands::NAMES)?;
-    let Some(spans) = Spans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
-    let mut all: Vec<Vec<Curve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();
+    let Some(spans) = SeedSpans::of(&shown) else { return Ok(charts(&[]).unchecked_into()) };
+    let mut all: Vec<Vec<SeedCurve>> = serde_wasm_bindgen::from_value(runs.into()).unwrap_or_default();
     all.push(bands::of_charts(&shown, &spans));
     Ok(charts(&bands::bands(&shown, &spans, &all)).unchecked_into())
 }
@@ -67,8 +67,8 @@ pub fn seed_ranges(runs: &JsHeadlines, former: &JsHeadlines) -> JsSeedRanges {
     };
     let one = |metric: &Metric| {
         let path = metric.path();
-        Some((path.to_owned(), Change::of(&values(&runs, path), &values(&former, path))?))
+        Some((path.to_owned(), SeedRange::of(&values(&runs, path), &values(&former, path))?))
     };
-    let ranges: BTreeMap<String, Change> = Metric::headline().iter().filter_map(one).collect();
+    let ranges: BTreeMap<String, SeedRange> = Metric::headline().iter().filter_map(one).collect();
     object(&ranges).unchecked_into()
 }

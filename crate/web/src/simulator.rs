@@ -2,27 +2,27 @@
 
 use serde_json::json;
 use servescope_lab::replies::{RequestFacts, RunOptions, RunReply};
-use servescope_lab::views::{self, SplitBy, ViewOptions};
-use servescope_lab::{Failure, Run, Running, files};
+use servescope_lab::views::{self, ViewOptions};
+use servescope_lab::{Diagnostic, Run, SimulationHandle, files};
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{charts, object, to_js_error, with_charts};
-use servescope_boundary::types::{JsCharts, JsFailure, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
+use servescope_boundary::types::{JsCallErrors, JsCharts, JsPatch, JsRequestFacts, JsRun, JsRunOptions};
 
 /// Router steps of one slice: a few milliseconds.
 const SLICE_STEPS: usize = 20_000;
 
-fn read(options: &JsRunOptions) -> Result<RunOptions, JsFailure> {
+fn read(options: &JsRunOptions) -> Result<RunOptions, JsCallErrors> {
     serde_wasm_bindgen::from_value(options.into())
-        .map_err(|error| to_js_error(vec![Failure::new("bad_json", "options", error.to_string())]))
+        .map_err(|error| to_js_error(vec![Diagnostic::error("bad_json", "options", error.to_string())]))
 }
 
 fn view_options(options: &RunOptions) -> ViewOptions {
     ViewOptions {
         columns: options.columns.max(1.0) as usize,
         window_s: options.window,
-        split_by: SplitBy::from_name(&options.split_by),
+        split_by: options.split_by,
         drain: false,
     }
 }
@@ -36,7 +36,7 @@ fn is_in_sight(options: &RunOptions, name: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Simulator {
     pub(crate) inputs: Inputs,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     run: Option<Run>,
     /// The last run again, with its decisions, once the page has asked why.
     pub(crate) told: Option<Run>,
@@ -61,10 +61,10 @@ impl Simulator {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsFailure> {
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         self.running = None;
         let scenario = self.inputs.scenario(scenario)?;
-        self.running = Some(Running::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
+        self.running = Some(SimulationHandle::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is none.
-    pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsFailure> {
+    pub fn finish(&mut self, options: &JsRunOptions) -> Result<JsRun, JsCallErrors> {
         let options = read(options)?;
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
@@ -98,7 +98,7 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run.
-    pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsFailure> {
+    pub fn charts(&self, options: &JsRunOptions) -> Result<JsCharts, JsCallErrors> {
         let options = read(options)?;
         let is_wanted = |name: &str| options.in_sight.is_none() || !is_in_sight(&options, name);
         let views = views::build_charts(self.finished()?, &view_options(&options), &is_wanted);
@@ -109,11 +109,11 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no such request.
-    pub fn request(&self, id: usize) -> Result<JsRequestFacts, JsFailure> {
+    pub fn request(&self, id: usize) -> Result<JsRequestFacts, JsCallErrors> {
         let run = self.finished()?;
         let none = || {
             let most = run.report.results.len() as f64 - 1.0;
-            to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, most)])
+            to_js_error(vec![Diagnostic::out_of_range("id", id as f64, 0.0, most)])
         };
         Ok(object(&RequestFacts::of(run, id).ok_or_else(none)?).unchecked_into())
     }
@@ -122,7 +122,7 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run, or no such file.
-    pub fn export(&self, kind: &str) -> Result<String, JsFailure> {
+    pub fn export(&self, kind: &str) -> Result<String, JsCallErrors> {
         let run = self.finished()?;
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
@@ -133,15 +133,15 @@ impl Simulator {
             "trace.json" => Ok(files::chrome_trace(&run.report)),
             "summary.json" => Ok(format!("{:#}\n", json!(run.summary()))),
             other => Err(to_js_error(vec![
-                Failure::new("unknown_option", "kind", format!("there is no file {other}"))
+                Diagnostic::error("unknown_option", "kind", format!("there is no file {other}"))
                     .text("value", other),
             ])),
         }
     }
 
-    pub(crate) fn finished(&self) -> Result<&Run, JsFailure> {
-        self.run
-            .as_ref()
-            .ok_or_else(|| to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]))
+    pub(crate) fn finished(&self) -> Result<&Run, JsCallErrors> {
+        self.run.as_ref().ok_or_else(|| {
+            to_js_error(vec![Diagnostic::error("no_trace", "", "nothing has run yet".to_owned())])
+        })
     }
 }

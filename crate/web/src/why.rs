@@ -5,11 +5,11 @@ use servescope_lab::engine::Report;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::why::{most_delayed, why, why_requests};
 use servescope_lab::workload::BASE_MODEL;
-use servescope_lab::{Failure, Running};
+use servescope_lab::{Diagnostic, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, to_js_error};
-use servescope_boundary::types::{JsDelayed, JsFailure, JsRequestWhy, JsWhy};
+use servescope_boundary::types::{JsCallErrors, JsDelayed, JsRequestWhy, JsWhy};
 
 use crate::simulator::Simulator;
 
@@ -19,7 +19,7 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run.
-    pub fn why(&mut self) -> Result<JsWhy, JsFailure> {
+    pub fn why(&mut self) -> Result<JsWhy, JsCallErrors> {
         let told = why(self.told()?);
         Ok(object(&told).unchecked_into())
     }
@@ -28,11 +28,16 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no such request.
-    pub fn why_request(&mut self, id: usize) -> Result<JsRequestWhy, JsFailure> {
+    pub fn why_request(&mut self, id: usize) -> Result<JsRequestWhy, JsCallErrors> {
         let report = self.told()?;
         let count = report.results.len();
         if id >= count {
-            return Err(to_js_error(vec![Failure::out_of_range("id", id as f64, 0.0, count as f64 - 1.0)]));
+            return Err(to_js_error(vec![Diagnostic::out_of_range(
+                "id",
+                id as f64,
+                0.0,
+                count as f64 - 1.0,
+            )]));
         }
         let told = why_requests(report, &[id]).and_then(|mut all| all.pop());
         Ok(object(&told).unchecked_into())
@@ -42,25 +47,26 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run.
-    pub fn most_delayed(&mut self, by: &str, index: i32) -> Result<JsDelayed, JsFailure> {
+    pub fn most_delayed(&mut self, by: &str, index: i32) -> Result<JsDelayed, JsCallErrors> {
         let client = if by == "adapter" { Client::Adapter } else { Client::User };
         let index = u32::try_from(index).unwrap_or(BASE_MODEL);
         Ok(object(&most_delayed(self.told()?, Some((client, index)))).unchecked_into())
     }
 
     /// The finished run with its decisions.
-    fn told(&mut self) -> Result<&Report, JsFailure> {
+    fn told(&mut self) -> Result<&Report, JsCallErrors> {
         if self.told.is_none() {
             let run = self.finished()?;
-            let again = Running::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
+            let again = SimulationHandle::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
             let again = again.with_decisions().run();
             if again.report.digest() != run.report.digest() {
                 let text = "the run was of other requests than those that are loaded now";
-                return Err(to_js_error(vec![Failure::new("no_trace", "", text.to_owned())]));
+                return Err(to_js_error(vec![Diagnostic::error("no_trace", "", text.to_owned())]));
             }
             self.told = Some(again);
         }
-        let nothing = || to_js_error(vec![Failure::new("no_trace", "", "nothing has run yet".to_owned())]);
+        let nothing =
+            || to_js_error(vec![Diagnostic::error("no_trace", "", "nothing has run yet".to_owned())]);
         self.told.as_ref().map(|run| &run.report).ok_or_else(nothing)
     }
 }

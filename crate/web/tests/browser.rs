@@ -47,11 +47,11 @@ fn a_run_without_its_operator_table_asks_for_it_and_takes_no_other() {
         "fleet.model": "phi-2",
         "workload.duration_s": 20,
     });
-    let failure = |thrown: JsValue| json_of(thrown)["failures"][0].clone();
-    let asked = failure(simulator.begin(&js(&timed)).expect_err("no table yet").into());
+    let error = |thrown: JsValue| json_of(thrown)["errors"][0].clone();
+    let asked = error(simulator.begin(&js(&timed)).expect_err("no table yet").into());
     assert_eq!((&asked["code"], &asked["params"]["file"]), (&json!("needs_table"), &json!("a40_phi-2")));
     for (file, text) in [("a40_phi-2", LLAMA_2_7B), ("a40_phi-2", ""), ("a40_unknown", PHI_2)] {
-        let refused = failure(take_table(file, text).expect_err("another table").into());
+        let refused = error(take_table(file, text).expect_err("another table").into());
         assert_eq!(refused["code"], "other_table");
     }
     assert!(simulator.begin(&js(&timed)).is_err());
@@ -200,8 +200,8 @@ fn a_file_goes_from_the_studio_to_the_simulator() {
     assert_eq!(summary["requests"]["offered"], json!(2));
 
     js_sys::Reflect::set(&columns, &"user".into(), &JsValue::NULL).expect("a plain object");
-    let thrown = simulator.load_columns("t.csv", &columns).expect_err("a failure");
-    assert_eq!(json_of(thrown)["failures"][0]["code"], "bad_columns");
+    let thrown = simulator.load_columns("t.csv", &columns).expect_err("an error");
+    assert_eq!(json_of(thrown)["errors"][0]["code"], "bad_columns");
 }
 
 #[wasm_bindgen_test]
@@ -214,41 +214,46 @@ fn other_tables_are_mapped_and_bad_rows_are_told() {
     let mapping = "arrival=ts:ms,input=prompt,output=gen";
     let file = ("mine.csv", text);
     let refused = open_as(&mut studio, file, mapping, false).expect_err("a bad row");
-    assert_eq!(refused["failures"][0]["params"]["row"], json!(3));
+    assert_eq!(refused["errors"][0]["params"]["row"], json!(3));
     let info = open_as(&mut studio, file, mapping, true).expect("two good rows");
     assert_eq!((&info["requests"], &info["bad_rows"]["total"]), (&json!(2), &json!(1)));
     let row = &info["bad_rows"]["listed"][0];
     assert_eq!((&row["row"], &row["column"]), (&json!(3), &json!("prompt")));
     let refused = open_as(&mut studio, file, "arrival=when", false).expect_err("no such mapping");
-    assert_eq!(refused["failures"][0]["path"], json!("mine.csv"));
+    assert_eq!(refused["errors"][0]["path"], json!("mine.csv"));
 }
 
 #[wasm_bindgen_test]
 fn the_studio_changes_fits_and_writes_what_it_holds() {
     let mut studio = Studio::new();
-    studio.freeze("frozen", &js(&json!({"workload.rate_rps": 20}))).ok().expect("a source");
+    studio.materialize_generated("frozen", &js(&json!({"workload.rate_rps": 20}))).ok().expect("a source");
     let steps = ["window:start_s=10,end_s=200", "thin:keep=0.5"].map(String::from).to_vec();
-    let shaped = json_of(studio.shape("concat", steps).ok().expect("sound steps"));
+    let shaped = json_of(studio.apply_pipeline("concat", steps).ok().expect("sound steps"));
     assert_eq!(keys(&shaped), declared("Shaped"));
     assert_eq!(keys(&shaped["notes"][1]), declared("StepNote"));
     assert_eq!(keys(&shaped["notes"][1]["facts"][0]), declared("Fact"));
     assert_eq!(keys(&shaped["notes"][1]["after"]), declared("TraceShape"));
     let refused = |studio: &mut Studio, step: &str| {
-        json_of(studio.shape("concat", vec!["sort".to_owned(), step.to_owned()]).err().expect("a refusal"))
+        json_of(
+            studio
+                .apply_pipeline("concat", vec!["sort".to_owned(), step.to_owned()])
+                .err()
+                .expect("a refusal"),
+        )
     };
-    let failure = &refused(&mut studio, "thin:keep=2")["failures"][0];
-    assert_eq!(keys(failure), declared("Failure"));
+    let error = &refused(&mut studio, "thin:keep=2")["errors"][0];
+    assert_eq!(keys(error), declared("Diagnostic"));
     assert_eq!(
-        (failure["code"].as_str(), failure["path"].as_str()),
+        (error["code"].as_str(), error["path"].as_str()),
         (Some("step.out_of_range"), Some("steps.1.keep"))
     );
-    let failure = &refused(&mut studio, "window:start_s=5000")["failures"][0];
+    let error = &refused(&mut studio, "window:start_s=5000")["errors"][0];
     assert_eq!(
-        (failure["code"].as_str(), failure["path"].as_str()),
+        (error["code"].as_str(), error["path"].as_str()),
         (Some("step.nothing_left"), Some("steps.1"))
     );
 
-    studio.look(&js(&json!({}))).ok().expect("traffic");
+    studio.select(&js(&json!({}))).ok().expect("traffic");
     let fitted = json_of(studio.fit("bursts", 7.0).ok().expect("a fit"));
     assert_eq!(keys(&fitted), declared("FitReply"));
     assert_eq!(keys(&fitted["models"][0]), declared("FitRow"));
@@ -257,7 +262,7 @@ fn the_studio_changes_fits_and_writes_what_it_holds() {
     assert_eq!((of("charts").length(), of("before").length()), (9, 9));
     assert!(studio.export("mooncake").is_ok());
     assert!(studio.export("pigeon").is_err());
-    assert!(studio.take_twin("twin").is_ok());
+    assert!(studio.use_twin("twin").is_ok());
 
     let kinds = json_of(step_kinds());
     assert_eq!(keys(&kinds), declared("StepKinds"));
@@ -285,19 +290,19 @@ fn a_profile_goes_from_the_studio_to_the_simulator() {
 #[wasm_bindgen_test]
 fn failures_are_thrown_as_objects() {
     let mut simulator = Simulator::new();
-    let thrown = simulator.begin(&js(&json!({"workload.rate_rps": -1}))).expect_err("a failure");
-    let failure = &json_of(thrown)["failures"][0];
-    assert_eq!(keys(failure), declared("Failure"));
+    let thrown = simulator.begin(&js(&json!({"workload.rate_rps": -1}))).expect_err("an error");
+    let error = &json_of(thrown)["errors"][0];
+    assert_eq!(keys(error), declared("Diagnostic"));
     assert_eq!(
-        (failure["code"].as_str(), failure["path"].as_str()),
+        (error["code"].as_str(), error["path"].as_str()),
         (Some("out_of_range"), Some("workload.rate_rps"))
     );
-    assert_eq!(failure["params"]["min"], json!(0.001));
-    let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).expect_err("a failure");
-    assert_eq!(json_of(thrown)["failures"][0]["code"], "unknown_parameter");
+    assert_eq!(error["params"]["min"], json!(0.001));
+    let thrown = simulator.begin(&js(&json!({"workload": {"rate": 3}}))).expect_err("an error");
+    assert_eq!(json_of(thrown)["errors"][0]["code"], "unknown_parameter");
     let bad = "arrival_s,input_tokens,output_tokens\n0,x,2\n";
-    let thrown = open(&mut Studio::new(), "x.csv", bad).expect_err("a failure");
-    assert_eq!(thrown["failures"][0]["params"]["row"], json!(2));
+    let thrown = open(&mut Studio::new(), "x.csv", bad).expect_err("an error");
+    assert_eq!(thrown["errors"][0]["params"]["row"], json!(2));
 }
 
 #[wasm_bindgen_test]

@@ -13,6 +13,7 @@ pub mod arrivals;
 pub mod concat;
 pub mod config;
 pub mod curve;
+pub mod field;
 pub mod generate;
 pub mod grouping;
 pub mod inputs;

@@ -8,7 +8,7 @@ mod servegen;
 use crate::arrivals::Arrivals;
 use crate::distribution;
 use crate::formats::MAX_TOKENS;
-use crate::generate::WorkloadSpec;
+use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 
 pub use servegen::{ServeGen, servegen};

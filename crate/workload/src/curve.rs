@@ -398,8 +398,8 @@ impl RateCurve {
         Self { pieces }
     }
 
-    /// Rate at `time_s`, requests a second; at a jump, the one after it.
-    pub fn rate_rps(&self, time_s: f64) -> f64 {
+    /// Value at `time_s`: requests a second, or for lengths over time their multiple; at a jump, the one after it.
+    pub fn value_at(&self, time_s: f64) -> f64 {
         let time_s = time_s.max(0.0);
         let piece = self.piece_at(time_s);
         piece.kind.rate(time_s - piece.start_s)

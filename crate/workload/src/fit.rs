@@ -16,9 +16,9 @@
 mod cascade;
 mod clients;
 mod compare;
+mod findings;
 mod gaps;
 mod lengths;
-mod noticed;
 mod rate;
 mod sessions;
 mod shares;
@@ -28,9 +28,9 @@ mod twin;
 pub use cascade::{Cascade, Level, Split};
 pub use clients::{ClientFit, fit_clients};
 pub use compare::{Comparison, QuantileTable, compare};
+pub use findings::Finding;
 pub use gaps::{DistributionDistance, GapFit, kolmogorov};
 pub use lengths::{FittedLength, LengthFit, Quantiles};
-pub use noticed::Noticed;
 pub use rate::RateBins;
 pub use sessions::SessionFit;
 pub use shares::LabelFit;
@@ -93,7 +93,7 @@ pub struct Fit {
     /// Sessions, where the file has any.
     pub sessions: Option<SessionFit>,
     /// What a reader of these numbers should know.
-    pub noticed: Vec<Noticed>,
+    pub findings: Vec<Finding>,
 }
 
 /// Fits every distribution to a trace.
@@ -138,9 +138,9 @@ pub fn fit(trace: &Trace, options: &FitOptions) -> Fit {
         adapters: LabelFit::of(&trace.adapter),
         adapter_rank: trace.adapter_rank.clone(),
         sessions: SessionFit::of(trace),
-        noticed: Vec::new(),
+        findings: Vec::new(),
     };
-    fitted.noticed = noticed::all(&fitted, trace);
+    fitted.findings = findings::all(&fitted, trace);
     fitted
 }
 

@@ -24,6 +24,7 @@ mod own_jsonl;
 mod servegen;
 mod servegen_lengths;
 pub(crate) mod table;
+mod text;
 mod time;
 mod timed_trace;
 mod vidur;
@@ -46,7 +47,7 @@ pub use table::{exact_microseconds, push_cell};
 pub use time::time_text;
 pub use vidur::Replay;
 pub use vidur_lengths::Lengths;
-pub use warnings::{WARNINGS, Warning, noticed, warnings};
+pub use warnings::{WARNINGS, Warning, reader_warnings, warnings};
 pub use watch::{BadRow, BadRows, Progress};
 
 use watch::Watch;
@@ -272,7 +273,7 @@ pub struct ReadTrace {
 /// [`FormatError`], with the place in the file.
 pub fn open(bytes: &[u8]) -> Result<TraceFile, FormatError> {
     open_text(
-        table::require_text(without_mark(&gzip::unpacked(bytes)?))?,
+        text::require_text(without_mark(&gzip::unpacked(bytes)?))?,
         &mut Watch::default(),
         &ReadOptions::default(),
     )

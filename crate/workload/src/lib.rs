@@ -12,6 +12,7 @@
 pub mod aibrix;
 pub mod arrivals;
 pub mod clients;
+mod copula;
 pub mod curve;
 pub mod distribution;
 pub mod fit;
@@ -29,6 +30,7 @@ pub mod scale;
 mod session_generator;
 pub mod sessions;
 pub mod share_fit;
+mod spec;
 pub mod statistics;
 pub mod stream;
 pub mod think;
@@ -38,10 +40,11 @@ pub mod vidur;
 
 pub use arrivals::Arrivals;
 pub use clients::ClientSpec;
-pub use generate::{AdapterSpec, ArrivalsPer, MaxTokens, UserSpec, WorkloadSpec, generate};
+pub use generate::generate;
 pub use lengths::LengthDistribution;
 pub use popularity::Popularity;
 pub use prefix::PrefixSpec;
 pub use sessions::SessionSpec;
+pub use spec::{AdapterSpec, ArrivalsPer, MaxTokens, UserSpec, WorkloadSpec};
 pub use think::Think;
 pub use trace::{BASE_MODEL, Trace};

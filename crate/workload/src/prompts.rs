@@ -7,13 +7,15 @@
 pub mod bodies;
 pub mod choice;
 pub mod collection;
+pub mod form;
 pub mod sampling;
 pub mod synthesis;
 pub mod tokens;
 mod words;
 
-pub use bodies::{BodyError, BodyLines, BodyOptions, Endpoint, Form};
+pub use bodies::{BodyError, BodyLines, BodyOptions, Endpoint};
 pub use collection::{Collection, Prompt, Session};
+pub use form::Form;
 pub use sampling::Sampling;
 pub use synthesis::Synthesis;
 pub use tokens::{CharactersPerToken, CountTokens};

@@ -1,7 +1,7 @@
 //! Rate and time scaling of a trace on load.
 
 use crate::stream::Stream;
-use crate::trace::{Chain, NO_REQUEST, Trace};
+use crate::trace::{ClosedLoop, NO_REQUEST, Trace};
 
 /// Multiplies every time by `factor` (2 = twice as slow). Bursts keep their shape; the rate is divided by the factor.
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
@@ -45,10 +45,10 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
-    let mut chain = trace.chain.as_ref().map(|c| Chain {
+    let mut chain = trace.chain.as_ref().map(|c| ClosedLoop {
         until_us: c.until_us,
         is_shared: c.is_shared,
-        ..Chain::default()
+        ..ClosedLoop::default()
     });
     for &(at, id) in &trace.cancellations {
         cancel_of[id as usize] = Some(at);
@@ -96,7 +96,8 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{WorkloadSpec, generate};
+    use crate::generate::generate;
+    use crate::spec::WorkloadSpec;
 
     #[test]
     fn factors_change_the_number_of_requests_and_not_the_span() {

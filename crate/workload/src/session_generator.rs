@@ -7,12 +7,13 @@
 
 use crate::arrivals::Arrivals;
 use crate::clients::{cycle_get, scaled, stationary_times_us};
-use crate::generate::{GaussianCopula, WorkloadSpec};
+use crate::copula::GaussianCopula;
 use crate::popularity::Sampler;
 use crate::prefix::Tree;
 use crate::sessions::{Context, Pace, Prompt, SessionSpec};
+use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
-use crate::trace::{BASE_MODEL, Chain, Extra, Labels, NO_REQUEST, Request, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, Extra, Labels, NO_REQUEST, Request, Trace};
 
 /// One lane: where its sessions begin, or that each begins where the one before ended.
 struct RequestStream {
@@ -67,7 +68,7 @@ struct SessionGenerator<'a> {
     adapters: Sampler,
     copula: GaussianCopula,
     trace: Trace,
-    chain: Chain,
+    chain: ClosedLoop,
     extra: Extra,
     tree: Option<Tree>,
     sessions: u32,
@@ -82,7 +83,7 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
         copula: GaussianCopula::of(spec),
         trace: Trace::default(),
-        chain: Chain::default(),
+        chain: ClosedLoop::default(),
         extra: Extra::default(),
         tree: spec.prefix.map(|prefix| Tree::new(prefix, spec.adapters.count, users)),
         sessions: 0,
@@ -222,7 +223,7 @@ impl SessionGenerator<'_> {
             let drawn = self.copula.draw(spec, streams.input.uniform(), streams.output.uniform());
             // Of a held turn the time is known at the earliest only: its lengths are those of then.
             let [input_curve, output_curve] =
-                spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.rate_rps(now_us / 1e6)));
+                spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.value_at(now_us / 1e6)));
             let own = scaled(scaled(drawn.0, input_scale), input_curve);
             let output_tokens = scaled(scaled(drawn.1, output_scale), output_curve);
             let next = match &spec.sessions {
@@ -292,11 +293,12 @@ mod tests {
     use crate::arrivals::Arrivals;
     use crate::clients::ClientSpec;
     use crate::curve::{RateCurve, Shape};
-    use crate::generate::{ArrivalsPer, generate};
+    use crate::generate::generate;
     use crate::lengths::LengthDistribution;
     use crate::popularity::Popularity;
     use crate::prefix::PrefixSpec;
     use crate::sessions::AtCap;
+    use crate::spec::ArrivalsPer;
     use crate::statistics::PrefixHits;
     use crate::think::Think;
 

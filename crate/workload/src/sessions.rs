@@ -1,7 +1,7 @@
 //! Conversations: requests that follow one another, each with all that was said before in its prompt.
 
 use crate::lengths::LengthDistribution;
-use crate::trace::{Chain, NO_LABEL, NO_REQUEST, Trace};
+use crate::trace::{ClosedLoop, NO_LABEL, NO_REQUEST, Trace};
 
 /// The sessions of a synthetic workload. The distribution of prompt lengths is then that of the user's own words in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,11 +61,11 @@ pub fn make_closed_loop(trace: &mut Trace) {
     let Some(extra) = &trace.extra else { return };
     let sessions = extra.session.index.iter().filter(|&&session| session != NO_LABEL).max();
     let mut last = vec![NO_REQUEST; sessions.map_or(0, |&last| last as usize + 1)];
-    let mut chain = Chain::default();
+    let mut chain = ClosedLoop::default();
     for (id, &session) in (0u32..).zip(&extra.session.index) {
         let before = last.get_mut(session as usize).map_or(NO_REQUEST, |last| std::mem::replace(last, id));
         let think_us = trace.arrival_us.get(before as usize).map_or(0.0, |&sent_us| {
-            let took_us = extra.took_s.get(before as usize).map_or(f64::NAN, |took| took * 1e6);
+            let took_us = extra.recorded_latency_s.get(before as usize).map_or(f64::NAN, |took| took * 1e6);
             let thought = trace.arrival_us[id as usize] - sent_us - took_us;
             if thought > 0.0 { thought } else { 0.0 }
         });

@@ -1,12 +1,12 @@
 //! The trace: requests in order of arrival, as columns.
 
-mod chain;
+mod closed_loop;
 mod events;
 mod extra;
 
 use crate::order::sort_places;
 
-pub use chain::{Chain, NO_REQUEST};
+pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
 
@@ -33,7 +33,7 @@ pub struct Trace {
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
     /// Which request waits for which; `None`: none does.
-    pub chain: Option<Box<Chain>>,
+    pub chain: Option<Box<ClosedLoop>>,
     /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
     /// prompt's blocks; the others change no result.
     pub extra: Option<Box<Extra>>,

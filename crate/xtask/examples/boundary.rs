@@ -24,19 +24,19 @@ fn declarations() -> String {
         known: Vec::new(),
         texts: BTreeMap::new(),
     };
-    all.visit::<lab::capacity::Entry>();
+    all.visit::<lab::capacity::CapacityEntry>();
     all.visit::<lab::capacity::Load>();
     all.visit::<lab::metric::Measured>();
     all.visit::<lab::notes::Traffic>();
     all.visit::<lab::overlay::MeasuredRun>();
     all.visit::<lab::parameters::Value>();
-    all.visit::<lab::replications::Change>();
+    all.visit::<lab::replications::SeedRange>();
     all.visit::<lab::replies::CapacityGrid>();
     all.visit::<lab::replies::CapacityReply>();
     all.visit::<lab::replies::CheckedReply>();
     all.visit::<lab::replies::ComparedPair>();
     all.visit::<lab::replies::DebuggerStep>();
-    all.visit::<lab::replies::Failures>();
+    all.visit::<lab::replies::CallErrors>();
     all.visit::<lab::replies::FiguresReply>();
     all.visit::<lab::replies::FitReply>();
     all.visit::<lab::replies::FittedProfile>();
@@ -65,7 +65,7 @@ fn declarations() -> String {
     all.visit::<lab::schema::PageSchema>();
     all.visit::<lab::schema::Resolution>();
     all.visit::<lab::silicon::Errors>();
-    all.visit::<lab::views::bands::Spans>();
+    all.visit::<lab::views::bands::SeedSpans>();
     all.visit::<lab::views::deployment::DeploymentView>();
     all.visit::<lab::views::moment::Moment>();
     all.visit::<lab::why::Delayed>();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use servescope_lab::debugger::rules;
 use servescope_lab::debugger::told::SENTENCES;
-use servescope_lab::failure::CODES;
+use servescope_lab::diagnostic::CODES;
 use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;
 use servescope_lab::workload::transform::{FACTS, JOINS, REJECTIONS, STEPS};
@@ -57,7 +57,7 @@ fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
     let ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
     list(&mut text, "PARAMETER_IDS", "ParameterId", &ids);
     options(&mut text, rows);
-    list(&mut text, "FAILURE_CODES", "FailureCode", codes);
+    list(&mut text, "DIAGNOSTIC_CODES", "DiagnosticCode", codes);
     text
 }
 
@@ -107,10 +107,10 @@ export const OPTIONS = {
 } as const;
 export type Choice = keyof typeof OPTIONS;
 
-export const FAILURE_CODES = [
+export const DIAGNOSTIC_CODES = [
   "out_of_range",
 ] as const;
-export type FailureCode = (typeof FAILURE_CODES)[number];
+export type DiagnosticCode = (typeof DIAGNOSTIC_CODES)[number];
 "#;
         assert_eq!(render(&rows, &["out_of_range"]), expected);
     }

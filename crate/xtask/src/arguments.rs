@@ -6,7 +6,7 @@ use std::str::FromStr;
 use lexopt::Parser;
 use lexopt::prelude::*;
 
-use crate::check;
+use crate::check::{self, Choice};
 
 /// Printed by `--help`, and after a command line that makes no sense.
 pub(crate) const USAGE: &str = "\
@@ -47,26 +47,6 @@ pub(crate) enum Verb {
     Weigh { accept: bool },
     Fuzz { seconds: u32 },
     Bench { peers: bool, out: Option<String> },
-}
-
-/// Which steps of the check to run.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Choice {
-    only: Vec<String>,
-    skip: Vec<String>,
-}
-
-impl Choice {
-    /// Whether the step of this name is to run.
-    pub(crate) fn takes(&self, step: &str) -> bool {
-        let named = |list: &[String]| list.iter().any(|name| name == step);
-        (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
-    }
-
-    /// Whether the step is asked for by its name.
-    pub(crate) fn names(&self, step: &str) -> bool {
-        self.only.iter().any(|name| name == step)
-    }
 }
 
 /// Reads the arguments after `cargo xtask`.

@@ -13,7 +13,6 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::arguments::Choice;
 use crate::process::{self, Outcome};
 use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
@@ -79,6 +78,26 @@ pub(crate) const STEPS: &[Step] = &[
 
 /// How often it is said what still runs.
 const PULSE: Duration = Duration::from_secs(30);
+
+/// Which steps of the check to run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) only: Vec<String>,
+    pub(crate) skip: Vec<String>,
+}
+
+impl Choice {
+    /// Whether the step of this name is to run.
+    pub(crate) fn takes(&self, step: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == step);
+        (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
+    }
+
+    /// Whether the step is asked for by its name.
+    pub(crate) fn names(&self, step: &str) -> bool {
+        self.only.iter().any(|name| name == step)
+    }
+}
 
 /// Runs the chosen steps and prints a table of them; true when there were any, all passed, and all together were within
 /// the bounds of the budget.

@@ -14,6 +14,7 @@ mod glossary;
 mod hash;
 #[cfg(test)]
 mod map;
+mod modules;
 mod packages;
 mod page;
 mod process;

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use crate::modules;
 use crate::process::{self, Outcome};
 use crate::project::Project;
 
@@ -60,9 +61,11 @@ impl Sizes {
     }
 }
 
-/// Builds the page, weighs it, and fails where a sum is heavier than it was accepted, and more than the headroom.
+/// Builds the page, weighs it, and fails where a sum is heavier than it was accepted, and more than the headroom, or where
+/// the simulator is in the module that does without it.
 pub(crate) fn check(project: &Project) -> Outcome {
     let (lines, over) = compare(measure(project)?, read(project.root())?);
+    modules::check(&project.dist())?;
     lines.iter().for_each(|line| process::say(line));
     if over.is_empty() {
         return Ok(());

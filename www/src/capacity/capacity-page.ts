@@ -6,6 +6,8 @@ import type { App } from '../app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import { codesOf } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { CapacityState, checkOf, type Row } from './capacity-state.js';
@@ -24,10 +26,7 @@ const SLO = ['slo.ttft_s', 'slo.tbt_s', 'slo.tpot_s'];
 const QUANTILE = 'capacity.quantile';
 
 export function capacityPage(app: App): CapacityPage {
-  const page = new CapacityPage();
-  page.app = app;
-  page.search = new CapacityState(app);
-  return page;
+  return CapacityPage.of(app, { search: new CapacityState(app) });
 }
 
 export class CapacityPage extends LightElement {
@@ -41,7 +40,7 @@ export class CapacityPage extends LightElement {
   protected override render(): TemplateResult {
     const { app, search } = this;
     const say = app.text.say(capacity);
-    const { state, axes, rows, done, progress, failures, notes } = search.answer.value;
+    const { state, axes, rows, done, progress, errors, notes } = search.answer.value;
     const shown = search.shown;
     this.dataset['state'] = state;
     const chart = (name: string): TemplateResult => html`<chart-view .app=${app} .name=${name} .feed=${search.feed}></chart-view>`;
@@ -55,7 +54,7 @@ export class CapacityPage extends LightElement {
         <details class="fold" data-fold="grid" ?open=${this.#varies()}><summary><h3>${say('grid.more')}</h3></summary>
           <p class="about">${say('grid.about')}</p>
           <grid-editor .app=${app}></grid-editor></details>
-        ${notes.map((note) => html`<p class="notice" data-code=${note.code}>${app.named(note)}</p>`)}
+        ${diagnosticLines(app, notes)}
       </section>
       <section aria-labelledby="plan-slo"><h2 id="plan-slo">${say('slo.title')}</h2>
         <p class="about">${say('slo.about')}</p>
@@ -66,16 +65,17 @@ export class CapacityPage extends LightElement {
           <div class="goal">${this.#parameters(this.#own())}</div></details>
       </section>
       <section aria-labelledby="capacity-goal"><h2 id="capacity-goal">${say('goal.title')}</h2>
-        ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
-        <div class="search-state">
-          <progress max="1" .value=${progress} ?hidden=${state !== 'running'} aria-label=${say('goal.running')}></progress>
-          <span ?hidden=${!varied}>${say('grid.progress', { done, all: rows.length })}</span>
-          ${state === 'running' ? html`<button type="button" class="stop" @click=${() => { search.stop(); }}>${say('goal.stop')}</button>` : nothing}
-          ${state === 'stopped' ? html`<span>${say('goal.stopped')}</span>
-            <button type="button" class="again" @click=${() => { void search.search(); }}>${say('goal.again')}</button>` : nothing}
-        </div>
+        ${diagnosticLines(app, errors)}
+        ${progressLine({
+          state,
+          share: progress,
+          label: say('goal.running'),
+          told: [...(varied ? [say('grid.progress', { done, all: rows.length })] : []), ...(state === 'stopped' ? [say('goal.stopped')] : [])].join(app.text.t('list.sentences')),
+          stop: { words: say('goal.stop'), run: () => { search.stop(); } },
+          again: { words: say('goal.again'), run: () => { void search.search(); } },
+        })}
         ${this.#need()}
-        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.failures ?? [])} aria-live="polite">${this.#answer()}</p>
+        <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.errors ?? [])} aria-live="polite">${this.#answer()}</p>
       </section>
       <section aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
         ${rows.length === 0 ? nothing : html`<ranking-table .app=${app} .search=${search}></ranking-table>`}
@@ -146,7 +146,7 @@ export class CapacityPage extends LightElement {
     const say = app.text.say(capacity);
     const row = search.shown;
     if (row === undefined) return '';
-    if (row.failures.length > 0) return say('cannot_run', { message: app.text.failures(row.failures) });
+    if (row.errors.length > 0) return say('cannot_run', { message: app.text.diagnostics(row.errors) });
     if (row.capacity === null) return search.answer.value.state === 'running' ? say('goal.running') : '';
     const { rate_rps, missed_rps, miss, run_s, deviation, notes } = row.capacity;
     const { format } = app.text;

@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Failure, ScenarioPatch } from '../simulation/types.js';
+import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
@@ -25,7 +25,7 @@ export interface Row {
   /** The terminal's words for it. */
   told: Found['told'];
   charts: readonly ChartData[];
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
   standing: CapacityStanding | null;
   /** What was simulated at the load, in the order in which it was. */
   checks: readonly CapacityChecked[];
@@ -41,12 +41,12 @@ export interface Answer {
   done: number;
   /** 0..1 of all configurations together. */
   progress: number;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
   /** Axes without effect. */
-  notes: readonly Failure[];
+  notes: readonly Diagnostic[];
 }
 
-const NOTHING: Answer = { state: 'running', axes: [], columns: [], rows: [], done: 0, progress: 0, failures: [], notes: [] };
+const NOTHING: Answer = { state: 'running', axes: [], columns: [], rows: [], done: 0, progress: 0, errors: [], notes: [] };
 
 export class CapacityState {
   readonly answer = new Topic<Answer>(NOTHING);
@@ -117,7 +117,7 @@ export class CapacityState {
       const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
-        place, values, scenario, capacity: null, told: { priced: '', unpriced: '' }, charts: [], failures: [], standing: null, checks: [],
+        place, values, scenario, capacity: null, told: { priced: '', unpriced: '' }, charts: [], errors: [], standing: null, checks: [],
       }));
       this.chosen.set(null);
       this.answer.set({ ...NOTHING, axes, columns, notes, rows });
@@ -125,7 +125,7 @@ export class CapacityState {
     } catch (thrown) {
       if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (turn === this.#turn) this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
+      if (turn === this.#turn) this.answer.set({ ...NOTHING, state: 'failed', errors: thrown.errors });
     }
   }
 
@@ -144,7 +144,7 @@ export class CapacityState {
         const row = rows[place];
         if (row === undefined) return;
         if ('capacity' in result) Object.assign(row, result);
-        else row.failures = result;
+        else row.errors = result;
         shares[place] = 1;
         done += 1;
         told();
@@ -169,7 +169,7 @@ export class CapacityState {
       const row = rows[place];
       if (turn !== this.#turn || row === undefined) return;
       if ('miss' in result) row.checks = [...row.checks, result];
-      else row.failures = result;
+      else row.errors = result;
     });
     return next.length > 0;
   }
@@ -214,10 +214,10 @@ export function chosenOf(row: Row): ScenarioPatch {
   return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
 }
 
-function entryOf({ capacity, checks, failures }: Row): CapacityEntry {
+function entryOf({ capacity, checks, errors }: Row): CapacityEntry {
   const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
   const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
   const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
-  const tried = capacity !== null && failures.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
+  const tried = capacity !== null && errors.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
   return { rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s, tried };
 }

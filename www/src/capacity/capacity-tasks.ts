@@ -2,13 +2,13 @@
 import type { Inputs } from '../pool/pool-calls.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, Failure, ScenarioPatch } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import type { Found, Standings } from './capacity-calls.js';
 
 export interface Listener {
   /** A configuration was searched, or cannot be. */
-  found(place: number, result: Found | readonly Failure[]): void;
+  found(place: number, result: Found | readonly Diagnostic[]): void;
   progress(place: number, fraction: number): void;
 }
 
@@ -29,7 +29,7 @@ export class CapacityTasks {
   }
 
   /** Simulates what the ranking says that the load needs; those that were stopped have no result. */
-  async check(asked: readonly Checking[], inputs: Inputs, checked: (place: number, result: CapacityChecked | readonly Failure[]) => void): Promise<void> {
+  async check(asked: readonly Checking[], inputs: Inputs, checked: (place: number, result: CapacityChecked | readonly Diagnostic[]) => void): Promise<void> {
     const given = asked.map(({ place, scenario, replicas, requests, missed }) =>
       ({ place, task: this.#pool.give({ kind: 'check', scenario, replicas, requests, missed }, { priority: 'asked', inputs }) }));
     await this.#all(given, checked);
@@ -47,7 +47,7 @@ export class CapacityTasks {
     return job === this.#job;
   }
 
-  async #all<Value>(given: readonly { place: number; task: Given<Value> }[], told: (place: number, result: Value | readonly Failure[]) => void): Promise<void> {
+  async #all<Value>(given: readonly { place: number; task: Given<Value> }[], told: (place: number, result: Value | readonly Diagnostic[]) => void): Promise<void> {
     const job = this.#job;
     this.#under = given.map(({ task }) => task);
     await Promise.all(given.map(async ({ place, task }) => {
@@ -64,8 +64,8 @@ export class CapacityTasks {
 }
 
 /** Why a task was refused; null where it was cancelled. */
-function refusalOf(thrown: unknown): readonly Failure[] | null {
+function refusalOf(thrown: unknown): readonly Diagnostic[] | null {
   if (thrown instanceof Cancelled) return null;
-  if (thrown instanceof Refusal) return thrown.failures;
+  if (thrown instanceof Refusal) return thrown.errors;
   throw thrown;
 }

@@ -26,8 +26,8 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   load_share: ({ standing }) => standing?.need?.load_share,
   load_headroom: ({ standing }) => standing?.need?.headroom,
   load_in_slo: (row) => checkOf(row)?.in_slo,
-  check: ({ capacity, failures, checks }) => capacity !== null && failures.length > 0
-    ? `not simulated: ${failures.map(({ message }) => message).join('; ')}` : checks.map(({ told }) => told.check).join('; '),
+  check: ({ capacity, errors, checks }) => capacity !== null && errors.length > 0
+    ? `not simulated: ${errors.map(({ message }) => message).join('; ')}` : checks.map(({ told }) => told.check).join('; '),
   check_digest: (row) => checkOf(row)?.digest,
   limit: ({ checks }) => checks.at(-1)?.told.limit,
   usd_per_gpu_hour: ({ capacity }) => capacity?.price.usd_per_gpu_hour,
@@ -36,8 +36,8 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   price_date: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.date,
 };
 
-function reasonOf({ capacity, failures, told, standing }: Row): string {
-  if (capacity === null) return failures.map(({ message }) => message).join('; ');
+function reasonOf({ capacity, errors, told, standing }: Row): string {
+  if (capacity === null) return errors.map(({ message }) => message).join('; ');
   return standing?.unranked === 'no_price' ? told.unpriced : told.priced;
 }
 

@@ -169,8 +169,8 @@ export class RankingTable extends LightElement {
       this.served = text;
       if (await copied(app, text)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
     } catch (thrown) {
-      const failures = thrown instanceof Refusal ? thrown.failures : [];
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+      const errors = thrown instanceof Refusal ? thrown.errors : [];
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(errors) }));
     }
   }
 
@@ -194,10 +194,10 @@ export class RankingTable extends LightElement {
   }
 
   /** What the simulated replicas showed at the load, or why there are none. */
-  #check({ checks, capacity: found, failures }: Row): string {
+  #check({ checks, capacity: found, errors }: Row): string {
     const { text } = this.app;
     const say = text.say(capacity);
-    if (failures.length > 0) return say(found === null ? 'cannot_run' : 'check.not', { message: text.failures(failures) });
+    if (errors.length > 0) return say(found === null ? 'cannot_run' : 'check.not', { message: text.diagnostics(errors) });
     if (checks.length === 0) return '–';
     const told = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
     return told.join('; ');

@@ -5,6 +5,8 @@ import type { App } from '../app.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { compare } from '../i18n/en/compare.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
@@ -16,10 +18,7 @@ import { turn } from '../i18n/en/turn.js';
 const CHARTS = ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs'] as const;
 
 export function compareSection(app: App): CompareSection {
-  const section = new CompareSection();
-  section.app = app;
-  section.state = new CompareState(app);
-  return section;
+  return CompareSection.of(app, { state: new CompareState(app) });
 }
 
 export class CompareSection extends LightElement {
@@ -34,20 +33,22 @@ export class CompareSection extends LightElement {
     const { app, state } = this;
     const say = app.text.say(compare);
     const { answer, feed } = state;
-    const { state: now, done, all, seeds, pair, failures } = answer.value;
+    const { state: now, done, all, seeds, pair, errors } = answer.value;
     this.dataset['compare'] = now;
     this.dataset['seeds'] = String(seeds);
     return html`
       <p class="about">${say('about')}</p>
       ${this.#pins()}
-      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
+      ${diagnosticLines(app, errors)}
       ${now === 'none' || now === 'failed' ? nothing : html`
-        <div class="search-state">
-          <progress max=${all} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-          <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
-          ${now === 'running' ? html`<button type="button" class="stop" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-          ${now === 'stopped' ? html`<button type="button" class="again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}
-        </div>
+        ${progressLine({
+          state: now,
+          share: done / Math.max(all, 1),
+          label: say('progress', { done, all }),
+          told: now === 'ready' ? '' : say('progress', { done, all }),
+          stop: { words: say('stop'), run: () => { state.stop(); } },
+          again: { words: say('again'), run: () => { void state.run(); } },
+        })}
         ${this.#table()}
         ${pair === null ? nothing : html`
           ${this.#decision(pair)}

@@ -8,7 +8,7 @@ import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
-import type { ChartData, ComparedPair, Comparison, Failure, MeasuredRun, ScenarioPatch } from '../simulation/types.js';
+import type { ChartData, ComparedPair, Comparison, Diagnostic, MeasuredRun, ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { MOST_PINS } from '../state/address.js';
 import { chartMap } from '../state/session.js';
@@ -31,10 +31,10 @@ export interface CompareAnswer {
   seeds: number;
   comparison: Comparison | null;
   pair: ComparedPair | null;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
 }
 
-const NOTHING: CompareAnswer = { state: 'none', done: 0, all: 0, seeds: 0, comparison: null, pair: null, failures: [] };
+const NOTHING: CompareAnswer = { state: 'none', done: 0, all: 0, seeds: 0, comparison: null, pair: null, errors: [] };
 
 interface Charts { a: ReadonlyMap<string, ChartData>; b: ReadonlyMap<string, ChartData> }
 
@@ -145,7 +145,7 @@ export class CompareState {
       if (!(thrown instanceof Refusal)) throw thrown;
       if (turn !== this.#turn) return;
       this.#letGo();
-      this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
+      this.answer.set({ ...NOTHING, state: 'failed', errors: thrown.errors });
     }
   }
 
@@ -159,7 +159,7 @@ export class CompareState {
     const seeds = await pool.ask({ kind: 'seeds', a, count: ofFile ? 1 : this.seeds });
     const first = seeds[0];
     if (turn !== this.#turn || first === undefined) return;
-    this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, failures: [] });
+    this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, errors: [] });
     const pair = pool.give({ kind: 'pair', a, b, seed: first }, { priority: 'asked', inputs });
     this.#given.push(pair);
     const [keyA, keyB] = [encodeLink(a), encodeLink(b)];

@@ -6,6 +6,8 @@ import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { compare } from '../i18n/en/compare.js';
 import { turn as words } from '../i18n/en/turn.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import type { TurnFound } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { TurnState } from './turn-state.js';
@@ -17,10 +19,7 @@ const MORE = new Set(['throughput_rps', 'output_tokens_per_s', 'slo.attainment',
 const FIRST = { over: 'workload.arrivals.cv=0.5:4:log', metric: 'ttft_s.p90' };
 
 export function turnSection(app: App): TurnSection {
-  const section = new TurnSection();
-  section.app = app;
-  section.state = new TurnState(app);
-  return section;
+  return TurnSection.of(app, { state: new TurnState(app) });
 }
 
 export class TurnSection extends LightElement {
@@ -33,7 +32,7 @@ export class TurnSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, state } = this;
     const say = app.text.say(words);
-    const { state: now, done, all, found, failures } = state.answer.value;
+    const { state: now, done, all, found, errors } = state.answer.value;
     this.dataset['turn'] = now;
     const [path = '', range = ''] = (app.turn.value ?? FIRST).over.split('=');
     const [from = '', to = '', log = ''] = range.split(':');
@@ -49,12 +48,15 @@ export class TurnSection extends LightElement {
         <label>${app.text.say(compare)('metric')} <select name="metric">${METRICS.map((one) => html`<option value=${one} .selected=${one === metric}>${this.#metric(one)}</option>`)}</select></label>
         <button type="submit" data-action="turn">${say('find')}</button>
       </form>
-      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
-      ${now === 'none' || now === 'failed' ? nothing : html`<div class="search-state">
-        <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-        <span ?hidden=${now === 'ready'}>${say('progress', { done, all })}</span>
-        ${now === 'running' ? html`<button type="button" data-action="stop-turn" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-        ${now === 'stopped' ? html`<button type="button" data-action="turn-again" @click=${() => { void state.run(); }}>${say('again')}</button>` : nothing}</div>`}
+      ${diagnosticLines(app, errors)}
+      ${now === 'none' || now === 'failed' ? nothing : progressLine({
+        state: now,
+        share: done / Math.max(all, 1),
+        label: say('progress', { done, all }),
+        told: now === 'ready' ? '' : say('progress', { done, all }),
+        stop: { words: say('stop'), run: () => { state.stop(); } },
+        again: { words: say('again'), run: () => { void state.run(); } },
+      })}
       ${found === null ? nothing : this.#found(found)}`;
   }
 

@@ -6,7 +6,7 @@ import { turn as words } from '../i18n/en/turn.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { parseLink } from '../simulation/module.js';
-import type { ChartData, Failure, ScenarioPatch, TurnFound, TurnKnown, TurnSpec } from '../simulation/types.js';
+import type { ChartData, Diagnostic, ScenarioPatch, TurnFound, TurnKnown, TurnSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
@@ -18,10 +18,10 @@ export interface TurnAnswer {
   all: number;
   found: TurnFound | null;
   command: string;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
 }
 
-const NOTHING: TurnAnswer = { state: 'none', done: 0, all: 0, found: null, command: '', failures: [] };
+const NOTHING: TurnAnswer = { state: 'none', done: 0, all: 0, found: null, command: '', errors: [] };
 
 export class TurnState {
   readonly answer = new Topic<TurnAnswer>(NOTHING);
@@ -80,7 +80,7 @@ export class TurnState {
       if (thrown instanceof Cancelled || turn !== this.#turn) return;
       if (!(thrown instanceof Refusal)) throw thrown;
       this.#letGo();
-      this.answer.set({ ...NOTHING, state: 'failed', failures: thrown.failures });
+      this.answer.set({ ...NOTHING, state: 'failed', errors: thrown.errors });
     }
   }
 

@@ -1,5 +1,5 @@
-// All controls: the heroes always there, every other group folded. On a narrow screen this is the sheet at the bottom
-// edge, which shows the heroes until it is opened.
+// All controls: the headline controls always there, every other group folded. On a narrow screen this is the sheet at the bottom
+// edge, which shows the headline controls until it is opened.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { LightElement } from '../element.js';
@@ -10,7 +10,7 @@ import { onlyAtGateway } from './borrowed.js';
 import { fileValue, inactive, isUsable } from './inactive.js';
 import './parameter-control.js';
 
-const HEROES = 'heroes';
+const HEADLINE = 'headline';
 
 type Section = Schema['sections'][number];
 
@@ -19,7 +19,7 @@ export class ControlPanel extends LightElement {
   declare open: boolean;
 
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.drafts, this.app.failures, this.app.traceFile.info, this.app.view];
+    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.view];
   }
 
   protected override look(): string {
@@ -40,9 +40,9 @@ export class ControlPanel extends LightElement {
     return html`
       <button class="sheet-handle" type="button" aria-expanded=${open} @click=${() => { this.open = !open; }}>
         ${open ? t('control.less') : t('control.more')}</button>
-      <section class="heroes ${this.#marked(HEROES)}" id="group-heroes" aria-label=${t('group.heroes')}>
-        <h2>${t('group.heroes')}</h2>
-        ${this.#controls(this.#inGroup(HEROES))}
+      <section class="headline-controls ${this.#marked(HEADLINE)}" id="group-headline" aria-label=${t('group.headline')}>
+        <h2>${t('group.headline')}</h2>
+        ${this.#controls(this.#inGroup(HEADLINE))}
       </section>
       <div class="groups">
         ${app.schema.sections.map((section) => this.#section(section))}
@@ -54,8 +54,8 @@ export class ControlPanel extends LightElement {
   /** What people choose first, the groups behind it, and one line for all that does not apply. */
   #section({ name, first, groups }: Section): TemplateResult {
     const { app } = this;
-    const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEROES);
-    const behind = groups.filter((group) => group !== HEROES)
+    const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEADLINE);
+    const behind = groups.filter((group) => group !== HEADLINE)
       .map((group) => ({ group, parameters: this.#inGroup(group).filter(({ id }) => !first.includes(id)) }));
     const isIdle = (parameter: Parameter): boolean => !isUsable(inactive(app, parameter)) && typeof fileValue(app, parameter) !== 'number';
     // The panel of the gateway shows all of its own.

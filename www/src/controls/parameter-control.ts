@@ -2,7 +2,7 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import type { Parameter, ParameterValue, ScenarioPatch } from '../simulation/types.js';
+import { pageError, type Parameter, type ParameterValue, type ScenarioPatch } from '../simulation/types.js';
 import { randomSeed, remedy } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
 import type { Watchable } from '../state/topic.js';
@@ -26,7 +26,7 @@ export class ParameterControl extends LightElement {
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.drafts, this.app.failures, this.app.traceFile.info];
+    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info];
   }
 
   /** One of some sixty controls: a move of one slider must not draw them all. */
@@ -83,7 +83,7 @@ export class ParameterControl extends LightElement {
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
       <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near ? this.#use() : nothing}</p>
-      <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.failure(problem)}</p>`;
+      <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
   }
 
   #help(): void {
@@ -186,8 +186,8 @@ export class ParameterControl extends LightElement {
   /** What cannot even be read; the module says the rest. */
   #reject(code: 'not_a_number' | 'not_a_list'): void {
     const { id } = this.parameter;
-    const failure = { code, path: id, message: this.app.text.t(`control.${code}`), params: {} };
-    this.app.editor.reject(id, { value: this.#value, failure });
+    const error = pageError(code, this.app.text.t(`control.${code}`), id);
+    this.app.editor.reject(id, { value: this.#value, error });
   }
 
   /** Whether a choice can be made although the parameter does not apply: what makes it apply is set with it. */

@@ -42,7 +42,7 @@ export class DebuggerSection extends LightElement {
   protected override render(): TemplateResult {
     const { text } = this.app;
     const say = text.say(debuggerTexts);
-    const { state, progress, step, failures } = this.#state.answer.value;
+    const { state, progress, step, errors } = this.#state.answer.value;
     this.dataset['state'] = state;
     this.dataset['step'] = step === null ? '' : String(step.view.step);
     this.dataset['digest'] = step?.digest ?? '';
@@ -50,7 +50,7 @@ export class DebuggerSection extends LightElement {
       <p class="hint">${say('about')}</p>
       ${state === 'running' ? html`<p class="hint" role="status">${say('preparing', { share: text.format.share(progress) })}</p>` : nothing}
       ${state === 'other_requests' ? html`<p class="notice error" role="alert" data-code="other_requests">${say('other_requests')}</p>` : nothing}
-      ${failures.length === 0 ? nothing : html`<p class="notice error" role="alert" data-code=${codesOf(failures)}>${text.failures(failures)}</p>`}
+      ${errors.length === 0 ? nothing : html`<p class="notice error" role="alert" data-code=${codesOf(errors)}>${text.diagnostics(errors)}</p>`}
       ${step === null ? nothing : html`${this.#toolbar(step)}${this.#decision(step)}
         <div class="step-parts">${partsOfStep(text, step.view)}</div>
         ${ganttOf(text, step, (way, number) => { this.#state.go(way, way === 'time' ? Math.min(number, step.end_s) : number); })}`}`;

@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import { start } from '../simulation/start.js';
-import type { DebuggerStep, Failure } from '../simulation/types.js';
+import type { DebuggerStep, Diagnostic } from '../simulation/types.js';
 import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
 import { partsOf, Topic } from '../state/topic.js';
 import type { Go, Prepare, StepKind, Way } from './debugger-worker.js';
@@ -15,14 +15,14 @@ export interface DebuggerAnswer {
   progress: number;
   step: DebuggerStep | null;
   /** Why there is no run to step through, or no step where the reader wanted to go. */
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
 }
 
 export class DebuggerState {
-  readonly answer = new Topic<DebuggerAnswer>({ state: 'none', progress: 0, step: null, failures: [] });
+  readonly answer = new Topic<DebuggerAnswer>({ state: 'none', progress: 0, step: null, errors: [] });
   readonly #link = new WorkerLink(
     () => new Worker(new URL('./debugger-worker.ts', import.meta.url), { type: 'module' }),
-    { first: () => [start()], lost: (why) => { if (why !== null) this.answer.set({ state: 'failed', progress: 0, step: null, failures: [why] }); } },
+    { first: () => [start()], lost: (why) => { if (why !== null) this.answer.set({ state: 'failed', progress: 0, step: null, errors: [why] }); } },
   );
   #open = false;
   #isOld = true;
@@ -83,7 +83,7 @@ export class DebuggerState {
     this.#turn += 1;
     const turn = this.#turn;
     const at_s = this.answer.value.step?.view.time_s ?? 0;
-    this.answer.update({ state: 'running', progress: 0, failures: [] });
+    this.answer.update({ state: 'running', progress: 0, errors: [] });
     try {
       const inputs = await inputsOf(app);
       if (turn !== this.#turn) return;
@@ -92,7 +92,7 @@ export class DebuggerState {
       if (turn !== this.#turn) return;
       // The page holds other requests by now than those of which it shows the result.
       if (step.digest !== answer.summary.digest) {
-        this.answer.set({ state: 'other_requests', progress: 0, step: null, failures: [] });
+        this.answer.set({ state: 'other_requests', progress: 0, step: null, errors: [] });
         return;
       }
       this.#take(step);
@@ -120,7 +120,7 @@ export class DebuggerState {
 
   #take(step: DebuggerStep): void {
     if (this.#next === null) this.#target = step.view.step;
-    this.answer.set({ state: 'ready', progress: 1, step, failures: [] });
+    this.answer.set({ state: 'ready', progress: 1, step, errors: [] });
   }
 
   #refused(thrown: unknown, turn: number, state: 'ready' | 'failed'): void {
@@ -128,6 +128,6 @@ export class DebuggerState {
     if (!(thrown instanceof Refusal)) throw thrown;
     if (turn !== this.#turn || this.answer.value.state === 'failed') return;
     this.#target = this.answer.value.step?.view.step ?? 0;
-    this.answer.update({ state, failures: thrown.failures, ...(state === 'failed' ? { step: null } : {}) });
+    this.answer.update({ state, errors: thrown.errors, ...(state === 'failed' ? { step: null } : {}) });
   }
 }

@@ -4,7 +4,7 @@ import type { Inputs } from '../pool/pool-calls.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import type { Start } from '../simulation/start.js';
-import { failuresOf, isFailures, messageOf, type DebuggerStep, type ScenarioPatch } from '../simulation/types.js';
+import { errorsOf, isCallErrors, messageOf, type DebuggerStep, type ScenarioPatch } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 export type Way = 'by' | 'to' | 'time' | 'request' | 'next' | 'previous';
@@ -67,7 +67,7 @@ self.onmessage = ({ data }: MessageEvent<ToDebugger>) => {
     if (value === null) post({ kind: 'stopped', ticket });
     else post({ kind: 'reply', ticket, value });
   }, (thrown: unknown) => {
-    if (isFailures(thrown)) post({ kind: 'refused', ticket, failures: failuresOf(thrown) });
+    if (isCallErrors(thrown)) post({ kind: 'refused', ticket, errors: errorsOf(thrown) });
     else post({ kind: 'died', message: messageOf(thrown) });
   });
 };

@@ -20,14 +20,14 @@ export class ReplicaTable extends LightElement {
   declare data: OpenQuestion<FleetSummary>;
 
   protected override watched(): Watchable[] {
-    return [this.data.view, this.data.failures];
+    return [this.data.view, this.data.errors];
   }
 
   protected override render(): TemplateResult | typeof nothing {
     const { app } = this;
     const say = app.text.say(replicas);
-    const failures = this.data.failures.value;
-    if (failures.length > 0) return html`<p class="notice error" role="alert">${app.text.failures(failures)}</p>`;
+    const errors = this.data.errors.value;
+    if (errors.length > 0) return html`<p class="notice error" role="alert">${app.text.diagnostics(errors)}</p>`;
     const rows = this.data.view.value?.per_replica;
     if (rows === undefined) return nothing;
     const columns = Object.entries(COLUMNS) as [keyof typeof COLUMNS, NumberKind][];

@@ -48,7 +48,7 @@ export class GatewayPanel extends LightElement {
   readonly #opened = new Set<Group | Check>();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.drafts, this.app.failures, partsOf(this.app.session, ({ answer }) => answer?.summary)];
+    return [this.app.store.values, this.app.editor.drafts, this.app.errors, partsOf(this.app.session, ({ answer }) => answer?.summary)];
   }
 
   protected override look(): string {

@@ -18,11 +18,7 @@ const CHARTS = ['gateway_waiting', 'gateway_kv', 'gateway_refusals', 'gateway_es
 export interface GatewayViews { story: GatewayStory; section: GatewaySection }
 
 export function gatewayViews(app: App): GatewayViews {
-  const story = new GatewayStory();
-  story.app = app;
-  const section = new GatewaySection();
-  section.app = app;
-  return { story, section };
+  return { story: GatewayStory.of(app), section: GatewaySection.of(app) };
 }
 
 export class GatewaySection extends LightElement {

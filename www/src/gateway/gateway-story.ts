@@ -102,7 +102,7 @@ export class GatewayStory extends LightElement {
         </table>
         ${charts.length === 0 ? nothing : html`<div class="story-charts">${charts.map((name) => SIDES.map((side) => html`
           <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(words)}></chart-view>`))}</div>`}
-        ${other !== null && other.failures.length > 0 ? html`<p class="control-error" role="alert">${app.text.failures(other.failures)}</p>` : nothing}
+        ${other !== null && other.errors.length > 0 ? html`<p class="control-error" role="alert">${app.text.diagnostics(other.errors)}</p>` : nothing}
       </section>`;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { area } from './area.js';
+import { pageError } from '../simulation/types.js';
 import { english as before } from './languages.js';
 import { Text } from './text.js';
 import { zh } from './zh.js';
@@ -39,15 +40,15 @@ describe('Text', () => {
     expect(english.option('new_thing', 'gateway.window')).toBe('new thing');
   });
 
-  it('puts bounds into a failure', () => {
-    const failure = { code: 'out_of_range', path: 'seed', message: 'seed: -1 is not between 0 and 9', params: { value: -1, min: 0, max: 9 } };
-    expect(english.failure(failure)).toBe('Must be between 0 and 9 (got -1).');
-    expect(chinese.failure(failure)).toBe('须在 0 与 9 之间（现为 -1）。');
+  it('puts bounds into a diagnostic', () => {
+    const diagnostic = pageError('out_of_range', 'seed: -1 is not between 0 and 9', 'seed', { value: -1, min: 0, max: 9 });
+    expect(english.diagnostic(diagnostic)).toBe('Must be between 0 and 9 (got -1).');
+    expect(chinese.diagnostic(diagnostic)).toBe('须在 0 与 9 之间（现为 -1）。');
   });
 
   it('falls back to the module’s English when it cannot fill a message', () => {
-    const failure = { code: 'out_of_range', path: '', message: 'the module knows best', params: {} };
-    expect(chinese.failure(failure)).toBe('the module knows best');
-    expect(english.failure({ ...failure, code: 'unheard_of' })).toBe('the module knows best');
+    const diagnostic = pageError('out_of_range', 'the module knows best', '', {});
+    expect(chinese.diagnostic(diagnostic)).toBe('the module knows best');
+    expect(english.diagnostic({ ...diagnostic, code: 'unheard_of' })).toBe('the module knows best');
   });
 });

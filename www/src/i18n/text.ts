@@ -1,9 +1,9 @@
 // One language's texts: those of the page by area and key, and what the modules name.
-import type { ChartData, Failure, Parameter, ParameterValue } from '../simulation/types.js';
+import type { ChartData, Diagnostic, Parameter, ParameterValue } from '../simulation/types.js';
 import type { FactCode, ParameterId, RefusalCode, RuleCode, SentenceCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Language } from '../state/settings.js';
 import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';
-import { failures } from './en/failures.js';
+import { diagnostics } from './en/diagnostics.js';
 import { names } from './en/names.js';
 import { options } from './en/options.js';
 import { page } from './en/page.js';
@@ -25,7 +25,7 @@ export interface Tables {
   module: Table;
 }
 
-const MOST_FAILURES = 3;
+const MOST_DIAGNOSTICS = 3;
 
 export class Text {
   readonly format: Format;
@@ -87,8 +87,8 @@ export class Text {
   }
 
   /** The page's own words where they can be filled in, the module's English otherwise. */
-  failure({ code, message, params }: Failure): string {
-    const template = this.find(failures, code);
+  diagnostic({ code, message, params }: Diagnostic): string {
+    const template = this.find(diagnostics, code);
     if (template === undefined) return message;
     const filled = this.fill(template, this.#named(params));
     return placesOf(filled).size > 0 ? message : filled;
@@ -102,9 +102,9 @@ export class Text {
   }
 
   /** What is wrong, of more than a reader takes in the first only. */
-  failures(failures: readonly Failure[], words: (failure: Failure) => string = (failure) => this.failure(failure)): string {
-    const more = failures.length - MOST_FAILURES;
-    const told = failures.slice(0, MOST_FAILURES).map(words);
+  diagnostics(diagnostics: readonly Diagnostic[], words: (diagnostic: Diagnostic) => string = (diagnostic) => this.diagnostic(diagnostic)): string {
+    const more = diagnostics.length - MOST_DIAGNOSTICS;
+    const told = diagnostics.slice(0, MOST_DIAGNOSTICS).map(words);
     return [...told, ...(more > 0 ? [this.t('list.more', { count: more })] : [])].join(this.language === 'zh' ? '' : ' ');
   }
 

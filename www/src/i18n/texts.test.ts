@@ -102,7 +102,7 @@ describe('every text is used', () => {
   function users(area: string): (key: string) => boolean {
     const shown = scripts.filter((source) => source.includes(`i18n/en/${area}.js`));
     // What text.ts looks up by itself may be named by any script.
-    const own = ['page', 'failures', 'names', 'options'].includes(area) ? scripts : shown;
+    const own = ['page', 'diagnostics', 'names', 'options'].includes(area) ? scripts : shown;
     const whole = quoted(own, /'([\w./-]+)'/g);
     const patterns = [...quoted(own, /`((?:[\w.-]|\$\{[^`]*?\})+)`/g)].filter((text) => text.includes('${') && /\w{3}\.|\.\w{3}/.test(text.replace(/\$\{[^}]*\}/g, ' ')))
       .concat([...whole].filter((text) => text.endsWith('.')).map((text) => `${text}\${}`))

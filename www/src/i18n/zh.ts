@@ -5,7 +5,7 @@ import { capacity } from './zh/capacity.js';
 import { compare } from './zh/compare.js';
 import { debuggerTexts } from './zh/debugger.js';
 import { deployment } from './zh/deployment.js';
-import { failures } from './zh/failures.js';
+import { diagnostics } from './zh/diagnostics.js';
 import { gateway } from './zh/gateway.js';
 import { help } from './zh/help.js';
 import { hero } from './zh/hero.js';
@@ -29,7 +29,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, debugger: debuggerTexts, deployment, failures, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, debugger: debuggerTexts, deployment, diagnostics, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

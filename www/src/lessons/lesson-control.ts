@@ -22,7 +22,7 @@ export class LessonControl extends LightElement {
   #drag: { x: number; thumb: number; moved: boolean } | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.editor.drafts, this.app.failures];
+    return [this.app.store.values, this.app.editor.drafts, this.app.errors];
   }
 
   get #value(): ParameterValue {
@@ -39,7 +39,7 @@ export class LessonControl extends LightElement {
     const { app, parameter } = this;
     this.dataset['parameter'] = parameter.id;
     const problem = app.problem(parameter.id);
-    return html`${parameter.type === 'choice' ? this.#list() : this.#box()}${problem === undefined ? nothing : html` <span class="control-error" role="alert" data-code=${problem.code}>${app.text.failure(problem)}</span>`}`;
+    return html`${parameter.type === 'choice' ? this.#list() : this.#box()}${problem === undefined ? nothing : html` <span class="control-error" role="alert" data-code=${problem.code}>${app.text.diagnostic(problem)}</span>`}`;
   }
 
   #list(): TemplateResult {

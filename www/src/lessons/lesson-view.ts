@@ -200,8 +200,8 @@ export class LessonView extends LightElement {
   #state(): TemplateResult | typeof nothing {
     const { app } = this;
     const say = app.text.say(lessons);
-    const [failure] = app.failures.value;
-    if (failure !== undefined) return html`<p class="notice error" role="alert">${say('no_run', { message: app.named(failure) })}</p>`;
+    const [error] = app.errors.value;
+    if (error !== undefined) return html`<p class="notice error" role="alert">${say('no_run', { message: app.named(error) })}</p>`;
     if (this.#fits) return nothing;
     return html`<p class="notice" data-moved>${say('moved')} <button type="button" @click=${() => {
       const screen = this.#screen;

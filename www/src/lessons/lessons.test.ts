@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import init, { Simulator, take_table } from '../../pkg/servescope.js';
 import { PARAMETER_IDS } from '../generated/parameters.js';
 import { placesOf } from '../i18n/area.js';
-import { isFailures, type Summary } from '../simulation/types.js';
+import { isCallErrors, type Summary } from '../simulation/types.js';
 import type { LessonEntry } from '../state/lessons.js';
 import type { Values } from '../state/store.js';
 import { HERO, isPoint, orderOf, passes, truthOf, valuesOf, type Lesson, type Screen, type Words } from './lesson.js';
@@ -47,7 +47,7 @@ function begin(values: Values): void {
   try {
     simulator.begin(values);
   } catch (thrown) {
-    const file = isFailures(thrown) ? thrown.failures.find(({ code }) => code === 'needs_table')?.params['file'] : undefined;
+    const file = isCallErrors(thrown) ? thrown.errors.find(({ code }) => code === 'needs_table')?.params['file'] : undefined;
     if (typeof file !== 'string') throw new Error(JSON.stringify(thrown), { cause: thrown });
     take_table(file, readFileSync(new URL(`../profiles/${file}.txt`, FOLDER), 'utf8'));
     simulator.begin(values);

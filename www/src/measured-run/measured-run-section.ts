@@ -4,6 +4,7 @@ import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import type { Say } from '../i18n/area.js';
 import { measuredRun as texts } from '../i18n/en/measured_run.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
 import type { OverlaidMetric, OverlayFit, OverlayTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -27,7 +28,7 @@ export class MeasuredRunSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
-    const { state, names, failures, told, fraction } = run.answer.value;
+    const { state, names, errors, told, fraction } = run.answer.value;
     this.dataset['state'] = state;
     return html`
       <section aria-labelledby="measured-run-title" @dragover=${(event: DragEvent) => { event.preventDefault(); event.stopPropagation(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
@@ -36,7 +37,7 @@ export class MeasuredRunSection extends LightElement {
         <p class="measured-run-row"><label class="button">${say('open')}<input class="visually-hidden" type="file" multiple data-action="open-result" @change=${(event: Event) => { this.#chosen(event); }}></label>
           <span>${say('drop')}</span></p>
         <label class="measured-run-row"><input type="checkbox" data-item="of-controls" .checked=${run.ofControls.value} @change=${(event: Event) => { run.ofControls.set((event.target as HTMLInputElement).checked); void run.run(); }}> ${say('of_controls')}</label>
-        ${failures.map((failure) => html`<p class="notice error" role="alert" data-code=${failure.code}>${app.named(failure)}</p>`)}
+        ${diagnosticLines(app, errors)}
         ${state === 'running' ? html`<p class="measured-run-row" role="status"><progress max="1" .value=${fraction} aria-label=${say('running', { names: names.join(', ') })}></progress>
           <span>${say('running', { names: names.join(', ') })}</span> <button type="button" data-action="stop" @click=${() => { run.cancel(); }}>${say('stop')}</button></p>` : nothing}
         ${told === null || state === 'failed' ? nothing : this.#told(told)}

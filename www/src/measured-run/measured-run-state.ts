@@ -6,7 +6,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { SHIPPED } from '../pool/pool-calls.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import { messageOf, type ChartData, type Failure, type OverlayTold, type ReadResult } from '../simulation/types.js';
+import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayTold, type ReadResult } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 import { StudioLink } from '../workload/studio-link.js';
@@ -21,10 +21,10 @@ export interface MeasuredRunAnswer {
   names: readonly string[];
   fraction: number;
   told: OverlayTold | null;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
 }
 
-const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told: null, failures: [] };
+const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told: null, errors: [] };
 
 export class MeasuredRunState {
   readonly answer = new Topic<MeasuredRunAnswer>(NOTHING);
@@ -78,7 +78,7 @@ export class MeasuredRunState {
     this.cancel();
     if (this.#measured === null) return;
     const { app } = this;
-    this.answer.update({ state: 'running', fraction: 0, failures: [] });
+    this.answer.update({ state: 'running', fraction: 0, errors: [] });
     const scenario = this.ofControls.value ? app.store.values.value : {};
     const given = sharedPool().give({ kind: 'overlay', measured: this.#measured, scenario, fit: this.fit.value }, {
       priority: 'asked', inputs: SHIPPED, progress: (fraction) => { this.answer.update({ fraction }); },
@@ -103,8 +103,8 @@ export class MeasuredRunState {
 
   #fail(thrown: unknown): void {
     if (thrown instanceof Cancelled) return;
-    const failures = thrown instanceof Refusal ? thrown.failures : [{ code: 'bad_overlay', path: '', message: messageOf(thrown), params: { why: messageOf(thrown) } }];
-    this.answer.update({ state: 'failed', failures });
+    const errors = thrown instanceof Refusal ? thrown.errors : [pageError('bad_overlay', messageOf(thrown), '', { why: messageOf(thrown) })];
+    this.answer.update({ state: 'failed', errors });
   }
 
   #readOut(name: string, id: number): ReadOut {

@@ -16,10 +16,7 @@ import type { Say } from '../i18n/area.js';
 import { monitor } from '../i18n/en/monitor.js';
 
 export function monitorSection(app: App): MonitorSection {
-  const section = new MonitorSection();
-  section.app = app;
-  section.data = new MonitorData(app);
-  return section;
+  return MonitorSection.of(app, { data: new MonitorData(app) });
 }
 
 export class MonitorSection extends LightElement {
@@ -31,7 +28,7 @@ export class MonitorSection extends LightElement {
   };
 
   protected override watched(): Watchable[] {
-    return [this.data.view, this.data.failures, this.data.sorting];
+    return [this.data.view, this.data.errors, this.data.sorting];
   }
 
   get #details(): HTMLDetailsElement | null {
@@ -50,10 +47,10 @@ export class MonitorSection extends LightElement {
     const view = data.view.value;
     const { client } = data.sorting.value;
     const feed = (this.#feed ??= feedOf(app, data));
-    const failures = data.failures.value;
-    this.dataset['state'] = failures.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
+    const errors = data.errors.value;
+    this.dataset['state'] = errors.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
     // What is left would be of another run.
-    if (failures.length > 0) return html`<p class="notice error" role="alert" data-code=${codesOf(failures)}>${app.text.failures(failures)}</p>`;
+    if (errors.length > 0) return html`<p class="notice error" role="alert" data-code=${codesOf(errors)}>${app.text.diagnostics(errors)}</p>`;
     if (view === null) return html`<p class="about">${say('loading')}</p>`;
     const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
     return html`
@@ -93,7 +90,7 @@ export class MonitorSection extends LightElement {
       downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), 'text/csv');
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(thrown.errors) }));
     }
   }
 }

@@ -9,7 +9,7 @@ import './embed.css';
 export class EmbedPage extends LightElement {
   protected override watched(): Watchable[] {
     const { app } = this;
-    return [app.session, app.shown, app.failures, app.editor.drafts];
+    return [app.session, app.shown, app.errors, app.editor.drafts];
   }
 
   protected override render(): TemplateResult {
@@ -18,10 +18,10 @@ export class EmbedPage extends LightElement {
     const { chart = '', controls = [] } = app.embed ?? {};
     const { answer } = app.session.value;
     const isUnknown = answer !== null && !answer.charts.has(chart);
-    const failures = app.failures.value;
+    const errors = app.errors.value;
     return html`
       <main class="embed" aria-label=${t('page.results')}>
-        ${failures.length === 0 ? nothing : html`<p class="notice error" role="status">${app.text.failures(failures, (failure) => app.named(failure))}</p>`}
+        ${errors.length === 0 ? nothing : html`<p class="notice error" role="status">${app.text.diagnostics(errors, (error) => app.named(error))}</p>`}
         ${isUnknown ? html`<p class="notice error" role="alert" data-unknown=${chart}>${t('embed.unknown', { chart })}</p>`
           : html`<chart-view class="of-run" .app=${app} .name=${chart}></chart-view>`}
         <div class="embed-controls">${controls.map((path) => {

@@ -52,8 +52,8 @@ async function attempt(app: App, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (thrown) {
-    const failures = thrown instanceof Refusal ? thrown.failures : [];
-    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(failures) }));
+    const errors = thrown instanceof Refusal ? thrown.errors : [];
+    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(errors) }));
   }
 }
 
@@ -74,7 +74,7 @@ async function exportWorkload(app: App): Promise<void> {
   tellOfControls(app);
   await attempt(app, async () => {
     const studio = await app.traceFile.studio();
-    await studio.call('look', { scenario: app.store.values.value });
+    await studio.call('select', { scenario: app.store.values.value });
     download('servescope-workload.csv', new Blob([(await studio.call('export', { format: 'servescope' })).bytes], { type: 'text/csv' }));
   });
 }

@@ -10,9 +10,7 @@ import { partsOf, type Watchable } from '../state/topic.js';
 import '../lessons/lesson-view.js';
 
 export function learnPage(app: App): LearnPage {
-  const page = new LearnPage();
-  page.app = app;
-  return page;
+  return LearnPage.of(app);
 }
 
 export class LearnPage extends LightElement {

@@ -1,7 +1,7 @@
 // A file that was dropped or chosen: a scenario of ours, the config.json of a model, or a trace of requests.
 import type { App } from '../app.js';
 import { scenarioFromJson } from '../simulation/module.js';
-import { failuresOf } from '../simulation/types.js';
+import { errorsOf } from '../simulation/types.js';
 
 export async function openFile(app: App, file: File): Promise<void> {
   if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
@@ -14,13 +14,13 @@ async function openScenario(app: App, file: File): Promise<void> {
     app.editor.replace(scenarioFromJson(text), 'file');
     app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
   } catch (thrown) {
-    const failures = failuresOf(thrown);
-    if (failures.some(({ code }) => code === 'not_a_scenario') && text.includes('"model_type"')) {
+    const errors = errorsOf(thrown);
+    if (errors.some(({ code }) => code === 'not_a_scenario') && text.includes('"model_type"')) {
       const { takeModel } = await import('../profile/own-model.js');
       await takeModel(app, file.name, text);
       return;
     }
-    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.failures(failures, (failure) => app.named(failure)) }));
+    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.diagnostics(errors, (error) => app.named(error)) }));
   }
 }
 

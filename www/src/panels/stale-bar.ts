@@ -20,16 +20,16 @@ export class StaleBar extends LightElement {
     const stale = this.app.belonging.stale.value;
     this.classList.toggle('stale', stale !== null);
     return html`
-      <div class="stale-why" role="status" data-code=${codesOf(stale?.failures ?? [])}>${stale === null ? nothing : html`
+      <div class="stale-why" role="status" data-code=${codesOf(stale?.errors ?? [])}>${stale === null ? nothing : html`
         <p><b>${reason(this.app)}</b></p> <p>${shownInstead(this.app)}</p>`}</div>
       ${stale === null ? nothing : html`<div class="choices">${this.#choices(stale)}</div>`}`;
   }
 
-  #choices({ reason: why, failures, shown }: Stale): unknown {
+  #choices({ reason: why, errors, shown }: Stale): unknown {
     const { app } = this;
     const { t } = app.text;
-    const [control] = failures.flatMap(({ path }) => app.parameters.get(path) ?? []);
-    const again = why === 'cancelled' || failures.some(({ code }) => PASSING.includes(code));
+    const [control] = errors.flatMap(({ path }) => app.parameters.get(path) ?? []);
+    const again = why === 'cancelled' || errors.some(({ code }) => PASSING.includes(code));
     const restorable = shown !== null && (shown.traffic.info === null || shown.traffic.files.length > 0 || shown.traffic.info === app.traceFile.info.value);
     return [
       control === undefined ? nothing : this.#choice('control', t('stale.control', { name: app.text.label(control) }), () => { reveal(app, control); }),

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { inactiveReason } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
-import type { Failure } from '../simulation/types.js';
+import type { Diagnostic } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
 
@@ -33,7 +33,7 @@ export class StatusArea extends LightElement {
   }
 
   /** A warning with the names that its parameters have on the page. */
-  #words(warning: Failure): string {
+  #words(warning: Diagnostic): string {
     const { app } = this;
     const { text } = app;
     const parameter = app.parameters.get(warning.path);
@@ -42,16 +42,16 @@ export class StatusArea extends LightElement {
       return parameter === undefined || reason === null ? app.named(warning) : `${text.label(parameter)}: ${reason}`;
     }
     const raised = raisedBy(warning);
-    if (raised === null) return text.failure(warning);
+    if (raised === null) return text.diagnostic(warning);
     const settings = Object.entries(raised).map(([id, value]) => {
       const other = app.parameters.get(id);
       return other === undefined ? `${id} = ${String(value)}` : `${text.label(other)} ${text.value(other, value)}`;
     });
-    return text.failure({ ...warning, params: { ...warning.params, settings: text.list(settings) } });
+    return text.diagnostic({ ...warning, params: { ...warning.params, settings: text.list(settings) } });
   }
 
   /** A button that changes the settings as the warning says. */
-  #remedy(warning: Failure): TemplateResult | typeof nothing {
+  #remedy(warning: Diagnostic): TemplateResult | typeof nothing {
     const raised = raisedBy(warning);
     if (raised === null) return nothing;
     return html`<button type="button" class="act" data-raise-limits @click=${() => { this.app.editor.store.edit(raised, 'limits'); }}>${this.app.text.t('limits.raise')}</button>`;
@@ -81,7 +81,7 @@ export class StatusArea extends LightElement {
 }
 
 /** The limits that accept the requests of a trace file, by parameter. */
-function raisedBy({ code, params: { settings } }: Failure): Record<string, number> | null {
+function raisedBy({ code, params: { settings } }: Diagnostic): Record<string, number> | null {
   if (code !== 'limits_too_low' || typeof settings !== 'string') return null;
   return Object.fromEntries(settings.split(' ').map((setting) => {
     const [id = '', value = ''] = setting.split('=');

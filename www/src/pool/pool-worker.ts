@@ -4,7 +4,7 @@ import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import { overlayWork } from '../measured-run/overlay-work.js';
-import { isFailures, messageOf } from '../simulation/types.js';
+import { isCallErrors, messageOf } from '../simulation/types.js';
 import { answerOf } from './answers.js';
 import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
 import type { Finished, Work } from './work.js';
@@ -114,7 +114,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'metrics': wanted = data.ticket; tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
-    if (isFailures(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, failures: thrown.failures });
+    if (isCallErrors(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, errors: thrown.errors });
     else post({ kind: 'died', message: messageOf(thrown) });
   });
 };

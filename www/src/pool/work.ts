@@ -7,7 +7,7 @@ export interface Finished {
   transfer: Transferable[];
 }
 
-/** Begins with its scenario, which may throw failures or ask for an operator table, and goes on in slices of milliseconds. */
+/** Begins with its scenario, which may throw errors or ask for an operator table, and goes on in slices of milliseconds. */
 export interface Work {
   begin(): void;
   /** The share that is done; 1 is the end. */

@@ -94,7 +94,7 @@ it('refuses the task of a worker that ends, and gives the worker after it the in
   const pool = poolOf(1);
   const [lost, next] = [give(pool, 1), give(pool, 2)];
   made[0]?.onerror?.({ message: 'unreachable' });
-  expect(((await why(lost)) as Refusal).failures).toHaveLength(1);
+  expect(((await why(lost)) as Refusal).errors).toHaveLength(1);
   await vi.waitFor(() => { expect(kinds(1)).toEqual(['start', 'inputs', 'load']); });
   await made[1]?.says({ kind: 'reply', value: null });
   expect(await next.done).toBeNull();
@@ -105,7 +105,7 @@ it('starts no worker for one whose script is out of reach before it is asked aga
   const asked = pool.ask({ kind: 'grid', scenario: {} });
   made[0]?.onerror?.({});
   const refused: unknown = await asked.catch((reason: unknown) => reason);
-  expect((refused as Refusal).failures.map(({ code }) => code)).toEqual(['missing_part']);
+  expect((refused as Refusal).errors.map(({ code }) => code)).toEqual(['missing_part']);
   expect(made).toHaveLength(1);
   pool.ask({ kind: 'grid', scenario: {} }).catch(() => undefined);
   expect(made).toHaveLength(2);

@@ -2,8 +2,9 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { ownModel } from '../i18n/en/own_model.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import type { Watchable } from '../state/topic.js';
-import { modelFailure, readModel, takeModel } from './own-model.js';
+import { modelDiagnostic, readModel, takeModel } from './own-model.js';
 import './profile-section.css';
 
 export class ModelSection extends LightElement {
@@ -33,7 +34,7 @@ export class ModelSection extends LightElement {
         <div class="choices"><button type="button" class="use" @click=${() => { this.#pasted(say('pasted')); }}>${say('use')}</button></div>
         ${read === null ? nothing : html`
         <p role="status">${say('in_use', { name: read.name })}</p>
-        ${read.notes.map((note) => html`<p class="note" data-code=${note.code}>${modelFailure(app, note)}</p>`)}`}
+        ${diagnosticLines(app, read.notes, (note) => modelDiagnostic(app, note))}`}
       </details>`;
   }
 

@@ -1,21 +1,21 @@
 // A model of one's own: the dimensions in a config.json of Hugging Face become settings. The studio's thread reads it.
 import type { App } from '../app.js';
-import type { FailureCode } from '../generated/parameters.js';
+import type { DiagnosticCode } from '../generated/parameters.js';
 import type { Area } from '../i18n/area.js';
 import { ownModel } from '../i18n/en/own_model.js';
-import type { Failure, OwnModel } from '../simulation/types.js';
+import type { Diagnostic, OwnModel } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 
 /** The file that was read last, and what should be known about it. */
 export const readModel = new Topic<{ name: string; notes: OwnModel['notes'] } | null>(null);
 
-/** Every failure of a config.json has words in this area, which a page that reads none does without. */
-const WORDS: Area<Record<Extract<FailureCode, `config_${string}`>, string>> = ownModel;
+/** Every diagnostic of a config.json has words in this area, which a page that reads none does without. */
+const WORDS: Area<Record<Extract<DiagnosticCode, `config_${string}`>, string>> = ownModel;
 
-export function modelFailure(app: App, failure: Failure): string {
-  const template = app.text.find(WORDS, failure.code);
-  return template === undefined ? app.named(failure) : app.text.fill(template, failure.params);
+export function modelDiagnostic(app: App, error: Diagnostic): string {
+  const template = app.text.find(WORDS, error.code);
+  return template === undefined ? app.named(error) : app.text.fill(template, error.params);
 }
 
 /** The settings stay as they are where the text is bad; the notices say what is wrong with it. */
@@ -28,6 +28,6 @@ export async function takeModel(app: App, name: string, text: string): Promise<v
     readModel.set({ name, notes });
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown;
-    app.notices.error('model_failed', () => app.text.failures(thrown.failures, (failure) => modelFailure(app, failure)));
+    app.notices.error('model_failed', () => app.text.diagnostics(thrown.errors, (error) => modelDiagnostic(app, error)));
   }
 }

@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { DeploymentView, FittedProfile } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -38,7 +39,7 @@ export class ProfileSection extends LightElement {
       app.notices.dismissErrors();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      for (const failure of thrown.failures) app.notices.error(failure.code, () => app.text.failure(failure));
+      for (const error of thrown.errors) app.notices.error(error.code, () => app.text.diagnostic(error));
     } finally {
       this.fitting = false;
     }
@@ -96,7 +97,7 @@ export class ProfileSection extends LightElement {
       points === 0 ? say('none') : say('percent', { share: app.text.format.short(100 * share) });
     return html`
       <p role="status" data-degrees=${own.degrees.join()}>${say('in_use', { name: own.name, model: own.model, gpu: own.gpu, degrees: own.degrees.join(', ') })}</p>
-      ${own.notes.map((note) => html`<p class="note" data-code=${note.code}>${app.text.failure(note)}</p>`)}
+      ${diagnosticLines(app, own.notes, (note) => app.text.diagnostic(note))}
       ${own.errors.length === 0 ? html`<p class="unknown">${say('unknown')}</p>` : html`
       <div class="errors" tabindex="0" role="region" aria-label=${say('table')}><table>
         <caption>${say('table')}</caption>

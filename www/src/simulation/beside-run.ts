@@ -3,10 +3,10 @@ import { sameValues, type Values } from '../state/store.js';
 import { Topic } from '../state/topic.js';
 import type { Beside, BesideAnswer } from './beside-worker.js';
 import { start } from './start.js';
-import type { Failure, RunOptions } from './types.js';
+import type { Diagnostic, RunOptions } from './types.js';
 import { Cancelled, Refusal, WorkerLink } from './worker-link.js';
 
-export interface BesideShown { asked: Values; answer: BesideAnswer | null; failures: readonly Failure[] }
+export interface BesideShown { asked: Values; answer: BesideAnswer | null; errors: readonly Diagnostic[] }
 
 export class BesideRun {
   readonly shown = new Topic<BesideShown | null>(null);
@@ -23,8 +23,8 @@ export class BesideRun {
     if (this.#asked !== null && sameValues(this.#asked.scenario, scenario) && JSON.stringify(this.#asked.options) === JSON.stringify(options)) return;
     const asked = { scenario, options };
     this.#asked = asked;
-    const take = (answer: BesideAnswer | null, failures: readonly Failure[]): void => {
-      if (this.#asked === asked) this.shown.set({ asked: scenario, answer, failures });
+    const take = (answer: BesideAnswer | null, errors: readonly Diagnostic[]): void => {
+      if (this.#asked === asked) this.shown.set({ asked: scenario, answer, errors });
     };
     try {
       const question: Beside = { kind: 'beside', scenario, options };
@@ -32,7 +32,7 @@ export class BesideRun {
     } catch (thrown) {
       if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
-      take(null, thrown.failures);
+      take(null, thrown.errors);
     }
   }
 

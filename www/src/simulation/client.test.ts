@@ -107,13 +107,13 @@ describe('Client', () => {
     expect(worker().runs().at(-1)?.preview).toBeNull();
   });
 
-  it('tells of a failure, and not of one that a newer wish has overtaken', () => {
+  it('tells of an error, and not of one that a newer wish has overtaken', () => {
     client.run(wish(1));
-    worker().say({ kind: 'failed', revision: 1, failures: [] });
+    worker().say({ kind: 'failed', revision: 1, errors: [] });
     expect(listener.failed).toHaveBeenCalledTimes(1);
     client.run(wish(2));
     client.run(wish(3));
-    worker().say({ kind: 'failed', revision: 2, failures: [] });
+    worker().say({ kind: 'failed', revision: 2, errors: [] });
     expect(listener.failed).toHaveBeenCalledTimes(1);
     expect(worker().runs()).toHaveLength(3);
   });
@@ -196,7 +196,7 @@ describe('Client', () => {
     worker().say({ kind: 'reply', ticket: 1, value: null });
     await loading;
     const bad = client.ask({ kind: 'call', call: 'load_profile', values: ['bad.txt', 'rubbish'] });
-    worker().say({ kind: 'refused', ticket: 2, failures: [] });
+    worker().say({ kind: 'refused', ticket: 2, errors: [] });
     await expect(bad).rejects.toBeInstanceOf(Refusal);
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
@@ -215,9 +215,9 @@ describe('Client', () => {
     expect(listener.failed).toHaveBeenCalledWith([expect.objectContaining({ code: 'missing_part' })]);
   });
 
-  it('refuses a question with its failures', async () => {
+  it('refuses a question with its errors', async () => {
     const asked = client.ask({ kind: 'request', id: 3 });
-    worker().say({ kind: 'refused', ticket: 1, failures: [{ code: 'no_trace', path: '', message: 'no run yet', params: {} }] });
+    worker().say({ kind: 'refused', ticket: 1, errors: [{ severity: 'error', code: 'no_trace', path: '', message: 'no run yet', params: {} }] });
     await expect(asked).rejects.toBeInstanceOf(Refusal);
   });
 });

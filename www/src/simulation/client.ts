@@ -4,7 +4,7 @@ import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protoco
 import { previewOf, type Cost } from './preview.js';
 import type { Setting } from '../state/belonging.js';
 import type { Start } from './start.js';
-import type { ChartData, Failure, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
+import type { ChartData, Diagnostic, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
 import { Refusal, WorkerLink, type WorkerPort } from './worker-link.js';
 
 export interface Wish {
@@ -20,10 +20,10 @@ export interface Listener {
   /** The charts of the last answer that were out of sight. */
   others(charts: ChartData[]): void;
   progress(fraction: number): void;
-  failed(failures: Failure[]): void;
+  failed(errors: Diagnostic[]): void;
   cancelled(): void;
   /** The worker died and was started again. */
-  restarted(why: Failure): void;
+  restarted(why: Diagnostic): void;
 }
 
 type AboutRuns = Extract<FromWorker, { revision: number }>;
@@ -167,7 +167,7 @@ export class Client {
     }
     this.#settle();
     if (this.#next !== null) this.#send();
-    else if (message.kind === 'failed') this.listener.failed(message.failures);
+    else if (message.kind === 'failed') this.listener.failed(message.errors);
     else this.#giveUp();
   }
 
@@ -185,7 +185,7 @@ export class Client {
   }
 
   /** The next worker is started at once: the page goes on with the wish that this one had. */
-  #revive(lost: Failure): void {
+  #revive(lost: Diagnostic): void {
     this.#deaths += 1;
     this.#link.connect();
     this.#giveBack();

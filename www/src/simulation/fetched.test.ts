@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { MissingPart, startedOnce } from './fetched.js';
-import { failuresOf } from './types.js';
+import { errorsOf } from './types.js';
 
-it('starts once, and again after a failure', async () => {
+it('starts once, and again after an error', async () => {
   const start = vi.fn<() => Promise<string>>();
   start.mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue('there');
   const part = startedOnce(start);
@@ -14,5 +14,5 @@ it('starts once, and again after a failure', async () => {
 
 it('is told as what it is, not as the browser’s own message', async () => {
   const thrown: unknown = await startedOnce(() => Promise.reject(new TypeError('Failed to fetch')))().catch((reason: unknown) => reason);
-  expect(failuresOf(thrown).map(({ code }) => code)).toEqual(['missing_part']);
+  expect(errorsOf(thrown).map(({ code }) => code)).toEqual(['missing_part']);
 });

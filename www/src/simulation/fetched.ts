@@ -1,25 +1,25 @@
 // A part of the page that is fetched when it is first needed. A fetch that failed is told in the page's own words, and is
 // tried again the next time.
-import { messageOf, type Failure } from './types.js';
+import { messageOf, pageError, type Diagnostic } from './types.js';
 
 /** A part of the page could not be fetched or started. */
 export class MissingPart extends Error {
-  readonly failures: Failure[];
+  readonly errors: Diagnostic[];
 
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
-    this.failures = [missingPart(messageOf(cause))];
+    this.errors = [missingPart(messageOf(cause))];
   }
 }
 
-export function missingPart(message: string): Failure {
-  return { code: 'missing_part', path: '', message: `a part of the page could not be fetched: ${message}`, params: {} };
+export function missingPart(message: string): Diagnostic {
+  return pageError('missing_part', `a part of the page could not be fetched: ${message}`);
 }
 
 /** Why a worker ended. An error without a message comes where its script could not be fetched. */
-export function lostWorker(message: string | undefined): Failure {
+export function lostWorker(message: string | undefined): Diagnostic {
   if (message === undefined || message === '') return missingPart('the script of a worker');
-  return { code: 'internal', path: '', message, params: {} };
+  return pageError('internal', message);
 }
 
 /** What `start` makes, made once; after a failure it is made anew. */

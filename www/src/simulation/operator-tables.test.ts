@@ -1,13 +1,13 @@
 // Operator tables with a network, a cache and a simulator that are made up.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { OperatorTables } from './operator-tables.js';
-import type { Failures } from './types.js';
+import type { CallErrors } from './types.js';
 
 const PAGE = 'https://host/tool/index.html';
 const FILE = 'a100_phi-2';
 const ADDRESS = `https://host/tool/profiles/${FILE}.txt`;
-const NEEDS: Failures = { failures: [{ code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { model: 'phi-2', gpu: 'a100_80_sxm', file: FILE } }] };
-const OTHER: Failures = { failures: [{ code: 'other_table', path: 'cost.kind', message: 'not the one', params: { file: FILE } }] };
+const NEEDS: CallErrors = { errors: [{ severity: 'error', code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { model: 'phi-2', gpu: 'a100_80_sxm', file: FILE } }] };
+const OTHER: CallErrors = { errors: [{ severity: 'error', code: 'other_table', path: 'cost.kind', message: 'not the one', params: { file: FILE } }] };
 
 let held: Map<string, Response>;
 let network: (address: string, init?: RequestInit) => Promise<Response>;

@@ -1,7 +1,7 @@
 // Operator tables, for what shares a thread with a simulator: the one that a scenario needs is fetched when the simulator
 // asks for it, and kept on this device from then on. The simulator takes no other text for it than the one that this
 // build knows, so a copy of another version is fetched anew, and is never computed with.
-import { isFailures, type Failure } from './types.js';
+import { isCallErrors, type Diagnostic } from './types.js';
 
 /** A network that takes longer is as good as none. */
 const PATIENCE_MS = 30_000;
@@ -70,7 +70,7 @@ export class OperatorTables {
       this.given.take(file, text);
       return true;
     } catch (thrown) {
-      if (!isFailures(thrown)) throw thrown;
+      if (!isCallErrors(thrown)) throw thrown;
       return false;
     }
   }
@@ -96,6 +96,6 @@ export class OperatorTables {
   }
 }
 
-function missing(thrown: unknown): Failure | undefined {
-  return isFailures(thrown) ? thrown.failures.find(({ code }) => code === 'needs_table') : undefined;
+function missing(thrown: unknown): Diagnostic | undefined {
+  return isCallErrors(thrown) ? thrown.errors.find(({ code }) => code === 'needs_table') : undefined;
 }

@@ -1,7 +1,7 @@
 // The messages between the page and its worker. The page asks; the worker answers with the same revision or ticket.
 import type { Simulator } from '../../pkg/servescope.js';
 import type { Start } from './start.js';
-import type { ChartData, ExportKind, RequestFacts, Failure, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
+import type { ChartData, ExportKind, RequestFacts, Diagnostic, RunOptions, ScenarioPatch, Summary, TraceColumns } from './types.js';
 
 /** Questions that get exactly one reply, whatever runs meanwhile. */
 export type Query =
@@ -55,10 +55,10 @@ export type FromWorker =
   | { kind: 'others'; revision: number; charts: ChartData[] }
   /** How long the run of the last answer takes now that it was compiled well. */
   | { kind: 'rehearsed'; revision: number; compute_ms: number }
-  | { kind: 'failed'; revision: number; failures: Failure[] }
+  | { kind: 'failed'; revision: number; errors: Diagnostic[] }
   | { kind: 'cancelled'; revision: number }
   | { kind: 'reply'; ticket: number; value: QueryResult[Query['kind']] }
-  | { kind: 'refused'; ticket: number; failures: Failure[] }
+  | { kind: 'refused'; ticket: number; errors: Diagnostic[] }
   /** The module trapped; its memory cannot be trusted any more. */
   | { kind: 'died'; message: string };
 

@@ -1,6 +1,6 @@
 // What a scenario means in full. The module tells only where it differs from the parameter table: a slider asks at every
 // move, and a hundred names each way cost more than the answer.
-import type { Failure, ParameterValue, Resolution, ScenarioPatch, Schema, Traffic } from './types.js';
+import type { Diagnostic, ParameterValue, Resolution, ScenarioPatch, Schema, Traffic } from './types.js';
 
 export interface Resolved {
   /** Every value, defaults included. */
@@ -9,7 +9,7 @@ export interface Resolved {
   defaults: Readonly<Record<string, ParameterValue>>;
   /** Parameters without effect, and why: a set of places among their conditions as bits, or -1 - the place of a reason in the schema. */
   inactive: ReadonlyMap<string, number>;
-  problems: Failure[];
+  problems: Diagnostic[];
 }
 
 /** Asks what a scenario means over a trace, or over requests of its own. */

@@ -4,10 +4,10 @@ import type { Simulator } from '../../pkg/servescope.js';
 import { OperatorTables } from './operator-tables.js';
 import type { FromWorker, Query } from './protocol.js';
 import { Serving } from './serving.js';
-import type { Failures, RunOptions } from './types.js';
+import type { CallErrors, RunOptions } from './types.js';
 
 const OPTIONS: RunOptions = { columns: 2, window: null, split_by: 'adapter', in_sight: null };
-const NEEDS_TABLE: Failures = { failures: [{ code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { file: 'a100_phi-2' } }] };
+const NEEDS_TABLE: CallErrors = { errors: [{ severity: 'error', code: 'needs_table', path: 'cost.kind', message: 'not here yet', params: { file: 'a100_phi-2' } }] };
 const TIMED = { 'cost.kind': 'profile' };
 
 /** Says in its summary what it was given. */
@@ -106,7 +106,7 @@ describe('a run with timed operators', () => {
 
   it('fails by name without it, and the thread goes on', async () => {
     network = () => Promise.reject(new TypeError('Failed to fetch'));
-    expect(await run(TIMED)).toEqual({ kind: 'failed', revision: 1, failures: NEEDS_TABLE.failures });
+    expect(await run(TIMED)).toEqual({ kind: 'failed', revision: 1, errors: NEEDS_TABLE.errors });
     expect(await run()).toEqual(summary());
   });
 

@@ -4,7 +4,7 @@ import type { Simulator } from '../../pkg/servescope.js';
 import type { OperatorTables } from './operator-tables.js';
 import { readMessages, Wait } from './pause.js';
 import { buffersOf, type FromWorker, type Query, type QueryResult, type SimulatorCall, type ToWorker } from './protocol.js';
-import { isFailures, messageOf, type ChartData, type ScenarioPatch } from './types.js';
+import { isCallErrors, messageOf, type ChartData, type ScenarioPatch } from './types.js';
 
 type Run = Extract<ToWorker, { kind: 'run' }>;
 type SimulatorMethods = Record<SimulatorCall, (...values: unknown[]) => unknown>;
@@ -85,7 +85,7 @@ export class Serving {
     try {
       await this.#simulateBoth(run, sim);
     } catch (thrown) {
-      if (isFailures(thrown)) this.post({ kind: 'failed', revision: run.revision, failures: thrown.failures });
+      if (isCallErrors(thrown)) this.post({ kind: 'failed', revision: run.revision, errors: thrown.errors });
       else this.post({ kind: 'died', message: messageOf(thrown) });
     }
   }
@@ -164,7 +164,7 @@ export class Serving {
       const value = this.#ask(query, sim);
       this.post({ kind: 'reply', ticket, value }, query.kind === 'charts' ? buffersOf(value as ChartData[]) : []);
     } catch (thrown) {
-      if (isFailures(thrown)) this.post({ kind: 'refused', ticket, failures: thrown.failures });
+      if (isCallErrors(thrown)) this.post({ kind: 'refused', ticket, errors: thrown.errors });
       else this.post({ kind: 'died', message: messageOf(thrown) });
     }
   }

@@ -2,7 +2,7 @@
 // questions with it; the next question starts another. One at once would end as this one did, and again, where its script
 // is out of reach.
 import { lostWorker } from './fetched.js';
-import type { Failure } from './types.js';
+import type { Diagnostic } from './types.js';
 
 export interface WorkerPort {
   postMessage(message: unknown): void;
@@ -15,7 +15,7 @@ export interface WorkerPort {
 export type Reply<Value> =
   | { kind: 'progress'; ticket: number; fraction: number }
   | { kind: 'reply'; ticket: number; value: Value }
-  | { kind: 'refused'; ticket: number; failures: Failure[] }
+  | { kind: 'refused'; ticket: number; errors: Diagnostic[] }
   /** The question was let go. */
   | { kind: 'stopped'; ticket: number }
   /** The module trapped; its memory cannot be trusted any more. */
@@ -23,8 +23,8 @@ export type Reply<Value> =
 
 /** A question that the worker refused, with its reasons. */
 export class Refusal extends Error {
-  constructor(readonly failures: Failure[]) {
-    super(failures.map((failure) => failure.message).join('; '));
+  constructor(readonly errors: Diagnostic[]) {
+    super(errors.map((error) => error.message).join('; '));
   }
 }
 
@@ -39,7 +39,7 @@ interface Hooks<Other> {
   /** What a new worker is told before anything else. */
   first?: () => readonly object[];
   /** The worker has ended, and with it all that it held. */
-  lost?: (why: Failure | null) => void;
+  lost?: (why: Diagnostic | null) => void;
   other?: (message: Other) => void;
 }
 
@@ -81,7 +81,7 @@ export class WorkerLink<Other = never> {
   }
 
   /** Ends the worker: what cannot be interrupted otherwise. */
-  end(reason: Error, why: Failure | null = null): void {
+  end(reason: Error, why: Diagnostic | null = null): void {
     this.#worker?.terminate();
     this.#worker = null;
     const pending = [...this.#pending.values()];
@@ -107,7 +107,7 @@ export class WorkerLink<Other = never> {
     this.#pending.delete(message.ticket);
     switch (message.kind) {
       case 'reply': pending?.resolve(message.value); return;
-      case 'refused': pending?.reject(new Refusal(message.failures)); return;
+      case 'refused': pending?.reject(new Refusal(message.errors)); return;
       case 'stopped': pending?.reject(new Cancelled());
     }
   }

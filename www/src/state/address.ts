@@ -1,7 +1,7 @@
 // The page's address holds the scenario and the page's own keys; copying it is sharing it. Writing is debounced
 // and replaces the entry: changes are taken back by undo. A visit to another tab or preset is an entry of its own, to which
 // the Back button leads.
-import type { Failure, ScenarioPatch } from '../simulation/types.js';
+import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
 export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; embed: Embed | null }
@@ -20,7 +20,7 @@ export interface Embed { chart: string; controls: readonly string[] }
 
 export interface Codec {
   encode(values: ScenarioPatch): string;
-  parse(hash: string): { scenario: ScenarioPatch; problems: Failure[] };
+  parse(hash: string): { scenario: ScenarioPatch; problems: Diagnostic[] };
 }
 
 const DEBOUNCE_MS = 300;
@@ -104,7 +104,7 @@ export class Address {
     addEventListener('pagehide', () => { if (this.#timer !== null) this.write(); });
   }
 
-  read(): { scenario: ScenarioPatch; problems: Failure[]; keys: PageKeys } {
+  read(): { scenario: ScenarioPatch; problems: Diagnostic[]; keys: PageKeys } {
     return { ...this.codec.parse(location.hash), keys: pageKeys(location.hash) };
   }
 

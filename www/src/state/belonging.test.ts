@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { pageError } from '../simulation/types.js';
 import { Belonging, type Setting } from './belonging.js';
 
 const cv = (value: number, missing: string | null = null): Setting => ({
   values: { 'workload.arrivals.cv': value }, traffic: { info: null, files: [], pipe: { join: 'concat', steps: [] } }, missing, drafts: new Map(),
 });
-const REFUSED = [{ code: 'out_of_range', path: 'workload.arrivals.cv', message: 'too large', params: {} }];
+const REFUSED = [pageError('out_of_range', 'too large', 'workload.arrivals.cv')];
 
 let controls: Setting;
 let belonging: Belonging;
@@ -38,7 +39,7 @@ describe('Belonging', () => {
   it('keeps what is shown and why the present settings have no result', () => {
     set(cv(4));
     belonging.ended('failed', REFUSED);
-    expect(belonging.stale.value).toEqual({ reason: 'failed', failures: REFUSED, missing: null, shown: cv(1) });
+    expect(belonging.stale.value).toEqual({ reason: 'failed', errors: REFUSED, missing: null, shown: cv(1) });
   });
 
   it('keeps it until the next run ends, and lets go at once where the controls come back', () => {
@@ -77,7 +78,7 @@ describe('Belonging', () => {
     belonging = new Belonging(() => controls);
     controls = cv(1, 'mine.csv');
     belonging.ended('file');
-    expect(belonging.stale.value).toEqual({ reason: 'file', failures: [], missing: 'mine.csv', shown: null });
+    expect(belonging.stale.value).toEqual({ reason: 'file', errors: [], missing: 'mine.csv', shown: null });
     belonging.ended('failed', REFUSED);
     expect(belonging.stale.value?.reason).toBe('file');
     set(cv(1));
@@ -93,11 +94,11 @@ describe('Belonging', () => {
   });
 
   it('takes what was typed and cannot be run for a setting without a result', () => {
-    const [failure] = REFUSED;
-    if (failure === undefined) return;
-    controls = { ...cv(1), drafts: new Map([['workload.arrivals.cv', { value: 99, failure }]]) };
+    const [error] = REFUSED;
+    if (error === undefined) return;
+    controls = { ...cv(1), drafts: new Map([['workload.arrivals.cv', { value: 99, error }]]) };
     belonging.look();
-    expect(belonging.stale.value).toMatchObject({ reason: 'failed', failures: REFUSED, shown: cv(1) });
+    expect(belonging.stale.value).toMatchObject({ reason: 'failed', errors: REFUSED, shown: cv(1) });
     expect(belonging.agrees).toBe(false);
     controls = cv(1);
     belonging.look();

@@ -1,6 +1,6 @@
 // Which settings the shown result is of, and whether these are the ones in the controls. Whatever depends on that (the bar
 // above the results, their greying, exports, changes of numbers, the document's data-stale) reads it here.
-import type { Failure } from '../simulation/types.js';
+import type { Diagnostic } from '../simulation/types.js';
 import type { Traffic } from '../workload/trace-file.js';
 import type { Draft } from './editor.js';
 import { sameValues, type Values } from './store.js';
@@ -20,19 +20,19 @@ export type Reason = 'failed' | 'cancelled' | 'file';
 /** Why the settings in the controls have no result. */
 export interface Stale {
   reason: Reason;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
   missing: string | null;
   /** What is shown instead; null where nothing is. */
   shown: Setting | null;
 }
 
-type Why = Pick<Stale, 'reason' | 'failures'>;
+type Why = Pick<Stale, 'reason' | 'errors'>;
 
 export class Belonging {
   readonly stale = new Topic<Stale | null>(null);
   #shown: { setting: Setting; whole: boolean } | null = null;
   #running = true;
-  #why: Why = { reason: 'cancelled', failures: [] };
+  #why: Why = { reason: 'cancelled', errors: [] };
 
   constructor(private readonly now: () => Setting) {}
 
@@ -59,9 +59,9 @@ export class Belonging {
   }
 
   /** The run gave no result; `back` is what is shown from now on, where that is another result than before. */
-  ended(reason: Reason, failures: readonly Failure[] = [], back: Setting | null = null): void {
+  ended(reason: Reason, errors: readonly Diagnostic[] = [], back: Setting | null = null): void {
     this.#running = false;
-    this.#why = { reason, failures };
+    this.#why = { reason, errors };
     if (back !== null) this.#shown = { setting: back, whole: true };
     this.look();
   }
@@ -70,12 +70,12 @@ export class Belonging {
   look(): void {
     const now = this.now();
     const shown = this.#shown;
-    const typed = [...now.drafts.values()].map(({ failure }) => failure);
+    const typed = [...now.drafts.values()].map(({ error }) => error);
     if (shown !== null && (shown.whole || this.#running) && sameSetting(shown.setting, now)) this.stale.set(null);
     // Until the next run ends, what was said stays: a control that is dragged would make it come and go.
     else if (!this.#running || typed.length > 0) {
-      const { reason, failures }: Why = typed.length > 0 ? { reason: 'failed', failures: typed } : this.#why;
-      this.stale.set({ reason: now.missing === null ? reason : 'file', failures, missing: now.missing, shown: this.shown });
+      const { reason, errors }: Why = typed.length > 0 ? { reason: 'failed', errors: typed } : this.#why;
+      this.stale.set({ reason: now.missing === null ? reason : 'file', errors, missing: now.missing, shown: this.shown });
     }
   }
 }

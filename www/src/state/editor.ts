@@ -1,11 +1,11 @@
 // Changing the scenario: what may be taken over, what stays a draft beside its control, and the way back.
 import type { Resolved } from '../simulation/resolved.js';
-import type { Failure, ParameterValue } from '../simulation/types.js';
+import type { Diagnostic, ParameterValue } from '../simulation/types.js';
 import { History } from './history.js';
 import { sameValue, Store, type Source, type Values } from './store.js';
 import { Topic } from './topic.js';
 
-export interface Draft { value: ParameterValue; failure: Failure }
+export interface Draft { value: ParameterValue; error: Diagnostic }
 
 export class Editor {
   readonly store: Store;
@@ -24,9 +24,9 @@ export class Editor {
   /** Sets one parameter, or puts it back with `null`; a value that cannot be used is kept beside the control. */
   set(id: string, value: ParameterValue | null): void {
     this.touch(id);
-    const failure = value === null ? undefined : this.#objection(id, value);
-    this.#draft(id, failure === undefined || value === null ? null : { value, failure });
-    if (failure === undefined) this.store.edit({ [id]: value }, id);
+    const error = value === null ? undefined : this.#objection(id, value);
+    this.#draft(id, error === undefined || value === null ? null : { value, error });
+    if (error === undefined) this.store.edit({ [id]: value }, id);
   }
 
   reject(id: string, draft: Draft): void {
@@ -55,9 +55,9 @@ export class Editor {
   }
 
   /** What is wrong with the parameter: what was typed, or what the scenario says. */
-  problem(id: string): Failure | undefined {
+  problem(id: string): Diagnostic | undefined {
     const { problems } = this.store.resolved;
-    return this.drafts.value.get(id)?.failure ?? (problems.length === 0 ? undefined : problems.find((problem) => problem.path === id));
+    return this.drafts.value.get(id)?.error ?? (problems.length === 0 ? undefined : problems.find((problem) => problem.path === id));
   }
 
   isChanged(id: string): boolean {
@@ -65,7 +65,7 @@ export class Editor {
   }
 
   /** Why `value` cannot be run. A choice may leave the scenario incomplete for a moment; a number may not. */
-  #objection(id: string, value: ParameterValue): Failure | undefined {
+  #objection(id: string, value: ParameterValue): Diagnostic | undefined {
     const { problems } = this.store.preview({ [id]: value }).resolved;
     const own = problems.find((problem) => problem.path === id);
     if (own !== undefined || typeof value === 'string' || typeof value === 'boolean') return own;

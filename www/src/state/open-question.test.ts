@@ -34,13 +34,13 @@ it('is asked while its answer is shown, after every run', async () => {
 });
 
 it('shows why it was refused, and is asked again with the next run', async () => {
-  question.mockRejectedValueOnce(new Refusal([{ code: 'missing_part', path: '', message: '', params: {} }])).mockResolvedValue('view');
+  question.mockRejectedValueOnce(new Refusal([{ severity: 'error', code: 'missing_part', path: '', message: '', params: {} }])).mockResolvedValue('view');
   open.look(true);
   await settle();
-  expect(open.failures.value).toHaveLength(1);
+  expect(open.errors.value).toHaveLength(1);
   answered();
   await settle();
-  expect(open.failures.value).toEqual([]);
+  expect(open.errors.value).toEqual([]);
   expect(open.view.value).toBe('view');
 });
 

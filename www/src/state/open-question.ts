@@ -1,10 +1,10 @@
 // A question about the finished run that is asked while its answer is shown: after every run, one at a time.
 import { Refusal } from '../simulation/worker-link.js';
-import type { Failure } from '../simulation/types.js';
+import type { Diagnostic } from '../simulation/types.js';
 import type { Session } from './session.js';
 import { partsOf, Topic, type Watchable } from './topic.js';
 
-const NONE: readonly Failure[] = [];
+const NONE: readonly Diagnostic[] = [];
 
 /** Where runs are answered and answers are drawn: the app. */
 interface Asking { readonly session: Topic<Session>; readonly scheduler: { invalidateAll(): void } }
@@ -12,7 +12,7 @@ interface Asking { readonly session: Topic<Session>; readonly scheduler: { inval
 export class OpenQuestion<T> {
   readonly view = new Topic<T | null>(null);
   /** Why the newest run has no view. */
-  readonly failures = new Topic<readonly Failure[]>(NONE);
+  readonly errors = new Topic<readonly Diagnostic[]>(NONE);
   #open = false;
   #asking = false;
   #stale = true;
@@ -40,7 +40,7 @@ export class OpenQuestion<T> {
       while (this.#stale && this.#open && app.session.value.answer !== null) {
         this.#stale = false;
         const view = await this.question();
-        this.failures.set(NONE);
+        this.errors.set(NONE);
         this.view.set(view);
         app.scheduler.invalidateAll();
       }
@@ -48,7 +48,7 @@ export class OpenQuestion<T> {
       if (!(thrown instanceof Refusal)) throw thrown;
       // Asked again after the next run, or when it is looked at again.
       this.#stale = true;
-      this.failures.set(thrown.failures);
+      this.errors.set(thrown.errors);
     } finally {
       this.#asking = false;
     }

@@ -1,9 +1,8 @@
 // Ready-made scenarios: files under presets/, each an id and a scenario in the nested form of a scenario file. Some are
 // stories: they bring their words, and the few parameters by which the same run without a policy differs.
 import type { Text } from '../i18n/text.js';
-import type { ScenarioPatch } from '../simulation/types.js';
+import type { ScenarioPatch, SplitBy } from '../simulation/types.js';
 import type { Language } from './settings.js';
-import type { SplitBy } from './session.js';
 import { sameValues, type Values } from './store.js';
 
 export interface Story {

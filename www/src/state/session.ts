@@ -1,7 +1,7 @@
 // What the page knows of the service: the last answer, the one before the last control was touched, and how the run in
 // progress is doing.
 import type { Answer } from '../simulation/protocol.js';
-import type { ChartData, RequestFacts, Summary } from '../simulation/types.js';
+import type { ChartData, RequestFacts, SplitBy, Summary } from '../simulation/types.js';
 import { lessonName, lessonPlace, type LessonPlace } from './lesson-place.js';
 import { Topic } from './topic.js';
 
@@ -27,8 +27,7 @@ const SOURCE = 'traffic';
 const FORMER_SOURCE = 'workload';
 
 /** The groups of the latency breakdown. */
-export const SPLITS = ['adapter', 'user', 'length'] as const;
-export type SplitBy = (typeof SPLITS)[number];
+export const SPLITS: readonly SplitBy[] = ['adapter', 'user', 'length'];
 
 export function splitOf(name: string | null): SplitBy {
   return SPLITS.find((split) => split === name) ?? 'adapter';

@@ -6,7 +6,7 @@ export const STATIONS = ['traffic', 'gateway', 'waiting', 'batch', 'gpu'] as con
 export type Station = (typeof STATIONS)[number];
 
 const BELONGINGS: Record<Station, Belongings> = {
-  traffic: { groups: ['heroes', 'lengths', 'users', 'trace'], charts: ['gaps', 'shares', 'lengths', 'rates'] },
+  traffic: { groups: ['headline', 'lengths', 'users', 'trace'], charts: ['gaps', 'shares', 'lengths', 'rates'] },
   gateway: { groups: ['gateway'], charts: ['rates', 'ttft_by_arrival', 'gateway_waiting', 'gateway_kv', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure'] },
   waiting: { groups: ['queue', 'slo'], charts: ['running_waiting', 'ttft_by_arrival', 'time_split'] },
   batch: { groups: ['queue', 'adapters'], charts: ['running_waiting', 'tokens', 'batch', 'preemptions'] },

@@ -7,6 +7,8 @@ import { downloadText } from '../draw/export-chart.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
 import { sweep as words } from '../i18n/en/sweep.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { progressLine } from '../panels/progress-line.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { SweepPlan, SweepPoint } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -20,10 +22,7 @@ import './sweep-section.css';
 const MOST_ROWS = 500;
 
 export function sweepSection(app: App): SweepSection {
-  const section = new SweepSection();
-  section.app = app;
-  section.state = new SweepState(app);
-  return section;
+  return SweepSection.of(app, { state: new SweepState(app) });
 }
 
 export class SweepSection extends LightElement {
@@ -37,7 +36,7 @@ export class SweepSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, state } = this;
     const say = app.text.say(words);
-    const { state: now, done, all, kept, keeps, failures, plan } = state.answer.value;
+    const { state: now, done, all, kept, keeps, errors, plan } = state.answer.value;
     this.dataset['sweep'] = now;
     this.dataset['done'] = String(done);
     this.dataset['kept'] = String(kept);
@@ -46,15 +45,18 @@ export class SweepSection extends LightElement {
       <p class="about">${say('about')}</p>
       ${sweepForm(state)}
       ${app.sweep.value !== null && app.traceFile.missing.value !== null ? html`<p class="sweep-note">${say('file_missing')}</p>` : nothing}
-      ${failures.map((failure) => html`<p class="notice error" data-code=${failure.code}>${app.named(failure)}</p>`)}
+      ${diagnosticLines(app, errors)}
       ${now === 'none' ? nothing : html`
-        <div class="search-state">
-          <progress max=${Math.max(all, 1)} .value=${done} ?hidden=${now !== 'running'} aria-label=${say('progress', { done, all })}></progress>
-          <span ?hidden=${all === 0}>${say('progress', { done, all })}${kept > 0 ? ` ${say('kept', { n: kept })}` : ''}</span>
-          ${now === 'running' ? html`<button type="button" data-action="stop" @click=${() => { state.stop(); }}>${say('stop')}</button>` : nothing}
-          ${now === 'stopped' || now === 'failed' ? html`<button type="button" data-action="again" @click=${() => { void state.begin(); }}>${say('again')}</button>` : nothing}
-          ${now === 'running' ? nothing : html`<button type="button" class="quiet" data-action="clear" @click=${() => { app.sweep.set(null); }}>${say('clear')}</button>`}
-        </div>
+        ${progressLine({
+          state: now,
+          share: done / Math.max(all, 1),
+          label: say('progress', { done, all }),
+          told: all === 0 ? '' : `${say('progress', { done, all })}${kept > 0 ? ` ${say('kept', { n: kept })}` : ''}`,
+          stop: { words: say('stop'), run: () => { state.stop(); } },
+          again: { words: say('again'), run: () => { void state.begin(); } },
+          resumes: ['stopped', 'failed'],
+          more: now === 'running' ? nothing : html`<button type="button" class="quiet" data-action="clear" @click=${() => { app.sweep.set(null); }}>${say('clear')}</button>`,
+        })}
         ${keeps ? nothing : html`<p class="sweep-note">${say('not_kept')}</p>`}
         ${this.#other()}
         ${plan === null ? nothing : this.#results(plan)}`}`;
@@ -138,17 +140,17 @@ export class SweepSection extends LightElement {
     const told = plan.metrics.map((metric, place) => {
       const expected = plan.expected[place] ?? null;
       const name = metricName(app, metric);
-      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('laws.none', { name })}</li>`;
+      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('closed_forms.none', { name })}</li>`;
       const { points, obstacles } = expected;
       const laws = [...new Set(points.flatMap((point) => (point === null ? [] : [point.law])))];
       const held = points.filter((point) => point !== null).length;
       return html`<li data-law=${laws.join()} data-metric-path=${metric}>
-        ${held === 0 ? nothing : html`<p>${say('laws.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
-        ${held === points.length ? nothing : html`<p>${say('laws.broken', { name, n: points.length - held, all: points.length })}</p>
+        ${held === 0 ? nothing : html`<p>${say('closed_forms.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
+        ${held === points.length ? nothing : html`<p>${say('closed_forms.broken', { name, n: points.length - held, all: points.length })}</p>
           <ul>${obstacles.map((obstacle) => html`<li data-obstacle=${obstacle.path}>${obstacleText(app, obstacle)}</li>`)}</ul>`}</li>`;
     });
-    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('laws')}</h3></summary>
-      <p class="sweep-note">${say('laws.about')}</p><ul>${told}</ul></details>`;
+    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('closed_forms')}</h3></summary>
+      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${told}</ul></details>`;
   }
 
   async #copy(command: string): Promise<void> {

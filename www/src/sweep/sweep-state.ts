@@ -6,7 +6,7 @@ import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
-import type { Failure, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
+import type { Diagnostic, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { sweepText } from '../state/address.js';
 import { Topic } from '../state/topic.js';
@@ -39,10 +39,10 @@ export interface SweepAnswer {
   picked: number | null;
   /** Its run with the first seed, as the part of an address behind "#". */
   link: string;
-  failures: readonly Failure[];
+  errors: readonly Diagnostic[];
 }
 
-const NOTHING: SweepAnswer = { state: 'none', done: 0, kept: 0, all: 0, keeps: true, plan: null, results: null, picked: null, link: '', failures: [] };
+const NOTHING: SweepAnswer = { state: 'none', done: 0, kept: 0, all: 0, keeps: true, plan: null, results: null, picked: null, link: '', errors: [] };
 
 export class SweepState {
   readonly answer = new Topic<SweepAnswer>(NOTHING);
@@ -116,14 +116,14 @@ export class SweepState {
     }
     const { scenario } = parseLink(sweep.link);
     const spec: SweepSpec = { scenario, over: sweep.over, metrics: sweep.metrics, seeds: sweep.seeds };
-    this.answer.update({ state: 'running', done: 0, kept: 0, all: 0, picked: null, failures: [] });
+    this.answer.update({ state: 'running', done: 0, kept: 0, all: 0, picked: null, errors: [] });
     try {
       await this.#sweep(turn, spec, await inputsOf(this.app));
     } catch (thrown) {
       if (thrown instanceof Cancelled || turn !== this.#turn) return;
       if (!(thrown instanceof Refusal)) throw thrown;
       this.#letGo();
-      this.answer.update({ state: 'failed', failures: thrown.failures });
+      this.answer.update({ state: 'failed', errors: thrown.errors });
     }
   }
 
@@ -167,7 +167,7 @@ export class SweepState {
     try {
       return await this.#desk.call('sweep_line', { spec, index, shown: await given.done, why: '' });
     } catch (thrown) {
-      if (!(thrown instanceof Refusal) || thrown.failures.some(({ code }) => PASSING.has(code))) throw thrown;
+      if (!(thrown instanceof Refusal) || thrown.errors.some(({ code }) => PASSING.has(code))) throw thrown;
       return await this.#desk.call('sweep_line', { spec, index, shown: null, why: thrown.message });
     } finally {
       this.#given.delete(given);

@@ -26,12 +26,7 @@ const MEASURES: Readonly<Record<Sweep, readonly PublishedFigure['measure'][]>> =
 };
 
 export function publishedPage(app: App): PublishedPage {
-  const page = new PublishedPage();
-  page.app = app;
-  page.published = new PublishedState(app);
-  page.deployments = new DeploymentsState(app);
-  page.measuredRun = new MeasuredRunState(app);
-  return page;
+  return PublishedPage.of(app, { published: new PublishedState(app), deployments: new DeploymentsState(app), measuredRun: new MeasuredRunState(app) });
 }
 
 export class PublishedPage extends LightElement {

@@ -80,7 +80,7 @@ export class PublishedState {
       this.shown.update({ figures: new Map(this.shown.value.figures).set(sweep, figures) });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (isShown()) this.shown.update({ failure: this.app.text.failures(thrown.failures) });
+      if (isShown()) this.shown.update({ failure: this.app.text.diagnostics(thrown.errors) });
     }
   }
 

@@ -2,7 +2,7 @@
 import { published_figures } from '../../pkg/servescope.js';
 import { buffersOf } from '../simulation/protocol.js';
 import { begin } from '../simulation/simulating.js';
-import { failuresOf } from '../simulation/types.js';
+import { errorsOf } from '../simulation/types.js';
 import type { FromPublished, Sweeping, ToPublished } from './published-calls.js';
 
 let ready = Promise.resolve();
@@ -22,5 +22,5 @@ self.onmessage = ({ data }: MessageEvent<ToPublished>) => {
     ready = begin(data);
     return;
   }
-  answer(data).catch((thrown: unknown) => { post({ kind: 'refused', ticket: data.ticket, failures: failuresOf(thrown) }); });
+  answer(data).catch((thrown: unknown) => { post({ kind: 'refused', ticket: data.ticket, errors: errorsOf(thrown) }); });
 };

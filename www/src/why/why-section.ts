@@ -27,7 +27,7 @@ export class WhySection extends LightElement {
   }
 
   protected override watched(): Watchable[] {
-    return [this.#question.view, this.#question.failures];
+    return [this.#question.view, this.#question.errors];
   }
 
   /** Nothing is simulated again while the section is closed. */
@@ -38,10 +38,10 @@ export class WhySection extends LightElement {
   protected override render(): TemplateResult {
     const say = this.app.text.say(why);
     const view = this.#question.view.value;
-    const [failure] = this.#question.failures.value;
+    const [error] = this.#question.errors.value;
     return html`
       <p class="hint">${say('section.about')}</p>
-      ${failure === undefined ? nothing : html`<p class="notice error" role="alert">${this.app.text.failure(failure)}</p>`}
+      ${error === undefined ? nothing : html`<p class="notice error" role="alert">${this.app.text.diagnostic(error)}</p>`}
       ${view === null ? html`<p class="hint" role="status">${say('computing')}</p>` : html`${this.#causes(view)}${this.#matrix(view)}`}`;
   }
 

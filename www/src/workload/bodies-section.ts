@@ -59,14 +59,14 @@ export class BodiesSection extends LightElement {
     const scenario = app.store.values.value;
     const studio = await app.traceFile.studio();
     try {
-      await studio.call('look', { scenario });
+      await studio.call('select', { scenario });
       const { bytes } = await studio.call('bodies', {
         scenario, form: field('form'), endpoint: field('endpoint'), model: field('model'), adapterName: field('adapter'),
       });
       download('bodies.jsonl', new Blob([bytes], { type: 'application/jsonl' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(thrown.errors) }));
     }
   }
 }

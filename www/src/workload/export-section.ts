@@ -36,7 +36,7 @@ export class ExportSection extends LightElement {
     if (refused(app, 'traffic')) return;
     const studio = await app.traceFile.studio();
     try {
-      await studio.call('look', { scenario: app.store.values.value });
+      await studio.call('select', { scenario: app.store.values.value });
       const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
       const say = app.text.say(workload);
@@ -44,7 +44,7 @@ export class ExportSection extends LightElement {
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.failures(thrown.failures) }));
+      app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(thrown.errors) }));
     }
   }
 }

@@ -55,15 +55,15 @@ export class FitSection extends LightElement {
     const number = (value: number | null): string => format.of('number', value);
     const { laws } = fit;
     const facts: [string, string][] = [
-      [say('fit.law.rate'), number(laws.rate_rps)], [say('fit.law.cv'), number(laws.cv)], [say('fit.law.cv_minutes'), number(laws.cv_within_minutes)],
-      [say('fit.law.gamma'), number(laws.gamma_shape)], [say('fit.law.weibull'), number(laws.weibull_shape)],
-      [say('fit.law.dispersion'), laws.dispersion.map(number).join(' / ')],
-      [say('fit.law.input'), lengthText(say, app.text.option.bind(app.text), number, laws.input)], [say('fit.law.output'), lengthText(say, app.text.option.bind(app.text), number, laws.output)],
-      [say('fit.law.correlation'), number(laws.length_correlation)],
-      ...(laws.users === null ? [] : [[say('fit.law.users'), `${app.text.option(laws.users.law)}${laws.users.parameter === null ? '' : ` ${number(laws.users.parameter)}`} (${number(laws.users.divergence_nats)} nats)`] as [string, string]]),
+      [say('fit.fitted.rate'), number(laws.rate_rps)], [say('fit.fitted.cv'), number(laws.cv)], [say('fit.law.cv_minutes'), number(laws.cv_within_minutes)],
+      [say('fit.fitted.gamma'), number(laws.gamma_shape)], [say('fit.fitted.weibull'), number(laws.weibull_shape)],
+      [say('fit.fitted.dispersion'), laws.dispersion.map(number).join(' / ')],
+      [say('fit.fitted.input'), lengthText(say, app.text.option.bind(app.text), number, laws.input)], [say('fit.fitted.output'), lengthText(say, app.text.option.bind(app.text), number, laws.output)],
+      [say('fit.fitted.correlation'), number(laws.length_correlation)],
+      ...(laws.users === null ? [] : [[say('fit.fitted.users'), `${app.text.option(laws.users.law)}${laws.users.parameter === null ? '' : ` ${number(laws.users.parameter)}`} (${number(laws.users.divergence_nats)} nats)`] as [string, string]]),
     ];
     return html`
-      <ul class="warnings">${fit.noticed.map((fact) => html`<li>${noticeWords(app, fact)}</li>`)}</ul>
+      <ul class="warnings">${fit.findings.map((fact) => html`<li>${noticeWords(app, fact)}</li>`)}</ul>
       <dl class="laws">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="fit-caption">
         <table class="fit"><caption id="fit-caption">${say('fit.distance')}; ${say('fit.dispersion')}</caption>
@@ -84,12 +84,12 @@ export class FitSection extends LightElement {
     const name = say('fit.twin_name', { model: this.model, seed: this.seed });
     // The twin is of what the steps made: they are not taken again.
     traceFile.pipe.set({ ...traceFile.pipe.value, steps: [] });
-    await traceFile.take(await (await traceFile.studio()).call('twin', { name }));
+    await traceFile.take(await (await traceFile.studio()).call('use_twin', { name }));
   }
 }
 
 function lengthText(say: Say<typeof workload>, option: (name: string) => string, number: (value: number | null) => string, law: { law: string; distance: number | null } | null): string {
-  return law === null ? '–' : say('fit.law.length', { law: option(law.law), distance: number(law.distance) });
+  return law === null ? '–' : say('fit.fitted.length', { law: option(law.law), distance: number(law.distance) });
 }
 
 customElements.define('fit-section', FitSection);

@@ -30,13 +30,13 @@ export class RefusedFile extends LightElement {
     this.#of = refused;
     if (refused === null) return nothing;
     const say = app.text.say(workload);
-    const { file, add, failures } = refused;
+    const { file, add, errors } = refused;
     const { name } = file;
-    const ofRow = failures.some(({ code }) => OF_A_ROW.includes(code));
-    const unknown = failures.some(({ code }) => code === 'unknown_format' || code === 'no_column');
+    const ofRow = errors.some(({ code }) => OF_A_ROW.includes(code));
+    const unknown = errors.some(({ code }) => code === 'unknown_format' || code === 'no_column');
     return html`
       <div class="refused">
-        <p class="control-error" role="alert" data-code=${codesOf(failures)}>${app.text.failures(failures)}</p>
+        <p class="control-error" role="alert" data-code=${codesOf(errors)}>${app.text.diagnostics(errors)}</p>
         <button type="button" class="leave-out" ?hidden=${!ofRow} @click=${() => { void app.traceFile.load(file, add, { mapping: '', leaveOut: true, anyOutput: 0 }); }}>${say('source.leave_out', { name })}</button>
         ${unknown && this.peeked === null ? html`<button type="button" class="map-start" @click=${() => { void this.#peek(file); }}>${say('map.start', { name })}</button>` : nothing}
         ${this.peeked === null ? nothing : this.#form(say, this.peeked, refused)}
@@ -48,7 +48,7 @@ export class RefusedFile extends LightElement {
       this.peeked = await (await this.app.traceFile.studio()).call('peek', { file });
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      this.app.notices.error(codesOf(thrown.failures), () => this.app.text.failures(thrown.failures));
+      this.app.notices.error(codesOf(thrown.errors), () => this.app.text.diagnostics(thrown.errors));
     }
   }
 

@@ -52,7 +52,7 @@ export class SourceSection extends LightElement {
       <p class="bad-rows" data-name=${name} data-rows=${bad_rows.total}>${say('source.bad_rows', { name, bad: bad_rows.total })}</p>
       <div class="table-view" tabindex="0" role="region" aria-label=${say('source.bad_rows', { name, bad: bad_rows.total })}>
         <table><thead><tr><th scope="col">${say('source.row')}</th><th scope="col">${say('source.column')}</th><th scope="col">${say('source.reason')}</th></tr></thead>
-          <tbody>${bad_rows.listed.map(({ row, column, failure }) => html`<tr><td>${row}</td><td>${column}</td><td data-code=${failure.code}>${this.app.text.failure(failure)}</td></tr>`)}</tbody></table>
+          <tbody>${bad_rows.listed.map(({ row, column, error }) => html`<tr><td>${row}</td><td>${column}</td><td data-code=${error.code}>${this.app.text.diagnostic(error)}</td></tr>`)}</tbody></table>
       </div>`;
   }
 
@@ -93,10 +93,10 @@ export class SourceSection extends LightElement {
     const { 'seed': seed } = app.store.resolved.values;
     const name = app.text.say(workload)('source.generated_name', { seed: String(seed) });
     try {
-      await app.traceFile.take(await (await app.traceFile.studio()).call('freeze', { name, scenario: app.store.values.value }));
+      await app.traceFile.take(await (await app.traceFile.studio()).call('materialize_generated', { name, scenario: app.store.values.value }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      app.notices.error(codesOf(thrown.failures), () => app.text.failures(thrown.failures));
+      app.notices.error(codesOf(thrown.errors), () => app.text.diagnostics(thrown.errors));
     }
   }
 }

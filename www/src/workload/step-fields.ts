@@ -1,13 +1,13 @@
 // The fields of one step, made from the table of steps.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import type { Failure, StepField, StepKind } from '../simulation/types.js';
+import type { Diagnostic, StepField, StepKind } from '../simulation/types.js';
 import type { Say } from '../i18n/area.js';
 import { type workload } from '../i18n/en/workload.js';
 import { fieldWords, refusalWords } from './step-texts.js';
 import type { StepDraft } from './steps.js';
 
-interface Shown { app: App; say: Say<typeof workload>; at: string; kind: StepKind; draft: StepDraft; refusal: Failure | null; change: (values: StepDraft['values']) => void }
+interface Shown { app: App; say: Say<typeof workload>; at: string; kind: StepKind; draft: StepDraft; refusal: Diagnostic | null; change: (values: StepDraft['values']) => void }
 
 export function stepFields({ app, at, kind, draft, refusal, change }: Shown): TemplateResult {
   const set = (name: string, value: string): void => { change({ ...draft.values, [name]: value }); };

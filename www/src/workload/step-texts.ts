@@ -1,7 +1,7 @@
 // What the studio’s module names: its steps, their fields, what a step did and why one was refused. The module says it in
 // English; other languages have their own texts for its codes.
 import type { App } from '../app.js';
-import type { Fact, Failure, FitRow, StepField, StepKind } from '../simulation/types.js';
+import type { Fact, Diagnostic, FitRow, StepField, StepKind } from '../simulation/types.js';
 import type { Loss } from '../generated/parameters.js';
 import type { Params } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';
@@ -27,10 +27,10 @@ export function noticeWords(app: App, fact: Fact): string {
 }
 
 /** A step's refusal has a code of the studio's own. */
-export function refusalWords(app: App, failure: Failure): string {
-  const code = failure.code.replace(/^step\./, '');
-  if (code === failure.code) return app.text.failure(failure);
-  return filled(app, app.text.ofModule(`refusal.${code}`), failure);
+export function refusalWords(app: App, error: Diagnostic): string {
+  const code = error.code.replace(/^step\./, '');
+  if (code === error.code) return app.text.diagnostic(error);
+  return filled(app, app.text.ofModule(`refusal.${code}`), error);
 }
 
 /** What an export left out. The compiler checks that every loss has a word. */

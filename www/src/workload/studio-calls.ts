@@ -19,15 +19,15 @@ export interface StudioCalls {
   /** The columns of a file that is in no known format. */
   peek: { args: { file: File }; reply: Peeked };
   /** What the scenario generates becomes the source. */
-  freeze: { args: { name: string; scenario: ScenarioPatch }; reply: SourceInfo };
+  materialize_generated: { args: { name: string; scenario: ScenarioPatch }; reply: SourceInfo };
   /** The twin becomes the source. */
-  twin: { args: { name: string }; reply: SourceInfo };
-  shape: { args: { join: string; steps: string[] }; reply: Shaped };
+  use_twin: { args: { name: string }; reply: SourceInfo };
+  apply_pipeline: { args: { join: string; steps: string[] }; reply: Shaped };
   fit: { args: { model: string; seed: number }; reply: FitReply };
   kinds: { args: null; reply: StepKinds };
   close: { args: null; reply: null };
   /** Looks at what a scenario simulates: generated requests, or the file's as its settings scale them. */
-  look: { args: { scenario: ScenarioPatch }; reply: null };
+  select: { args: { scenario: ScenarioPatch }; reply: null };
   charts: { args: { columns: number }; reply: { charts: ChartData[]; before: ChartData[] } };
   columns: { args: null; reply: TraceColumns };
   export: { args: { format: string }; reply: { bytes: Uint8Array<ArrayBuffer>; lost: string[] } };

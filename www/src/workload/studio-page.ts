@@ -2,6 +2,7 @@
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
+import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import type { Watchable } from '../state/topic.js';
 import './bodies-section.js';
 import './curve-drawing.js';
@@ -17,17 +18,14 @@ const OVER_TIME = ['traffic_rate', 'traffic_input_tokens', 'traffic_output_token
 const CHARTS = ['traffic_gaps', 'traffic_dispersion', 'traffic_users', 'traffic_input', 'traffic_output'] as const;
 
 export function studioPage(app: App): StudioPage {
-  const page = new StudioPage();
-  page.app = app;
-  page.studio = new StudioState(app);
-  return page;
+  return StudioPage.of(app, { studio: new StudioState(app) });
 }
 
 export class StudioPage extends LightElement {
   declare studio: StudioState;
 
   protected override watched(): Watchable[] {
-    return [this.studio.failures];
+    return [this.studio.errors];
   }
 
   protected override render(): TemplateResult {
@@ -44,7 +42,7 @@ export class StudioPage extends LightElement {
       <section aria-labelledby="studio-fit"><h2 id="studio-fit">${say('fit.title')}</h2>
         <fit-section .app=${app} .studio=${studio}></fit-section></section>
       <section aria-labelledby="studio-charts"><h2 id="studio-charts">${say('charts.title')}</h2>
-        ${studio.failures.value.map((failure) => html`<p class="notice error">${app.named(failure)}</p>`)}
+        ${diagnosticLines(app, studio.errors.value)}
         <div class="happens"><div class="chart-grid">${OVER_TIME.map(chart)}</div></div>
         <div class="arrives"><div class="chart-grid">${CHARTS.map(chart)}</div></div></section>
       <section aria-labelledby="studio-export"><h2 id="studio-export">${say('export.title')}</h2>

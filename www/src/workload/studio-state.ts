@@ -3,7 +3,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Refusal } from '../simulation/worker-link.js';
-import type { ChartData, Failure, FitReply } from '../simulation/types.js';
+import type { ChartData, Diagnostic, FitReply } from '../simulation/types.js';
 import { chartMap } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { workload } from '../i18n/en/workload.js';
@@ -20,7 +20,7 @@ export class StudioState {
   #before: Charts = NONE;
   readonly fit = new Topic<FitReply | null>(null);
   readonly fitting = new Topic<boolean>(false);
-  readonly failures = new Topic<readonly Failure[]>([]);
+  readonly errors = new Topic<readonly Diagnostic[]>([]);
   readonly feed: ChartFeed;
   #wanted = false;
   #working = false;
@@ -64,9 +64,9 @@ export class StudioState {
         this.#wanted = false;
         try {
           await this.#look();
-          this.failures.set([]);
+          this.errors.set([]);
         } catch (thrown) {
-          if (thrown instanceof Refusal) this.failures.set(thrown.failures);
+          if (thrown instanceof Refusal) this.errors.set(thrown.errors);
           else if (!(thrown instanceof Error && thrown.name === 'Cancelled')) throw thrown;
         }
       }
@@ -77,7 +77,7 @@ export class StudioState {
 
   async #look(): Promise<void> {
     const studio = await this.app.traceFile.studio();
-    await studio.call('look', { scenario: this.app.store.values.value });
+    await studio.call('select', { scenario: this.app.store.values.value });
     // What was fitted was other traffic.
     this.fit.set(null);
     await this.#draw();
@@ -96,12 +96,12 @@ export class StudioState {
     this.fitting.set(true);
     try {
       const studio = await this.app.traceFile.studio();
-      await studio.call('look', { scenario: this.app.store.values.value });
+      await studio.call('select', { scenario: this.app.store.values.value });
       this.fit.set(await studio.call('fit', { model, seed }));
       await this.#draw();
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      this.failures.set(thrown.failures);
+      this.errors.set(thrown.errors);
     } finally {
       this.fitting.set(false);
     }

@@ -3,7 +3,7 @@ import init, { body_forms, chart_svg, fit_profile, model_config, read_result, St
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
-import { isFailures, messageOf } from '../simulation/types.js';
+import { isCallErrors, messageOf } from '../simulation/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
 
 /** Fetching the bytes is the smaller part of opening a file, by the time it takes. */
@@ -56,13 +56,13 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
   switch (message.call) {
     case 'open': return open(studio, message.args, told);
     case 'peek': return peek(studio, message.args, told);
-    case 'freeze': return studio.freeze(message.args.name, message.args.scenario);
-    case 'twin': return studio.take_twin(message.args.name);
-    case 'shape': return studio.shape(message.args.join, message.args.steps);
+    case 'materialize_generated': return studio.materialize_generated(message.args.name, message.args.scenario);
+    case 'use_twin': return studio.use_twin(message.args.name);
+    case 'apply_pipeline': return studio.apply_pipeline(message.args.join, message.args.steps);
     case 'fit': return studio.fit(message.args.model, message.args.seed);
     case 'kinds': return step_kinds();
     case 'close': studio.close(); return null;
-    case 'look': studio.look(message.args.scenario); return null;
+    case 'select': studio.select(message.args.scenario); return null;
     case 'charts': return studio.charts(message.args.columns);
     case 'columns': return studio.columns();
     case 'export': return studio.export(message.args.format);
@@ -100,7 +100,7 @@ async function reply(message: ToStudio): Promise<void> {
     const value = await answer(await studioReady(), message);
     post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
   } catch (thrown) {
-    if (isFailures(thrown)) post({ kind: 'refused', ticket: message.ticket, failures: thrown.failures });
+    if (isCallErrors(thrown)) post({ kind: 'refused', ticket: message.ticket, errors: thrown.errors });
     else post({ kind: 'died', message: messageOf(thrown) });
   }
 }

@@ -43,7 +43,7 @@ async function reply(value: unknown = {}): Promise<void> {
 
 const info = (name: string): SourceInfo => ({ name, format: 'vidur', requests: 3, span_s: 1, warnings: [] }) as unknown as SourceInfo;
 const steps = (...names: string[]): Pipe => ({ join: 'concat', steps: names });
-const died = new Refusal([{ code: 'internal', path: '', message: 'unreachable', params: {} }]);
+const died = new Refusal([{ severity: 'error', code: 'internal', path: '', message: 'unreachable', params: {} }]);
 
 let ask: ReturnType<typeof vi.fn<(query: { kind: string }) => Promise<null>>>;
 let listener: { [K in keyof TraceListener]: ReturnType<typeof vi.fn<TraceListener[K]>> };
@@ -63,7 +63,7 @@ beforeEach(async () => {
 
 /** Answers what a step asks: what it makes of the requests, and their columns. */
 async function shaped(name: string): Promise<void> {
-  expect(waiting()).toEqual([`shape ${name}`]);
+  expect(waiting()).toEqual([`apply_pipeline ${name}`]);
   await reply({ info: info('one.csv'), notes: [] });
   await reply();
 }
@@ -98,7 +98,7 @@ it('applies a step that ended with the reading of another file, once the studio 
   void trace.reshape(steps('thin'));
   void trace.load(new File([''], 'two.csv'));
   await settle();
-  expect(waiting()).toEqual(['shape thin', 'open two.csv']);
+  expect(waiting()).toEqual(['apply_pipeline thin', 'open two.csv']);
   await trace.cancel();
   await settle();
   expect(listener.cancelled).toHaveBeenCalledWith('two.csv');

@@ -3,7 +3,7 @@
 // the first file comes; the simulator gets columns.
 import type { Client } from '../simulation/client.js';
 import { Refusal } from '../simulation/worker-link.js';
-import type { Failure, Shaped, SourceInfo } from '../simulation/types.js';
+import type { Diagnostic, Shaped, SourceInfo } from '../simulation/types.js';
 import type { Reading } from './studio-calls.js';
 import type { StudioLink } from './studio-link.js';
 import { Topic } from '../state/topic.js';
@@ -12,13 +12,13 @@ export interface TraceListener {
   loaded(trace: SourceInfo): void;
   /** Other traffic than before; the same `hand` again while one thing is changed. */
   changed(hand: string): void;
-  refused(name: string, failures: Failure[]): void;
+  refused(name: string, errors: Diagnostic[]): void;
   cancelled(name: string): void;
 }
 
 export interface Loading { name: string; fraction: number }
 /** A file that was refused, and that may be read in another way. */
-export interface Refused { file: File; add: boolean; failures: readonly Failure[] }
+export interface Refused { file: File; add: boolean; errors: readonly Diagnostic[] }
 /** Steps as text, as the terminal takes them, and how several files become one. */
 export interface Pipe { join: string; steps: readonly string[] }
 type Held = readonly ({ file: File } & Reading)[];
@@ -38,7 +38,7 @@ export class TraceFile {
   readonly notes = new Topic<Shaped['notes']>([]);
   readonly refused = new Topic<Refused | null>(null);
   /** Why a step was refused. */
-  readonly refusal = new Topic<Failure | null>(null);
+  readonly refusal = new Topic<Diagnostic | null>(null);
   /** The file that a link names and that is not open yet. */
   readonly missing = new Topic<string | null>(null);
   #studio: Promise<StudioLink> | null = null;
@@ -116,8 +116,8 @@ export class TraceFile {
       await this.take(source, add, add ? [...this.#held, { file, ...reading }] : [{ file, ...reading }]);
     } catch (thrown) {
       if (thrown instanceof Refusal) {
-        this.refused.set({ file, add, failures: thrown.failures });
-        this.listener.refused(file.name, thrown.failures);
+        this.refused.set({ file, add, errors: thrown.errors });
+        this.listener.refused(file.name, thrown.errors);
       } else if (isCancelled(thrown)) this.listener.cancelled(file.name);
       else throw thrown;
     } finally {
@@ -174,7 +174,7 @@ export class TraceFile {
         return;
       } catch (thrown) {
         if (!last && (thrown instanceof Refusal || isCancelled(thrown))) continue;
-        if (thrown instanceof Refusal) this.refusal.set(thrown.failures[0] ?? null);
+        if (thrown instanceof Refusal) this.refusal.set(thrown.errors[0] ?? null);
         else if (!isCancelled(thrown)) throw thrown;
         return;
       }
@@ -189,13 +189,13 @@ export class TraceFile {
     let info = fresh;
     if (fresh === null || steps.length > 0 || this.sources.value.length > 1) {
       try {
-        const shaped = await studio.call('shape', { join, steps: [...steps] });
+        const shaped = await studio.call('apply_pipeline', { join, steps: [...steps] });
         info = shaped.info;
         this.notes.set(shaped.notes);
         this.refusal.set(null);
       } catch (thrown) {
         if (!(thrown instanceof Refusal)) throw thrown;
-        const refusal = thrown.failures[0] ?? null;
+        const refusal = thrown.errors[0] ?? null;
         this.refusal.set(refusal);
         // What steps further on have told was of a trace that no longer comes to them.
         const refused = Number(/^steps\.(\d+)/.exec(refusal?.path ?? '')?.[1] ?? 0);
@@ -234,7 +234,7 @@ export class TraceFile {
     try {
       for (const [place, held] of this.#held.entries()) await studio.call('open', { ...held, add: place > 0 });
       const { join, steps } = this.pipe.value;
-      if (this.#held.length > 1 || steps.length > 0) await studio.call('shape', { join, steps: [...steps] });
+      if (this.#held.length > 1 || steps.length > 0) await studio.call('apply_pipeline', { join, steps: [...steps] });
     } catch (thrown) {
       // Where it was ended once more, the next one is given them.
       if (!isCancelled(thrown)) this.#held = [];

@@ -130,7 +130,7 @@ test('a menu opens and closes with the keyboard', async ({ page }) => {
   await expect(summary).toBeFocused();
 });
 
-test('a phone shows the heroes at the bottom edge and never scrolls sideways', async ({ page }) => {
+test('a phone shows the headline controls at the bottom edge and never scrolls sideways', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   for (const hash of ['', '#v=1&lang=zh']) {
     await open(page, hash);

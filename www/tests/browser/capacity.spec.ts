@@ -96,9 +96,9 @@ test('what has no rate is told, and a long search stops', ALONE, async ({ page }
   await open(page, '#v=1&tab=capacity&loop=closed');
   await expect(page.locator('.capacity-answer[data-code=no_rate]')).not.toBeEmpty();
   await open(page, '#v=1&tab=capacity&sched=vllm_v1&D=20000&R=5&cpl=0.001');
-  await page.locator('capacity-page .stop').click();
+  await page.locator('capacity-page [data-action=stop]').click();
   await searched(page, 'stopped');
-  await expect(page.locator('capacity-page .again')).toBeVisible();
+  await expect(page.locator('capacity-page [data-action=again]')).toBeVisible();
 });
 
 test('a file is played faster', async ({ page }) => {

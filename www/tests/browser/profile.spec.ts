@@ -131,7 +131,7 @@ test('on a phone the section fits, in Chinese too', async ({ page }, info) => {
   const section = page.locator('details.own-profile');
   await section.locator('summary').click();
   await choose(page, file('mlp.csv', mlp([1, 2])));
-  await expect(section.locator('.note')).toContainText('张量并行度 2');
+  await expect(section.locator('[data-code=degrees_left_out]')).toContainText('张量并行度 2');
   await section.scrollIntoViewIfNeeded();
   await page.screenshot({ path: info.outputPath('own-390.png') });
   const wide = await section.evaluate((element) => element.scrollWidth > element.clientWidth);

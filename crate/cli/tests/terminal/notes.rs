@@ -11,6 +11,8 @@ fn told(arguments: &[&str]) -> (String, Vec<(String, String)>) {
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let word = |warning: &Value, key: &str| warning[key].as_str().expect("a text").to_owned();
     let warnings = json["warnings"].as_array().expect("a list");
+    let severity = |warning| if word(warning, "code").starts_with("no_effect") { "note" } else { "warning" };
+    assert!(warnings.iter().all(|warning| warning["severity"] == severity(warning)), "{warnings:?}");
     (stderr(&output), warnings.iter().map(|w| (word(w, "code"), word(w, "path"))).collect())
 }
 
@@ -75,4 +77,12 @@ fn other_verbs_tell_what_they_do_not_read() {
     assert!(!errors.contains("slo.ttft_s"), "{errors}");
     // It acts in one of the two configurations.
     assert!(!errors.contains("fleet.replicas"), "{errors}");
+}
+
+#[test]
+fn a_warning_is_told_from_a_note() {
+    let overloaded = ["simulate", "--set", "workload.rate_rps=30", "--set", "workload.duration_s=60"];
+    let output = servescope(&[&overloaded[..], &["--set", "scheduler.chunk_tokens=64"]].concat());
+    assert!(stdout(&output).contains("\nwarning: "), "{}", stdout(&output));
+    assert!(stderr(&output).starts_with("servescope: note: without effect: scheduler.chunk_tokens"));
 }

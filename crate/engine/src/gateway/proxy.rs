@@ -12,9 +12,11 @@
 //! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
 //! a loop that charges many iterations at once knows the end of one before an arrival within it.
 
+mod arrival;
 #[cfg(test)]
 mod conservation;
 mod dispatch;
+mod engine_events;
 mod sampling;
 pub(crate) mod snapshot;
 
@@ -26,9 +28,9 @@ use servescope_workload::stream::Stream;
 
 use super::accounts::Accounts;
 use super::charge::QuotaCharge;
-use super::config::{Check, GatewayConfig, Timeout};
-use super::load::{LoadPolicy, LoadState, OverloadDetector};
-use super::log::{GatewayHoldReason, GatewayLog, Retry};
+use super::config::GatewayConfig;
+use super::load::OverloadDetector;
+use super::log::{GatewayLog, Retry};
 use super::prediction::OutputLengthPredictor;
 use super::quotas::RateLimiter;
 use super::record::ReservationRecorder;
@@ -36,7 +38,6 @@ use super::reservations::{KvReservation, KvReservations};
 use super::retries;
 use super::waits::Waits;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
-use crate::replica::queue::OutputAccounting;
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Rejection;
@@ -121,7 +122,7 @@ pub(crate) struct Proxy {
     config: GatewayConfig,
     clients: usize,
     place: Vec<Place>,
-    book: RateLimiter,
+    limiter: RateLimiter,
     accounts: Accounts,
     reservations: KvReservations<QueuedNote>,
     lengths: OutputLengthPredictor,
@@ -135,7 +136,7 @@ pub(crate) struct Proxy {
     /// (when it comes again as bits, request).
     retries: BinaryHeap<Reverse<(u64, u32)>>,
     retry_draws: Stream,
-    news: VecDeque<(f64, u32, EngineEvent)>,
+    engine_events: VecDeque<(f64, u32, EngineEvent)>,
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<QuotaCharge>,
     view: EngineSnapshot,
@@ -149,7 +150,7 @@ pub(crate) struct Proxy {
     load_every_us: f64,
     attempts: u64,
     refused: u64,
-    given: VecDeque<(GatewayOutcome, f64)>,
+    outcomes: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
     record: ReservationRecorder,
     decisions: DecisionLog,
@@ -161,14 +162,14 @@ impl Proxy {
     pub(crate) fn new(config: GatewayConfig, trace: &Trace) -> Self {
         let clients = config.client.count(trace);
         let n = trace.len();
-        let book = RateLimiter::new(config.quotas, clients);
+        let limiter = RateLimiter::new(config.quotas, clients);
         let queue =
             ClientQueue::new(&config.queue_policy, FairnessRules::Engine, clients, config.pool_tokens);
         Self {
             clients,
             place: vec![Place::Away; n],
-            paid_early: if book.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
-            book,
+            paid_early: if limiter.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
+            limiter,
             accounts: Accounts::new(clients),
             reservations: KvReservations::new(n, config.kv.leaks),
             lengths: OutputLengthPredictor::new(config.lengths, clients, config.seed),
@@ -183,7 +184,7 @@ impl Proxy {
             deadlines: BinaryHeap::new(),
             retries: BinaryHeap::new(),
             retry_draws: Stream::named(config.seed, "gateway.retries"),
-            news: VecDeque::new(),
+            engine_events: VecDeque::new(),
             view: EngineSnapshot { at_us: f64::NEG_INFINITY, used_tokens: 0.0, is_stale: false },
             held: Vec::new(),
             wake_us: f64::INFINITY,
@@ -192,7 +193,7 @@ impl Proxy {
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
-            given: VecDeque::new(),
+            outcomes: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             decisions: DecisionLog::default(),
             config,
@@ -243,11 +244,11 @@ impl Proxy {
     }
 
     /// The engine tells of a request, in order of time.
-    pub(crate) fn notify(&mut self, id: u32, news: EngineEvent, at_us: f64) {
-        if self.news.is_empty() && self.due_us > at_us {
+    pub(crate) fn notify(&mut self, id: u32, event: EngineEvent, at_us: f64) {
+        if self.engine_events.is_empty() && self.due_us > at_us {
             self.due_us = at_us;
         }
-        self.news.push_back((at_us, id, news));
+        self.engine_events.push_back((at_us, id, event));
     }
 
     /// When something happens next without an arrival from outside; infinite: never.
@@ -277,7 +278,7 @@ impl Proxy {
         if let Some(&Reverse((bits, _))) = self.retries.peek() {
             due_us = due_us.min(f64::from_bits(bits));
         }
-        if let Some(&(at_us, ..)) = self.news.front() {
+        if let Some(&(at_us, ..)) = self.engine_events.front() {
             due_us = due_us.min(at_us);
         }
         due_us
@@ -305,12 +306,12 @@ impl Proxy {
 
     /// When the next was decided that was not taken yet.
     pub(crate) fn decided_us(&self) -> Option<f64> {
-        self.given.front().map(|given| given.1)
+        self.outcomes.front().map(|outcome| outcome.1)
     }
 
     /// What was decided and not taken yet.
     pub(crate) fn take(&mut self) -> Option<(GatewayOutcome, f64)> {
-        self.given.pop_front()
+        self.outcomes.pop_front()
     }
 
     /// Lets everything happen that is due at `at_us`, the time of [`Self::due_us`].
@@ -318,12 +319,12 @@ impl Proxy {
         self.due_us = f64::NAN;
         self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
         let mut dispatches = false;
-        while let Some(&(told_us, id, news)) = self.news.front() {
+        while let Some(&(told_us, id, event)) = self.engine_events.front() {
             if told_us > at_us {
                 break;
             }
-            self.news.pop_front();
-            dispatches |= self.on_engine_event(trace, id, news, at_us);
+            self.engine_events.pop_front();
+            dispatches |= self.on_engine_event(trace, id, event, at_us);
         }
         if dispatches {
             self.dispatch(trace, at_us, probe);
@@ -361,173 +362,6 @@ impl Proxy {
         }
     }
 
-    /// The engine told something; says whether the dispatcher should look.
-    fn on_engine_event(&mut self, trace: &Trace, id: u32, news: EngineEvent, at_us: f64) -> bool {
-        let i = id as usize;
-        match news {
-            EngineEvent::FirstToken => {
-                let Some(note) = self.reservations.note_mut(id) else { return false };
-                if note.first_token_us.is_nan() {
-                    note.first_token_us = at_us;
-                    self.waits.first_token(trace.input_tokens[i], at_us);
-                }
-                false
-            }
-            EngineEvent::Ended { produced, completed } => {
-                let Some(ended) = self.reservations.release(id, at_us) else { return false };
-                self.record.end(trace, id, &ended, at_us);
-                let note = ended.note;
-                self.place[i] = Place::Gone;
-                self.view.is_stale = true;
-                if note.first_token_us.is_nan() {
-                    self.waits.on_dequeue(trace.input_tokens[i], at_us);
-                } else if produced > 1 {
-                    self.waits.step((at_us - note.first_token_us) / f64::from(produced - 1));
-                }
-                if completed {
-                    self.lengths.learn(note.client, produced);
-                }
-                let [input, from, to] = [trace.input_tokens[i], note.charged_output, produced].map(f64::from);
-                self.queue.charge(note.client, self.queue.token_costs().output(note.client, input, from, to));
-                if self.config.queue_policy.accounting() == OutputAccounting::Artifact {
-                    self.charge_again(trace, note.client, input, produced);
-                }
-                self.book.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
-                self.accounts.leaves_engine(note.client);
-                self.queue.unthrottle(note.client);
-                self.waits.release(note.client, at_us);
-                true
-            }
-        }
-    }
-
-    /// VTC's artifact: when a request has ended, it and every other one that makes tokens is charged one more. Of one whose
-    /// output was not seen yet that is its first.
-    fn charge_again(&mut self, trace: &Trace, client: u32, input: f64, produced: u32) {
-        let queue = &mut self.queue;
-        if produced > 0 {
-            queue.charge(client, queue.token_costs().token(client, input, f64::from(produced)));
-        }
-        for (entry, note) in self.reservations.noted().filter(|(_, note)| !note.first_token_us.is_nan()) {
-            let input = f64::from(trace.input_tokens[entry.id as usize]);
-            let nth = f64::from(note.charged_output.max(1));
-            queue.charge(note.client, queue.token_costs().token(note.client, input, nth));
-        }
-    }
-
-    /// An attempt comes in.
-    pub(crate) fn submit_attempt(&mut self, trace: &Trace, id: u32, at_us: f64, probe: &dyn KvUsageProbe) {
-        let i = id as usize;
-        if self.place[i] == Place::Gone {
-            return;
-        }
-        self.due_us = f64::NAN;
-        self.record.advance_to(trace, at_us, &mut self.reservations, &mut self.queue);
-        self.is_seen(trace, at_us);
-        let client = self.config.client.of(trace, id, self.clients);
-        let input = trace.input_tokens[i];
-        let predicted = self.lengths.predict(trace, id, client);
-        let estimate = self.waits.ttft_us(client, input);
-        let passage = &mut self.log.passages[i];
-        passage.attempts = passage.attempts.saturating_add(1);
-        passage.asked_us = at_us;
-        passage.predicted_tokens = predicted;
-        passage.estimate_us = estimate.map_or(f32::NAN, |us| us as f32);
-        passage.held = GatewayHoldReason::Nothing;
-        self.attempts += 1;
-        self.next_sample_us = self.next_sample_us.min(self.next_look(at_us));
-        let mut paid = QuotaCharge::default();
-        if let Err((reason, wait_us)) = self.pass(client, [input, predicted], estimate, &mut paid, at_us) {
-            return self.answer(trace, id, Some(reason), at_us, wait_us);
-        }
-        if let Some(early) = self.paid_early.get_mut(i) {
-            *early = paid;
-        }
-        self.place[i] = Place::Queued;
-        self.waiting += 1;
-        self.waiting_tokens += u64::from(input) + u64::from(predicted);
-        self.accounts.waits(client);
-        self.waits.arrives(client, input, at_us);
-        self.queue.push(id, client, f64::from(predicted), at_us);
-        self.dispatch(trace, at_us, probe);
-        if self.waits(id) {
-            self.waits.stays(client, id, at_us);
-            self.has_to_wait(id, estimate, at_us);
-        }
-    }
-
-    /// A request was not let through when it came.
-    fn has_to_wait(&mut self, id: u32, estimate_us: Option<f64>, at_us: f64) {
-        let passage = &mut self.log.passages[id as usize];
-        if passage.held == GatewayHoldReason::Nothing {
-            passage.held = GatewayHoldReason::Behind;
-        }
-        let timeout_us = match self.config.timeout {
-            Timeout::Fixed(us) => us,
-            Timeout::Estimated { times, most_us } => {
-                estimate_us.map_or(most_us, |us| (times * us).min(most_us))
-            }
-        };
-        if timeout_us < f64::INFINITY {
-            self.deadlines.push(Reverse(((at_us + timeout_us).to_bits(), id, passage.attempts)));
-        }
-    }
-
-    /// The checks that are made when a request comes in, in the order of the chain. What the earlier ones charged stays
-    /// charged when a later one refuses.
-    fn pass(
-        &mut self,
-        client: u32,
-        [input, predicted]: [u32; 2],
-        estimate_us: Option<f64>,
-        paid: &mut QuotaCharge,
-        at_us: f64,
-    ) -> Result<(), (Rejection, Option<f64>)> {
-        if self.load.state() == LoadState::Over && self.config.load.policy == LoadPolicy::Shed {
-            return Err((Rejection::Overload, None));
-        }
-        let cost = [input, predicted];
-        for k in 0..self.config.checks.len() {
-            match self.config.checks[k] {
-                Check::Rpm => self.book.on_arrival_rpm(client, at_us)?,
-                Check::Tpm => {
-                    self.book.on_arrival_tpm(client, cost, self.pressure(), paid, at_us)?;
-                }
-                Check::Concurrency if self.config.quotas.refuses => {
-                    if self.stops_concurrency() || self.client_is_busy(client) {
-                        return Err((Rejection::Concurrency, None));
-                    }
-                }
-                Check::Queue => {
-                    let tokens = self.waiting_tokens as f64 + f64::from(input) + f64::from(predicted);
-                    let is_full = self.waiting >= self.config.queue_requests
-                        || (self.waiting > 0 && tokens > self.config.queue_tokens);
-                    if is_full {
-                        return Err((Rejection::QueueFull, None));
-                    }
-                }
-                Check::Ttft if estimate_us.is_some_and(|us| us > self.config.ttft_bound_us) => {
-                    return Err((Rejection::LateFirstToken, None));
-                }
-                Check::Concurrency | Check::Kv | Check::Ttft => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// How near the engine is to overload; one without requests is not.
-    fn pressure(&self) -> f64 {
-        if self.reservations.open().is_empty() { 0.0 } else { self.load.pressure() }
-    }
-
-    fn stops_concurrency(&self) -> bool {
-        self.reservations.open().len() as u64 >= u64::from(self.config.concurrency)
-    }
-
-    fn client_is_busy(&self, client: u32) -> bool {
-        self.accounts.at_engine(client) >= self.config.client_concurrency
-    }
-
     /// A waiting request leaves; the queue forgets it when it comes up.
     fn leave_queue(&mut self, trace: &Trace, id: u32, at_us: f64) {
         let i = id as usize;
@@ -544,7 +378,7 @@ impl Proxy {
         }
         self.accounts.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
-            self.book.settle(client, paid, [0, 0], at_us);
+            self.limiter.settle(client, paid, [0, 0], at_us);
         }
     }
 
@@ -585,9 +419,9 @@ impl Proxy {
             return;
         }
         self.place[id as usize] = Place::Gone;
-        let given =
+        let outcome =
             reason.map_or(GatewayOutcome::TimedOut(id), |reason| GatewayOutcome::Rejected(id, reason));
-        self.given.push_back((given, at_us));
+        self.outcomes.push_back((outcome, at_us));
     }
 
     /// A client goes away; says whether its request was with the proxy or its client, so that it ends here.

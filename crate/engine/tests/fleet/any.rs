@@ -9,7 +9,7 @@ use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{Chain, Extra, NO_REQUEST, PrefixBlocks, Request};
+use servescope_workload::trace::{ClosedLoop, Extra, NO_REQUEST, PrefixBlocks, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::Toy;
@@ -56,7 +56,7 @@ prop_compose! {
             cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
         trace.sort_cancellations();
         trace.chain = waits.map(|waits| {
-            let mut chain = Chain::default();
+            let mut chain = ClosedLoop::default();
             for (id, &(before, think)) in (0..).zip(&waits[..trace.len()]) {
                 chain.push(if before < id { before } else { NO_REQUEST }, f64::from(think / 3 * 3));
             }

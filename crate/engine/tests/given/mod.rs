@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::observer::{Event, EventSink};
 use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
-use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// A trace of requests (arrival in microseconds, user, adapter, prompt tokens, output tokens), in order of arrival; the
@@ -51,7 +51,7 @@ prop_compose! {
         trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
         trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
         trace.chain = waits.map(|waits| {
-            let mut chain = Chain { until_us, ..Chain::default() };
+            let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
             for &(before, think_us) in &waits[..trace.len()] {
                 // Any request may be waited for, also a later one, or itself: such a circle is never sent.
                 chain.push(before.map_or(NO_REQUEST, |before| before % trace.len() as u32), think_us);

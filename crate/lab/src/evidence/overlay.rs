@@ -8,16 +8,20 @@ mod cause;
 mod compare;
 mod fit;
 mod measured;
+mod pair;
 mod read;
 mod report;
 mod taken;
+mod tool;
 
-pub use cause::{Cause, Culprit};
-pub use compare::{Bucket, Metric, Overlay, Pair, Times};
+pub use cause::{Culprit, OverlayCause};
+pub use compare::{LengthBucket, Overlay};
 pub use fit::{Fit, FitError, FitSearch, Fitted, MAX_CONSTANTS, fit};
 pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
-pub use read::{NamedText, ReadError, Tool, read, read_among};
+pub use pair::{Pair, PairedMetric, Times};
+pub use read::{NamedText, ReadError, read, read_among};
 pub use report::{
     FittedConstant, FittedHalf, OverlaidMetric, OverlayFit, document, overlaid_metrics, requests_csv,
 };
-pub use taken::{Taken, take_over};
+pub use taken::{TakenSetting, take_over};
+pub use tool::Tool;

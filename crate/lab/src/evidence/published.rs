@@ -218,7 +218,7 @@ pub fn scenario_of(row: &Row, policy: Policy) -> Scenario {
 
 /// Sets what is known to be a parameter and within its bounds.
 pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
-    scenario.set_text(path, text).unwrap_or_else(|failure| panic!("{path} = {text}: {failure:?}"));
+    scenario.set_text(path, text).unwrap_or_else(|error| panic!("{path} = {text}: {error:?}"));
 }
 
 /// Simulates the authors' workload of a row with the server of a scenario.
@@ -227,7 +227,7 @@ pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
 }
 
 fn simulate_trace(trace: Arc<Trace>, rate_rps: f64, scenario: &Scenario) -> Summary {
-    let fleet = fleet_of(scenario, trace).unwrap_or_else(|failure| panic!("a published server: {failure:?}"));
+    let fleet = fleet_of(scenario, trace).unwrap_or_else(|error| panic!("a published server: {error:?}"));
     let report = fleet.run();
     let context =
         SummaryContext { slo: scenario.slo(), rate_rps: Some(rate_rps), flops: None, table_rows: 0 };

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use servescope_engine::steps::{Recording, Step, StepKind, Steps};
 use servescope_engine::{FleetConfig, Report};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, Note, Purpose, notes, unused};
-use crate::run::{LoadedTrace, Running};
+use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{AdapterRanks, Scenario};
 use gantt::Gantt;
 use view::{RequestName, StepView};
@@ -34,10 +34,10 @@ impl Preparing {
     /// Makes the trace of a scenario and stands ready to simulate it.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, or that it makes no request.
-    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
+    /// Every [`Diagnostic`] of the scenario, or that it makes no request.
+    pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
-        let (fleet, requests) = Running::begin(scenario, loaded)?.into_fleet();
+        let (fleet, requests) = SimulationHandle::begin(scenario, loaded)?.into_fleet();
         Ok(Self {
             recording: Recording::new(fleet, requests, CHECKPOINT_BYTES),
             scenario: scenario.clone(),
@@ -55,11 +55,11 @@ impl Preparing {
     ///
     /// # Errors
     /// That nothing was decided.
-    pub fn finish(self) -> Result<Debugger, Failure> {
+    pub fn finish(self) -> Result<Debugger, Diagnostic> {
         let (report, steps) = self.recording.finish();
         if steps.all().is_empty() {
             let message = "the run has no decision to step through: no request came to it".to_owned();
-            return Err(Failure::new("no_steps", "", message));
+            return Err(Diagnostic::error("no_steps", "", message));
         }
         let config = self.scenario.fleet_for(AdapterRanks::of(&report.trace))?;
         Ok(Debugger { scenario: self.scenario, context: self.context, config, report, steps, place: 0 })
@@ -69,7 +69,7 @@ impl Preparing {
     ///
     /// # Errors
     /// See [`Self::finish`].
-    pub fn run(mut self) -> Result<Debugger, Failure> {
+    pub fn run(mut self) -> Result<Debugger, Diagnostic> {
         while self.advance(usize::MAX) < 1.0 {}
         self.finish()
     }
@@ -131,15 +131,16 @@ impl Move {
     ///
     /// # Errors
     /// Words that are none of these, or a number that is not whole.
-    pub fn read(way: &str, number: f64, kind: &str) -> Result<Self, Failure> {
+    pub fn read(way: &str, number: f64, kind: &str) -> Result<Self, Diagnostic> {
         let whole = |path: &str| {
             let is_whole = number >= 0.0 && number.fract() == 0.0 && number <= f64::from(u32::MAX);
             let message = || format!("{path}: {number} is no whole number from 0 on");
-            let failure = || Failure::new("not_whole", path, message()).number("value", number);
-            if is_whole { Ok(number as u32) } else { Err(failure()) }
+            let error = || Diagnostic::error("not_whole", path, message()).number("value", number);
+            if is_whole { Ok(number as u32) } else { Err(error()) }
         };
         let unknown = |name: &str, value: &str| {
-            Failure::new("unknown_option", name, format!("{name}: {value} is not known")).text("value", value)
+            Diagnostic::error("unknown_option", name, format!("{name}: {value} is not known"))
+                .text("value", value)
         };
         match way {
             "by" => Ok(Self::By(number as i64)),
@@ -159,9 +160,9 @@ impl Debugger {
     /// Simulates a scenario to the end and stands at its first step.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, or that nothing was decided.
-    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        Preparing::begin(scenario, loaded)?.run().map_err(|failure| vec![failure])
+    /// Every [`Diagnostic`] of the scenario, or that nothing was decided.
+    pub fn simulate(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
+        Preparing::begin(scenario, loaded)?.run().map_err(|error| vec![error])
     }
 
     /// What became of every request.
@@ -200,24 +201,24 @@ impl Debugger {
     ///
     /// # Errors
     /// That there is no such step, with the bounds. The reader stays then.
-    pub fn go(&mut self, to: Move) -> Result<(), Failure> {
+    pub fn go(&mut self, to: Move) -> Result<(), Diagnostic> {
         let last = self.len() - 1;
         let place = match to {
             Move::By(by) => {
                 let place = self.place as f64 + by as f64;
                 if place < 0.0 || place > last as f64 {
-                    return Err(Failure::out_of_range("step", place, 0.0, last as f64));
+                    return Err(Diagnostic::out_of_range("step", place, 0.0, last as f64));
                 }
                 place as usize
             }
             Move::To(place) if place > last => {
-                return Err(Failure::out_of_range("step", place as f64, 0.0, last as f64));
+                return Err(Diagnostic::out_of_range("step", place as f64, 0.0, last as f64));
             }
             Move::To(place) => place,
             Move::Time(time_s) => {
                 let end_s = self.end_s();
                 if !(0.0..=end_s).contains(&time_s) {
-                    return Err(Failure::out_of_range("time_s", time_s, 0.0, end_s));
+                    return Err(Diagnostic::out_of_range("time_s", time_s, 0.0, end_s));
                 }
                 self.steps.at(time_s * 1e6)
             }
@@ -240,14 +241,14 @@ impl Debugger {
         self.report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max) / 1e6
     }
 
-    fn of_request(&self, id: u32) -> Result<usize, Failure> {
+    fn of_request(&self, id: u32) -> Result<usize, Diagnostic> {
         let count = self.report.trace.len();
         if id as usize >= count {
-            return Err(Failure::out_of_range("request", f64::from(id), 0.0, count as f64 - 1.0));
+            return Err(Diagnostic::out_of_range("request", f64::from(id), 0.0, count as f64 - 1.0));
         }
         self.steps.of_request(id).ok_or_else(|| {
             let message = format!("nothing was decided of request {id}: its client went away before");
-            Failure::new("no_step_of_request", "request", message).number("request", f64::from(id))
+            Diagnostic::error("no_step_of_request", "request", message).number("request", f64::from(id))
         })
     }
 
@@ -282,15 +283,15 @@ impl Debugger {
     }
 }
 
-fn no_step(kind: StepKind) -> Failure {
+fn no_step(kind: StepKind) -> Diagnostic {
     let name = kind_name(kind);
-    Failure::new("no_step_of_kind", "", format!("there is no {name} in this run")).text("kind", name)
+    Diagnostic::error("no_step_of_kind", "", format!("there is no {name} in this run")).text("kind", name)
 }
 
-fn no_more(kind: StepKind, side: &str, place: usize) -> Failure {
+fn no_more(kind: StepKind, side: &str, place: usize) -> Diagnostic {
     let name = kind_name(kind);
     let message = format!("there is no {name} {side} step {place}");
-    Failure::new("no_more_steps", "", message)
+    Diagnostic::error("no_more_steps", "", message)
         .text("kind", name)
         .text("side", side)
         .number("step", place as f64)

@@ -35,18 +35,18 @@ pub use sources::{
 pub use sweep::{SweepPlan, SweepResults, SweepSpec};
 pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
-use crate::evidence::published::figures::Figure;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
+use crate::evidence::published::figures::PublishedFigure;
 use crate::run::RunSummary;
 use crate::scenario::ScenarioPatch;
-use crate::views::Chart;
+use crate::views::{Chart, SplitBy};
 
 /// Thrown by every call that can fail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct Failures {
+pub struct CallErrors {
     /// What is wrong.
-    pub failures: Vec<Failure>,
+    pub errors: Vec<Diagnostic>,
 }
 
 /// How to look at a run.
@@ -58,8 +58,8 @@ pub struct RunOptions {
     pub columns: f64,
     /// Zoom of the time charts in seconds, or null for the whole run.
     pub window: Option<(f64, f64)>,
-    /// Split of `time_split`: "adapter", "user" or "length".
-    pub split_by: String,
+    /// Groups of `time_split`.
+    pub split_by: SplitBy,
     /// Names of the charts in sight: they come with the summary, the others when asked for. Null: all.
     pub in_sight: Option<Vec<String>>,
 }
@@ -84,7 +84,7 @@ pub struct ParsedLink {
     /// What is good of it.
     pub scenario: ScenarioPatch,
     /// What is not.
-    pub problems: Vec<Failure>,
+    pub problems: Vec<Diagnostic>,
 }
 
 /// Published points beside simulated curves.
@@ -92,7 +92,7 @@ pub struct ParsedLink {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FiguresReply {
     /// The points and how far the curves are from them.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
     /// A chart each.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,

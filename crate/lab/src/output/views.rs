@@ -20,6 +20,7 @@ mod traffic;
 pub mod turn;
 mod workload_charts;
 
+use serde::Deserialize;
 use servescope_engine::metrics::columns::gpu_columns;
 
 use crate::run::Run;
@@ -42,7 +43,9 @@ pub struct ViewOptions {
 }
 
 /// Groups of requests in `time_split`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
 pub enum SplitBy {
     /// By adapter; by length where there are none.
     Adapter,
@@ -50,17 +53,6 @@ pub enum SplitBy {
     User,
     /// By class of prompt and answer length.
     Length,
-}
-
-impl SplitBy {
-    /// The groups of this name; by adapter for any other.
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "user" => Self::User,
-            "length" => Self::Length,
-            _ => Self::Adapter,
-        }
-    }
 }
 
 /// A drain that is at most this share of the traffic's time is shown whole; of a longer one, this share.
@@ -157,6 +149,16 @@ impl Window {
             min: self.start_us / 1e6,
             max: self.end_us / 1e6,
         }
+    }
+
+    /// A chart over it.
+    fn chart(&self, name: &'static str, y: Axis, series: Vec<Series>) -> Chart {
+        Chart { name, x: self.axis(), y, series, empty: "", categories: Vec::new() }
+    }
+
+    /// A chart over it whose heights begin at 0.
+    fn chart_from_zero(&self, name: &'static str, unit: &'static str, series: Vec<Series>) -> Chart {
+        self.chart(name, y_axis_from_zero(unit, &series), series)
     }
 }
 

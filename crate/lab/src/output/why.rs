@@ -215,7 +215,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{Running, Scenario};
+    use crate::{Scenario, SimulationHandle};
 
     /// In every scenario that the page ships the causes of each request add up to its time, in whole nanoseconds, and the
     /// matrix to the delays.
@@ -227,10 +227,10 @@ mod tests {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let preset: serde_json::Value = serde_json::from_str(&text).unwrap();
             let Some(settings) = preset.get("scenario") else { continue };
-            let (mut scenario, failures) = Scenario::from_json(settings);
-            assert!(failures.is_empty(), "{failures:?}");
+            let (mut scenario, errors) = Scenario::from_json(settings);
+            assert!(errors.is_empty(), "{errors:?}");
             scenario.set_text("workload.duration_s", "40").unwrap();
-            let report = Running::begin(&scenario, None).unwrap().with_decisions().run().report;
+            let report = SimulationHandle::begin(&scenario, None).unwrap().with_decisions().run().report;
             let tables = WhyTables::of(&report).unwrap();
             let mut all = ByCause::default();
             for id in 0..report.trace.len() {
@@ -254,7 +254,7 @@ mod tests {
     fn a_run_without_decisions_has_no_causes() {
         let mut scenario = Scenario::default();
         scenario.set_text("workload.duration_s", "5").unwrap();
-        let report = Running::begin(&scenario, None).unwrap().run().report;
+        let report = SimulationHandle::begin(&scenario, None).unwrap().run().report;
         assert_eq!(why(&report), None);
         assert_eq!(why_requests(&report, &[0]), None);
     }

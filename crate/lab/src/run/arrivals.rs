@@ -6,7 +6,7 @@ use servescope_workload::sessions::make_closed_loop;
 use servescope_workload::{SessionSpec, Trace, WorkloadSpec, generate, scale};
 
 use super::loaded_trace::LoadedTrace;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::TraceTurns;
 use crate::scenario::{MAX_REQUESTS, Scenario};
@@ -14,8 +14,8 @@ use crate::scenario::{MAX_REQUESTS, Scenario};
 /// The trace that a scenario simulates: generated, or the loaded one scaled.
 ///
 /// # Errors
-/// Every [`Failure`] of the scenario, or that there is no request.
-pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Failure>> {
+/// Every [`Diagnostic`] of the scenario, or that there is no request.
+pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Diagnostic>> {
     arrivals_of(scenario, loaded).map(|(trace, _)| trace)
 }
 
@@ -23,20 +23,20 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
 pub(super) fn arrivals_of(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,
-) -> Result<(Arc<Trace>, WorkloadSpec), Vec<Failure>> {
+) -> Result<(Arc<Trace>, WorkloadSpec), Vec<Diagnostic>> {
     let problems = scenario.problems();
     let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
         .into_iter()
         .filter(|p| loaded.is_none() || of_service.iter().any(|group| p.path.starts_with(group)));
-    let problems: Vec<Failure> = relevant.collect();
+    let problems: Vec<Diagnostic> = relevant.collect();
     if !problems.is_empty() {
         return Err(problems);
     }
     let workload = scenario.workload();
     let trace = match loaded {
         None => Arc::new(generate(&workload)),
-        Some(loaded) => scaled(scenario, loaded).map_err(|failure| vec![failure])?,
+        Some(loaded) => scaled(scenario, loaded).map_err(|error| vec![error])?,
     };
     if trace.is_empty() {
         return Err(vec![no_requests(scenario, &workload, loaded)]);
@@ -45,7 +45,7 @@ pub(super) fn arrivals_of(
 }
 
 /// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not.
-fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Failure> {
+fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagnostic> {
     let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
     let seed = scenario.number(Id::Seed) as u64;
     let held = match scenario.chosen(TraceTurns::ID) {
@@ -59,8 +59,8 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Failu
     if count > MAX_REQUESTS {
         let path = Id::RateScale.row().id;
         let message = format!("{path}: this makes {count} requests, at most {MAX_REQUESTS} can be run");
-        let failure = Failure::new("too_many_requests", path, message);
-        return Err(failure.number("value", count).number("max", MAX_REQUESTS));
+        let error = Diagnostic::error("too_many_requests", path, message);
+        return Err(error.number("value", count).number("max", MAX_REQUESTS));
     }
     let mut scaled = Trace::clone(&loaded.trace);
     if held {
@@ -74,16 +74,16 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Failu
 }
 
 /// Why a scenario makes no request, at the parameter that is the reason.
-fn no_requests(scenario: &Scenario, spec: &WorkloadSpec, loaded: Option<&LoadedTrace>) -> Failure {
-    let failure = |code: &'static str, id: Id, value: f64, reason: String| {
+fn no_requests(scenario: &Scenario, spec: &WorkloadSpec, loaded: Option<&LoadedTrace>) -> Diagnostic {
+    let error = |code: &'static str, id: Id, value: f64, reason: String| {
         let path = id.row().id;
-        Failure::new(code, path, format!("{path}: these settings make no request: {reason}"))
+        Diagnostic::error(code, path, format!("{path}: these settings make no request: {reason}"))
             .number("value", value)
     };
     if let Some(loaded) = loaded {
         let expected = loaded.trace.len() as f64 * scenario.number(Id::RateScale);
         let reason = format!("{expected} requests of the file are expected, and none was drawn");
-        return failure("no_arrivals", Id::RateScale, expected, reason);
+        return error("no_arrivals", Id::RateScale, expected, reason);
     }
     let expected = match &spec.curve {
         Some(curve) => curve.integral(spec.duration_s),
@@ -92,19 +92,19 @@ fn no_requests(scenario: &Scenario, spec: &WorkloadSpec, loaded: Option<&LoadedT
     let turns = spec.sessions.as_ref().map_or(1.0, SessionSpec::mean_turns);
     if spec.closed_requests.is_none() && expected < 1.0 {
         let reason = format!("R D is {expected}, below 1");
-        return failure("no_requests", Id::Duration, expected, reason);
+        return error("no_requests", Id::Duration, expected, reason);
     }
     if spec.closed_requests.is_none() && spec.clients.is_none() && expected / turns < 1.0 {
         let sessions = expected / turns;
         let reason = format!(
             "{expected} requests in sessions of {turns} turns on average are {sessions} sessions, below 1"
         );
-        return failure("no_sessions", Id::TurnMean, sessions, reason)
+        return error("no_sessions", Id::TurnMean, sessions, reason)
             .number("requests", expected)
             .number("turns", turns);
     }
     let seconds = spec.duration_s;
-    failure(
+    error(
         "no_arrivals",
         Id::Duration,
         expected,

@@ -10,7 +10,7 @@ use servescope_engine::gateway::config::Check;
 use servescope_engine::gateway::log::GatewayHoldReason;
 use servescope_engine::{Outcome, Report};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::growth::{Growth, Verdict};
 use crate::parameters::Id;
 
@@ -132,11 +132,11 @@ fn last_empty_us(report: &Report, until_us: f64) -> f64 {
 }
 
 /// The warning about the backlog of a run.
-pub(crate) fn warning(report: &Report) -> Option<Failure> {
+pub(crate) fn warning(report: &Report) -> Option<Diagnostic> {
     let (waiting, backlog) = backlog(report)?;
     let requests = report.results.len();
     let rate = Id::Rate.row().id;
-    let failure = match backlog {
+    let warning = match backlog {
         Backlog::Overloaded { slope_rps, growth, noise } => {
             let message = format!(
                 "arrivals exceed the capacity: the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals; up to \
@@ -145,7 +145,7 @@ pub(crate) fn warning(report: &Report) -> Option<Failure> {
                 100.0 * growth,
                 100.0 * noise
             );
-            Failure::new("overloaded", rate, message)
+            Diagnostic::warning("overloaded", rate, message)
                 .number("slope", three_digits(slope_rps))
                 .number("growth", three_digits(100.0 * growth))
                 .number("noise", three_digits(100.0 * noise))
@@ -156,24 +156,25 @@ pub(crate) fn warning(report: &Report) -> Option<Failure> {
                 "{waiting} of {requests} requests wait at the last arrival, held back at the gateway ({name}) and not by the \
                  capacity of the engine"
             );
-            Failure::new("backlog_held_back", Id::GatewayChecks.row().id, message).text("check", name)
+            Diagnostic::warning("backlog_held_back", Id::GatewayChecks.row().id, message).text("check", name)
         }
         Backlog::Burst { empty_s } => {
             let message = format!(
                 "{waiting} of {requests} requests wait at the last arrival after a burst: no request waited at \
                  {empty_s:.1} s, and over the whole traffic the backlog grows no more than chance explains"
             );
-            Failure::new("backlog_burst", rate, message).number("time", empty_s.round())
+            Diagnostic::warning("backlog_burst", rate, message).number("time", empty_s.round())
         }
         Backlog::TooShort { needs_s } => {
             let message = format!(
                 "{waiting} of {requests} requests wait at the last arrival: the run is too short to tell whether arrivals \
                  exceed the capacity; a duration of {needs_s:.0} s tells"
             );
-            Failure::new("backlog_short", Id::Duration.row().id, message).number("needs", needs_s.round())
+            Diagnostic::warning("backlog_short", Id::Duration.row().id, message)
+                .number("needs", needs_s.round())
         }
     };
-    Some(failure.number("waiting", waiting as f64).number("requests", requests as f64))
+    Some(warning.number("waiting", waiting as f64).number("requests", requests as f64))
 }
 
 /// For reading: a number with three digits.
@@ -188,9 +189,9 @@ mod tests {
     use crate::run::Run;
     use crate::scenario::Scenario;
 
-    fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Failure>) {
-        let scenario = Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"));
-        let run = Run::simulate(&scenario, None).unwrap_or_else(|failures| panic!("{failures:?}"));
+    fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Diagnostic>) {
+        let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+        let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         let found = backlog(&run.report).map(|own| own.1);
         assert_eq!(warning(&run.report).is_some(), found.is_some());
         (found, warning(&run.report))
@@ -198,10 +199,10 @@ mod tests {
 
     #[test]
     fn twice_the_capacity_is_an_overload_with_its_slope() {
-        let (found, failure) = of(&[("workload.rate_rps", "8"), ("workload.duration_s", "600")]);
+        let (found, warning) = of(&[("workload.rate_rps", "8"), ("workload.duration_s", "600")]);
         let Some(Backlog::Overloaded { slope_rps, growth, noise }) = found else { panic!("{found:?}") };
         assert!(slope_rps > 3.0 && slope_rps < 8.0 && growth > noise, "{slope_rps} {growth} {noise}");
-        assert_eq!(failure.unwrap().code, "overloaded");
+        assert_eq!(warning.unwrap().code, "overloaded");
     }
 
     #[test]
@@ -230,16 +231,16 @@ mod tests {
             ("workload.users.count", "1"),
             ("gateway.over_quota", "wait"),
         ];
-        let (found, failure) = of(&settings);
+        let (found, warning) = of(&settings);
         assert_eq!(found, Some(Backlog::HeldBack { reason: GatewayHoldReason::By(Check::Tpm) }));
-        assert_eq!(failure.unwrap().code, "backlog_held_back");
+        assert_eq!(warning.unwrap().code, "backlog_held_back");
     }
 
     #[test]
     fn a_short_run_says_that_it_is_too_short() {
         let (found, _) = of(&[("workload.rate_rps", "2.4"), ("workload.duration_s", "60"), ("seed", "3")]);
         assert!(!matches!(found, Some(Backlog::Burst { .. })), "{found:?}");
-        let (calm, failure) = of(&[("workload.rate_rps", "0.5")]);
-        assert!(calm.is_none() && failure.is_none());
+        let (calm, warning) = of(&[("workload.rate_rps", "0.5")]);
+        assert!(calm.is_none() && warning.is_none());
     }
 }

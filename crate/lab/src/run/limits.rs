@@ -3,7 +3,7 @@
 use servescope_engine::{FleetConfig, Rejection, Report, rejection};
 use servescope_workload::Trace;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::{AdapterRanks, Scenario};
 
@@ -75,7 +75,7 @@ fn rejected(config: &FleetConfig, trace: &Trace) -> Vec<(usize, Rejection)> {
 }
 
 /// The warning about limits that reject requests of the run, with the settings that accept them.
-pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Failure> {
+pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Diagnostic> {
     let Raised { limits, rejected, remaining } = raised(scenario, &report.trace)?;
     let settings: Vec<String> =
         limits.iter().map(|(id, tokens)| format!("{}={tokens}", id.row().id)).collect();
@@ -90,7 +90,7 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Failure> {
         options.join(" ")
     );
     Some(
-        Failure::new("limits_too_low", limits[0].0.row().id, message)
+        Diagnostic::warning("limits_too_low", limits[0].0.row().id, message)
             .number("rejected", rejected as f64)
             .number("requests", requests as f64)
             .number("remaining", remaining as f64)
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
@@ -141,12 +141,10 @@ mod tests {
                 assert!(!refused.is_empty(), "{kind}: {} = {below}", id.row().id);
             }
             let loaded = LoadedTrace::from_trace("t.csv", trace.clone());
-            let run =
-                Run::simulate(&scenario, Some(&loaded)).unwrap_or_else(|failures| panic!("{failures:?}"));
+            let run = Run::simulate(&scenario, Some(&loaded)).unwrap_or_else(|errors| panic!("{errors:?}"));
             let warning = warning(&scenario, &run.report).expect("a warning");
             assert!(warning.message.contains("--set scheduler."), "{}", warning.message);
-            let run =
-                Run::simulate(&accepting, Some(&loaded)).unwrap_or_else(|failures| panic!("{failures:?}"));
+            let run = Run::simulate(&accepting, Some(&loaded)).unwrap_or_else(|errors| panic!("{errors:?}"));
             assert_eq!(run.summary().run.requests.rejected_total, 0, "{kind}");
         }
     }

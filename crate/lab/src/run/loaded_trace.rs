@@ -5,7 +5,7 @@ use std::sync::Arc;
 use servescope_workload::Trace;
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, Purpose, Traffic};
 
 /// A trace that was read from a file.
@@ -18,7 +18,7 @@ pub struct LoadedTrace {
     /// The requests.
     pub trace: Arc<Trace>,
     /// What was noticed in reading it.
-    pub warnings: Vec<Failure>,
+    pub warnings: Vec<Diagnostic>,
     /// Whether the workload's settings made it, before steps changed it.
     pub is_generated: bool,
 }
@@ -27,8 +27,8 @@ impl LoadedTrace {
     /// Reads a file of any known format.
     ///
     /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Failure> {
+    /// [`Diagnostic`] with the row and the column.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         Self::of(name, formats::read(bytes))
     }
 
@@ -46,9 +46,9 @@ impl LoadedTrace {
     /// What reading a file gave.
     ///
     /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Failure> {
-        let read = read.map_err(|error| Failure::of_file(name, &error))?;
+    /// [`Diagnostic`] with the row and the column.
+    pub fn of(name: &str, read: Result<ReadTrace, FormatError>) -> Result<Self, Diagnostic> {
+        let read = read.map_err(|error| Diagnostic::of_file(name, &error))?;
         let warnings = formats::warnings(&read);
         Ok(Self::assembled(name, read, &warnings))
     }
@@ -56,15 +56,18 @@ impl LoadedTrace {
     /// What reading a file with options gave.
     ///
     /// # Errors
-    /// [`Failure`] with the row and the column.
-    pub fn of_reading(name: &str, reading: Result<Reading, FormatError>) -> Result<(Self, BadRows), Failure> {
-        let reading = reading.map_err(|error| Failure::of_file(name, &error))?;
+    /// [`Diagnostic`] with the row and the column.
+    pub fn of_reading(
+        name: &str,
+        reading: Result<Reading, FormatError>,
+    ) -> Result<(Self, BadRows), Diagnostic> {
+        let reading = reading.map_err(|error| Diagnostic::of_file(name, &error))?;
         let warnings = reading.warnings();
         Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
     }
 
     fn assembled(name: &str, read: ReadTrace, warnings: &[Warning]) -> Self {
-        let warnings = warnings.iter().map(|warning| Failure::of_warning(name, warning)).collect();
+        let warnings = warnings.iter().map(|warning| Diagnostic::of_warning(name, warning)).collect();
         Self {
             name: name.to_owned(),
             format: Some(read.format),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -88,7 +88,7 @@ fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
 /// bounds is moved to the nearest usual value, anything else bad keeps its default, and of a key that is there twice the first
 /// counts. An address of an older version means what it meant then; one without a version is read as the present one.
-pub fn parse(link: &str) -> (Scenario, Vec<Failure>) {
+pub fn parse(link: &str) -> (Scenario, Vec<Diagnostic>) {
     let fragment = match link.split_once('#') {
         Some((_, fragment)) => fragment,
         // The page's address before anything was changed has no such part.
@@ -141,9 +141,9 @@ fn set(scenario: &mut Scenario, id: Id, value: Value) {
     scenario.set(id, value).expect("a parsed or clamped value is within bounds");
 }
 
-fn bad(pair: &str, why: &str) -> Failure {
+fn bad(pair: &str, why: &str) -> Diagnostic {
     let shown: String = pair.chars().take(40).collect();
-    Failure::new("bad_link", "", format!("the link's part {shown:?} is ignored: {why}"))
+    Diagnostic::error("bad_link", "", format!("the link's part {shown:?} is ignored: {why}"))
         .text("part", &shown)
         .text("why", why)
 }

@@ -9,7 +9,7 @@ mod fields;
 
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::{CostKind, Weights};
 use crate::parameters::{Id, Value};
 use crate::repeated_keys::repeated_keys;
@@ -26,24 +26,24 @@ pub struct ModelConfig {
     /// Parameters and their values.
     pub settings: Vec<(Id, Value)>,
     /// What was assumed or left out.
-    pub notes: Vec<Failure>,
+    pub notes: Vec<Diagnostic>,
 }
 
 impl ModelConfig {
     /// Reads a file of that name.
     ///
     /// # Errors
-    /// Every [`Failure`] found, with the field, the bound and the value: no JSON, a field that is missing or absurd, layers
+    /// Every [`Diagnostic`] found, with the field, the bound and the value: no JSON, a field that is missing or absurd, layers
     /// that a model's parameters cannot describe.
-    pub fn read(name: &str, text: &str) -> Result<Self, Vec<Failure>> {
+    pub fn read(name: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         if text.len() > MOST_BYTES {
             let message = format!("{name}: {} bytes; a config.json has at most {MOST_BYTES}", text.len());
-            let failure = Failure::new("config_too_long", name, message).text("file", name);
-            return Err(vec![failure.number("value", text.len() as f64).number("max", MOST_BYTES as f64)]);
+            let error = Diagnostic::error("config_too_long", name, message).text("file", name);
+            return Err(vec![error.number("value", text.len() as f64).number("max", MOST_BYTES as f64)]);
         }
         let json: Json = serde_json::from_str(text).map_err(|error| {
             vec![
-                Failure::new("bad_json", name, format!("{name}: no JSON: {error}"))
+                Diagnostic::error("bad_json", name, format!("{name}: no JSON: {error}"))
                     .text("reason", &error.to_string()),
             ]
         })?;
@@ -51,14 +51,14 @@ impl ModelConfig {
         if !repeated.is_empty() {
             return Err(repeated);
         }
-        let mut fields = Fields::of(name, &json).map_err(|failure| vec![failure])?;
+        let mut fields = Fields::of(name, &json).map_err(|error| vec![error])?;
         let mut config = Self { settings: Vec::new(), notes: Vec::new() };
-        if let Err(failure) = fields.refuse() {
-            return Err(vec![failure]);
+        if let Err(error) = fields.refuse() {
+            return Err(vec![error]);
         }
         config.read_all(&mut fields);
-        if !fields.failures.is_empty() {
-            return Err(fields.failures);
+        if !fields.errors.is_empty() {
+            return Err(fields.errors);
         }
         config.notes.extend(fields.ignored());
         Ok(config)
@@ -68,19 +68,18 @@ impl ModelConfig {
     /// known about it is [`Self::notes`] and what this returns.
     ///
     /// # Errors
-    /// [`Failure`] where the dimensions contradict each other.
-    pub fn apply(&self, scenario: &mut Scenario) -> Result<Vec<Failure>, Vec<Failure>> {
+    /// [`Diagnostic`] where the dimensions contradict each other.
+    pub fn apply(&self, scenario: &mut Scenario) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut with = scenario.clone();
         for (id, value) in &self.settings {
-            with.set(*id, value.clone()).map_err(|failure| vec![failure])?;
+            with.set(*id, value.clone()).map_err(|error| vec![error])?;
         }
         let mut notes = self.notes.clone();
         if !matches!(with.cost_kind(), CostKind::Roofline | CostKind::Kernels) {
             let was = with.cost_kind().name();
             let message = format!("cost.kind: roofline in place of {was}, which does not know the model");
-            notes.push(Failure::new("config_cost", Id::CostKind.row().id, message).text("value", was));
-            with.set(Id::CostKind, CostKind::ID.value(CostKind::Roofline))
-                .map_err(|failure| vec![failure])?;
+            notes.push(Diagnostic::note("config_cost", Id::CostKind.row().id, message).text("value", was));
+            with.set(Id::CostKind, CostKind::ID.value(CostKind::Roofline)).map_err(|error| vec![error])?;
         }
         let problems = with.own_model_problems();
         if !problems.is_empty() {
@@ -133,7 +132,7 @@ impl ModelConfig {
         self.set(Id::ModelKvHeads, kv_heads.unwrap_or(heads));
         let dim = fields.number(&["head_dim"], Id::ModelHeadDim).unwrap_or_else(|| {
             let dim = hidden / heads.max(1.0);
-            if fields.failures.is_empty() {
+            if fields.errors.is_empty() {
                 fields.in_bounds("hidden_size over num_attention_heads", dim, Id::ModelHeadDim);
             }
             dim

@@ -18,7 +18,7 @@ mod remedy;
 mod traffic;
 mod unused;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
 use conditions::Settings;
@@ -136,7 +136,7 @@ impl Note {
     }
 
     /// The note as an entry of `warnings`.
-    pub fn failure(&self) -> Failure {
+    pub fn diagnostic(&self) -> Diagnostic {
         let code = match self.reason {
             Reason::Condition(_) => "no_effect",
             Reason::File => "no_effect_file",
@@ -149,11 +149,11 @@ impl Note {
             Reason::NoPreemption => "no_effect_no_preemption",
             Reason::Tables(_) => "no_effect_tables",
         };
-        let failure = Failure::new(code, self.id.row().id, self.text());
+        let diagnostic = Diagnostic::note(code, self.id.row().id, self.text());
         match self.reason {
-            Reason::Condition(condition) => failure.text("condition", &words(condition)),
-            Reason::Tables(condition) => failure.text("condition", &words(&condition)),
-            _ => failure,
+            Reason::Condition(condition) => diagnostic.text("condition", &words(condition)),
+            Reason::Tables(condition) => diagnostic.text("condition", &words(&condition)),
+            _ => diagnostic,
         }
     }
 }

@@ -7,8 +7,8 @@ pub mod choices;
 mod conditions;
 mod kind;
 mod sections;
+pub mod string_list;
 mod table;
-pub mod texts;
 mod value;
 
 pub use kind::{Condition, Kind, Parameter, Scale, Slider, SliderStop};
@@ -18,7 +18,7 @@ pub use value::Value;
 
 /// Groups of the panel, in order.
 pub const GROUPS: &[&str] = &[
-    "heroes",
+    "headline",
     "lengths",
     "fleet",
     "model",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 
 /// An object or a list that is open at the place of reading.
 #[derive(Default)]
@@ -18,10 +18,10 @@ struct Frame {
     at_key: bool,
 }
 
-/// A [`Failure`] for each key that stands twice in an object of `text`, in the order of the text. The text is JSON; in any
+/// A [`Diagnostic`] for each key that stands twice in an object of `text`, in the order of the text. The text is JSON; in any
 /// other text whatever is found means nothing.
-pub fn repeated_keys(text: &str) -> Vec<Failure> {
-    let mut failures = Vec::new();
+pub fn repeated_keys(text: &str) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
     let mut open: Vec<Frame> = Vec::new();
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -43,18 +43,18 @@ pub fn repeated_keys(text: &str) -> Vec<Failure> {
                 let is_new = frame.keys.as_mut().is_none_or(|keys| keys.insert(string.clone()));
                 frame.key = string;
                 if !is_new {
-                    failures.push(repeated(&path(&open)));
+                    errors.push(repeated(&path(&open)));
                 }
             }
             _ => (),
         }
     }
-    failures
+    errors
 }
 
-/// The failure of a key that is given twice.
-pub(crate) fn repeated(path: &str) -> Failure {
-    Failure::new("repeated_key", path, format!("{path}: the key is given twice")).text("path", path)
+/// The error of a key that is given twice.
+pub(crate) fn repeated(path: &str) -> Diagnostic {
+    Diagnostic::error("repeated_key", path, format!("{path}: the key is given twice")).text("path", path)
 }
 
 /// The keys down to the place of reading, with dots between.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn paths(text: &str) -> Vec<String> {
-        repeated_keys(text).into_iter().map(|failure| failure.path).collect()
+        repeated_keys(text).into_iter().map(|error| error.path).collect()
     }
 
     #[test]

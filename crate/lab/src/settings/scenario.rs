@@ -25,7 +25,7 @@ use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 pub use timed::{CostSource, SourcePart};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::ordered::Ordered;
 pub use crate::parameters::choices::CostKind;
 use crate::parameters::choices::{Choice, ChoiceId};
@@ -63,8 +63,8 @@ impl Scenario {
     /// The scenario with these settings, in their order; every other parameter has its default.
     ///
     /// # Errors
-    /// [`Failure`] for an unknown path or a value out of bounds.
-    pub fn of_settings(settings: &[(&str, &str)]) -> Result<Self, Failure> {
+    /// [`Diagnostic`] for an unknown path or a value out of bounds.
+    pub fn of_settings(settings: &[(&str, &str)]) -> Result<Self, Diagnostic> {
         let mut scenario = Self::default();
         settings.iter().try_for_each(|(path, value)| scenario.set_text(path, value))?;
         Ok(scenario)
@@ -73,8 +73,8 @@ impl Scenario {
     /// Sets a parameter from text. A value equal to the default stays set, so that a calibration chosen later leaves it.
     ///
     /// # Errors
-    /// [`Failure`] for an unknown path or a value out of bounds; nothing is changed then.
-    pub fn set_text(&mut self, path: &str, text: &str) -> Result<(), Failure> {
+    /// [`Diagnostic`] for an unknown path or a value out of bounds; nothing is changed then.
+    pub fn set_text(&mut self, path: &str, text: &str) -> Result<(), Diagnostic> {
         let id = Id::from_path(path).ok_or_else(|| unknown(path))?;
         self.values[id as usize] = Some(id.row().parse(text)?);
         Ok(())
@@ -83,36 +83,36 @@ impl Scenario {
     /// Sets a parameter.
     ///
     /// # Errors
-    /// [`Failure`] for a value out of bounds.
-    pub fn set(&mut self, id: Id, value: Value) -> Result<(), Failure> {
+    /// [`Diagnostic`] for a value out of bounds.
+    pub fn set(&mut self, id: Id, value: Value) -> Result<(), Diagnostic> {
         id.row().check(&value)?;
         self.values[id as usize] = Some(value);
         Ok(())
     }
 
-    /// Reads nested JSON, dotted paths, or a mixture: the scenario with what is good, and every [`Failure`] found. Of a text
+    /// Reads nested JSON, dotted paths, or a mixture: the scenario with what is good, and every [`Diagnostic`] found. Of a text
     /// that is no scenario that is the only one.
-    pub fn from_json(json: &Json) -> (Self, Vec<Failure>) {
+    pub fn from_json(json: &Json) -> (Self, Vec<Diagnostic>) {
         let mut scenario = Self::default();
-        let mut failures = Vec::from_iter(recognise::objection(json));
-        if let (Json::Object(fields), true) = (json, failures.is_empty()) {
-            scenario.read_object("", fields, &mut failures);
+        let mut errors = Vec::from_iter(recognise::objection(json));
+        if let (Json::Object(fields), true) = (json, errors.is_empty()) {
+            scenario.read_object("", fields, &mut errors);
         }
-        (scenario, failures)
+        (scenario, errors)
     }
 
-    fn read_object(&mut self, prefix: &str, fields: &Map<String, Json>, failures: &mut Vec<Failure>) {
+    fn read_object(&mut self, prefix: &str, fields: &Map<String, Json>, errors: &mut Vec<Diagnostic>) {
         for (name, json) in fields {
             let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
             match (Id::from_path(&path), json) {
                 // Once nested and once dotted.
-                (Some(id), _) if self.values[id as usize].is_some() => failures.push(repeated(&path)),
+                (Some(id), _) if self.values[id as usize].is_some() => errors.push(repeated(&path)),
                 (Some(id), _) => match id.row().parse_json(json) {
                     Ok(value) => self.values[id as usize] = Some(value),
-                    Err(failure) => failures.push(failure),
+                    Err(error) => errors.push(error),
                 },
-                (None, Json::Object(inner)) if is_group(&path) => self.read_object(&path, inner, failures),
-                (None, _) => failures.push(unknown(&path)),
+                (None, Json::Object(inner)) if is_group(&path) => self.read_object(&path, inner, errors),
+                (None, _) => errors.push(unknown(&path)),
             }
         }
     }
@@ -286,11 +286,11 @@ fn is_group(path: &str) -> bool {
 }
 
 /// An unknown path, with the nearest known one.
-fn unknown(path: &str) -> Failure {
+fn unknown(path: &str) -> Diagnostic {
     let path = &shown(path);
     let nearest = TABLE.iter().map(|row| row.id).min_by_key(|known| edit_distance(path, known)).unwrap_or("");
     let message = format!("{path}: there is no such parameter; the nearest is {nearest}");
-    Failure::new("unknown_parameter", path, message).text("value", path).text("nearest", nearest)
+    Diagnostic::error("unknown_parameter", path, message).text("value", path).text("nearest", nearest)
 }
 
 /// Levenshtein distance.
@@ -357,12 +357,12 @@ mod tests {
             serde_json::json!({"workload": {"rate_rps": 3, "adapters": {"ranks": [64, 32]}}, "seed": "7"});
         let dotted: Json =
             serde_json::json!({"workload.rate_rps": 3, "workload.adapters.ranks": "64, 32", "seed": 7});
-        let (a, failures) = Scenario::from_json(&nested);
-        assert!(failures.is_empty(), "{failures:?}");
+        let (a, errors) = Scenario::from_json(&nested);
+        assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(a, Scenario::from_json(&dotted).0);
         assert_eq!(Scenario::from_json(&a.to_json()).0, a);
-        let (_, failures) = Scenario::from_json(&serde_json::json!({"workload": {"rate": 3}, "seed": []}));
-        assert_eq!(failures.len(), 2);
+        let (_, errors) = Scenario::from_json(&serde_json::json!({"workload": {"rate": 3}, "seed": []}));
+        assert_eq!(errors.len(), 2);
     }
 
     #[test]
@@ -387,8 +387,8 @@ mod tests {
         fn no_text_makes_a_parameter_panic(i in 0..TABLE.len(), text in "\\PC{0,40}") {
             let mut scenario = Scenario::default();
             if scenario.set_text(TABLE[i].id, &text).is_ok() {
-                let (again, failures) = Scenario::from_json(&scenario.to_json());
-                prop_assert!(failures.is_empty());
+                let (again, errors) = Scenario::from_json(&scenario.to_json());
+                prop_assert!(errors.is_empty());
                 prop_assert_eq!(again.to_json(), scenario.to_json());
             }
         }

@@ -5,7 +5,7 @@ mod page;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, idle, unmet_places};
 use crate::parameters::{Id, Kind, Parameter, TABLE, Value};
 use crate::scenario::{Scenario, ScenarioPatch};
@@ -100,7 +100,7 @@ pub struct Resolution {
     /// Why, one entry each: a set of places among the row's conditions, or -1 - the place of a reason in [`REASONS`].
     pub why: Vec<i32>,
     /// What is wrong.
-    pub problems: Vec<Failure>,
+    pub problems: Vec<Diagnostic>,
 }
 
 /// Reasons beside the conditions of the table, by which the page names them.
@@ -115,7 +115,7 @@ fn why(scenario: &Scenario, context: &Context, id: Id) -> Option<i32> {
 }
 
 /// Resolves a scenario; `problems` are those found in reading it.
-pub fn resolve(scenario: &Scenario, mut problems: Vec<Failure>, context: &Context) -> Resolution {
+pub fn resolve(scenario: &Scenario, mut problems: Vec<Diagnostic>, context: &Context) -> Resolution {
     let entry = |(id, value): (Id, Value)| (id.row().id.to_owned(), value);
     let moved = Id::ALL.iter().map(|&id| (id, scenario.default_of(id)));
     problems.extend(scenario.problems());

@@ -18,7 +18,7 @@ use servescope_engine::{Fleet, FleetConfig, RouterKind, SchedulerKind};
 use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use flags::{Flags, MOST, flattened};
 use requests::SyntheticFlags;
 use shipped::LayerFlags;
@@ -72,10 +72,10 @@ impl VidurRun {
     /// Reads a `config.json`.
     ///
     /// # Errors
-    /// [`Failure`] with the flag, its bounds and the value.
-    pub fn read(json: &Json) -> Result<Self, Failure> {
+    /// [`Diagnostic`] with the flag, its bounds and the value.
+    pub fn read(json: &Json) -> Result<Self, Diagnostic> {
         let object = json.get("flags").unwrap_or(json).as_object().ok_or_else(|| {
-            Failure::new("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
+            Diagnostic::error("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
         })?;
         let flattened = object.contains_key("cluster_config").then(|| flattened(json));
         let flags = Flags::new(flattened.as_ref().unwrap_or(object));
@@ -118,7 +118,7 @@ impl VidurRun {
             } else {
                 of("block_size")
             };
-            return Err(Failure::out_of_range(&name, f64::from(block_size.max(stages)), 1.0, 1.0));
+            return Err(Diagnostic::out_of_range(&name, f64::from(block_size.max(stages)), 1.0, 1.0));
         }
         let planned = plan(&model, &device, max_tokens);
         // In Vidur a number of 0 is one that is not given.
@@ -129,9 +129,9 @@ impl VidurRun {
                 "replica_config_device: weights of {:.3e} bytes and one request's KV cache of {:.3e} do not fit {:.3e}",
                 planned.parameter_bytes, planned.request_bytes, planned.available_bytes
             );
-            let failure = Failure::new("out_of_range", "replica_config_device", message);
+            let error = Diagnostic::error("out_of_range", "replica_config_device", message);
             let (need, max) = (planned.parameter_bytes + planned.request_bytes, planned.available_bytes);
-            return Err(failure.number("value", need).number("min", 0.0).number("max", max));
+            return Err(error.number("value", need).number("min", 0.0).number("max", max));
         }
         let watermark = flags.number(&of("watermark_blocks_fraction"), 0.01, 0.0, 1.0)?;
         let (is_kind_named, layer) = (kind.is_some(), LayerFlags::read(&flags)?);

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -15,14 +15,14 @@ const SLOT_RANKS: [u32; 8] = [8, 16, 32, 64, 128, 256, 320, 512];
 /// The command, a flag a line, and comments with what it leaves out.
 ///
 /// # Errors
-/// [`Failure`] where the scheduler is not vLLM's.
-pub fn vllm_serve(scenario: &Scenario) -> Result<String, Failure> {
+/// [`Diagnostic`] where the scheduler is not vLLM's.
+pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
     let scheduler = scenario.choice(Id::SchedulerKind);
     if scheduler != "vllm_v1" {
         let message = format!(
             "scheduler.kind: {scheduler} is not how vLLM schedules; set it to vllm_v1 for a command of vLLM"
         );
-        return Err(Failure::new("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
+        return Err(Diagnostic::error("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
     }
     let mut flags = Flags { scenario, lines: Vec::new(), left_out: Vec::new() };
     flags.layout();

@@ -4,7 +4,7 @@ use servescope_workload::Trace;
 use servescope_workload::prompts::bodies::Texts;
 use servescope_workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Synthesis};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::scenario::{Scenario, sampling_problems};
 
@@ -28,7 +28,7 @@ pub struct BodyNames {
 ///
 /// # Errors
 /// What the system of the form does not take, or that the prompts are too long together.
-pub fn bodies_text(scenario: &Scenario, trace: &Trace, names: BodyNames) -> Result<String, Vec<Failure>> {
+pub fn bodies_text(scenario: &Scenario, trace: &Trace, names: BodyNames) -> Result<String, Vec<Diagnostic>> {
     let sampling = scenario.sampling();
     let problems = sampling_problems(&sampling, names.form);
     if !problems.is_empty() {
@@ -41,15 +41,15 @@ pub fn bodies_text(scenario: &Scenario, trace: &Trace, names: BodyNames) -> Resu
             "{characters} characters of prompts are more than {MOST_CHARACTERS}; the terminal writes files of any length \
              (servescope generate --bodies)"
         );
-        let failure = Failure::new("bodies_too_large", "", message);
-        return Err(vec![failure.number("value", characters).number("max", MOST_CHARACTERS)]);
+        let error = Diagnostic::error("bodies_too_large", "", message);
+        return Err(vec![error.number("value", characters).number("max", MOST_CHARACTERS)]);
     }
     let BodyNames { form, endpoint, model, adapter_name } = names;
     let options = BodyOptions { form, endpoint, model, adapter_name, sampling };
     let seed = scenario.number(Id::Seed) as u64;
     let texts = Texts::Made(Synthesis::by_ratio(seed, scenario.characters_per_token()));
     let failed = |error: servescope_workload::prompts::BodyError| {
-        vec![Failure::new("bad_sampling", "", error.to_string()).text("reason", &error.to_string())]
+        vec![Diagnostic::error("bad_sampling", "", error.to_string()).text("reason", &error.to_string())]
     };
     let mut lines = BodyLines::new(trace, texts, options).map_err(failed)?;
     let mut text = String::new();

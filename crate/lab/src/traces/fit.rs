@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model};
 use servescope_workload::{LengthDistribution, Trace};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::{ArrivalKind, Choice, ChoiceId, CurveKind, LengthKind, Popularity};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
@@ -71,8 +71,8 @@ struct Setter {
 
 impl Setter {
     fn set(&mut self, id: Id, value: Value) {
-        if let Err(failure) = self.scenario.set(id, value) {
-            self.left_out.push(failure.message);
+        if let Err(error) = self.scenario.set(id, value) {
+            self.left_out.push(error.message);
         }
     }
 
@@ -144,7 +144,7 @@ impl Setter {
             let numbers = fit.quantiles.histogram(BINS).into_iter().map(rounded).collect();
             self.set(histogram_id, Value::List(numbers));
             self.left_out.push(format!(
-                "{}: no law is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
+                "{}: no distribution is within {NEAR} of the lengths; a histogram of their quantiles spreads them evenly inside a bin",
                 kind.id().row().id
             ));
             return;
@@ -273,12 +273,12 @@ pub fn scenario(fitted: &Fit) -> FittedScenario {
 /// The model called `name`.
 ///
 /// # Errors
-/// [`Failure`] with the known names.
-pub fn model(name: &str) -> Result<Model, Failure> {
+/// [`Diagnostic`] with the known names.
+pub fn model(name: &str) -> Result<Model, Diagnostic> {
     Model::from_name(name).ok_or_else(|| {
         let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
         let message = format!("model {name} is not known; known are {}", known.join(", "));
-        Failure::new("unknown_option", "model", message)
+        Diagnostic::error("unknown_option", "model", message)
             .text("value", name)
             .text("options", &known.join(", "))
     })
@@ -383,8 +383,8 @@ fn comparison_json(comparison: &Comparison) -> Json {
 pub fn to_json(fitted: &Fit, twins: &[Twin]) -> Json {
     let scenario = scenario(fitted);
     let dispersion = &fitted.dispersion;
-    let noticed: Vec<Json> =
-        fitted.noticed.iter().map(|n| json!({"code": n.code, "message": n.message})).collect();
+    let findings: Vec<Json> =
+        fitted.findings.iter().map(|n| json!({"code": n.code, "message": n.message})).collect();
     let models: serde_json::Map<String, Json> =
         twins.iter().map(|twin| (twin.model.name().to_owned(), comparison_json(&twin.comparison))).collect();
     json!({
@@ -415,7 +415,7 @@ pub fn to_json(fitted: &Fit, twins: &[Twin]) -> Json {
         "models": models,
         "scenario": scenario.scenario.to_json(),
         "left_out_of_scenario": scenario.left_out,
-        "noticed": noticed,
+        "noticed": findings,
     })
 }
 

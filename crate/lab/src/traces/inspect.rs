@@ -10,7 +10,7 @@ use servescope_workload::formats::{self, FormatError};
 use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, PrefixHits, Spread, Statistics};
 use servescope_workload::trace::NO_REQUEST;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::run::LoadedTrace;
 pub use settings::settings;
 
@@ -37,9 +37,9 @@ pub struct Inspected {
 /// [`formats::TraceFile::assume_output`] says.
 ///
 /// # Errors
-/// [`Failure`] with the row and the column.
-pub fn file(name: &str, bytes: &[u8], any_output_tokens: Option<u32>) -> Result<Inspected, Failure> {
-    let mut file = formats::open(bytes).map_err(|error| Failure::of_file(name, &error))?;
+/// [`Diagnostic`] with the row and the column.
+pub fn file(name: &str, bytes: &[u8], any_output_tokens: Option<u32>) -> Result<Inspected, Diagnostic> {
+    let mut file = formats::open(bytes).map_err(|error| Diagnostic::of_file(name, &error))?;
     file.assume_output(any_output_tokens);
     let format = file.format.name();
     let of_kind = kinds::statistics(&file);

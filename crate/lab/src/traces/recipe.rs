@@ -9,7 +9,7 @@ use servescope_workload::Trace;
 use servescope_workload::formats::{self, Format, RECIPE_KEY, RECIPE_MARK};
 use servescope_workload::transform::{self, Note, Step};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::repeated_keys::repeated_keys;
 use crate::run::trace_of;
@@ -72,9 +72,9 @@ impl Recipe {
     /// Reads the JSON of a recipe.
     ///
     /// # Errors
-    /// Every [`Failure`].
-    pub fn from_json(json: &Json) -> Result<Self, Vec<Failure>> {
-        let bad = |what: &str| vec![Failure::new("bad_json", "", format!("recipe: {what}"))];
+    /// Every [`Diagnostic`].
+    pub fn from_json(json: &Json) -> Result<Self, Vec<Diagnostic>> {
+        let bad = |what: &str| vec![Diagnostic::error("bad_json", "", format!("recipe: {what}"))];
         if json["version"] != 1 {
             return Err(bad("version 1 expected"));
         }
@@ -93,9 +93,9 @@ impl Recipe {
             let join = Some(&json["join"]).filter(|join| !join.is_null()).map(step).transpose()?;
             Source::Files { files, join }
         } else {
-            let (scenario, failures) = Scenario::from_json(&json["scenario"]);
-            if !failures.is_empty() {
-                return Err(failures);
+            let (scenario, errors) = Scenario::from_json(&json["scenario"]);
+            if !errors.is_empty() {
+                return Err(errors);
             }
             Source::Scenario(Box::new(scenario))
         };
@@ -106,7 +106,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Every key that is given twice in an object of the recipe.
-    pub fn find(bytes: &[u8]) -> Result<Option<Json>, Vec<Failure>> {
+    pub fn find(bytes: &[u8]) -> Result<Option<Json>, Vec<Diagnostic>> {
         let Some((text, json)) = Self::found(bytes) else { return Ok(None) };
         let repeated = repeated_keys(text);
         if repeated.is_empty() { Ok(Some(json)) } else { Err(repeated) }
@@ -140,17 +140,17 @@ impl Recipe {
     /// The trace that a scenario's recipe makes, with what its steps did.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario and its steps; a recipe of other files cannot be made without them.
-    pub fn trace(&self) -> Result<(Trace, Vec<Note>), Vec<Failure>> {
+    /// Every [`Diagnostic`] of the scenario and its steps; a recipe of other files cannot be made without them.
+    pub fn trace(&self) -> Result<(Trace, Vec<Note>), Vec<Diagnostic>> {
         let Source::Scenario(scenario) = &self.source else {
             let message = "recipe: the file was made of other files, which convert reads".to_owned();
-            return Err(vec![Failure::new("no_trace", "", message)]);
+            return Err(vec![Diagnostic::error("no_trace", "", message)]);
         };
         let trace = trace_of(scenario, None)?;
         if self.steps.is_empty() {
             return Ok((Trace::clone(&trace), Vec::new()));
         }
-        transform::apply(&self.steps, Trace::clone(&trace)).map_err(|error| vec![Failure::of_step(&error)])
+        transform::apply(&self.steps, Trace::clone(&trace)).map_err(|error| vec![Diagnostic::of_step(&error)])
     }
 
     /// The trace as text in the format of the recipe.

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use servescope_workload::transform::Step;
 
 use super::recipe::{Recipe, Source};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::repeated_keys::repeated_keys;
 use crate::scenario::{Scenario, objections};
 
@@ -17,50 +17,46 @@ pub struct ScenarioFile {
     pub steps: Vec<Step>,
 }
 
-/// The failures with the file's name before each message.
-fn of_file(name: &str, failures: Vec<Failure>) -> Vec<Failure> {
-    let told = |failure: Failure| Failure { message: format!("{name}: {}", failure.message), ..failure };
-    failures.into_iter().map(told).collect()
+/// The errors with the file's name before each message.
+fn of_file(name: &str, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let told = |error: Diagnostic| Diagnostic { message: format!("{name}: {}", error.message), ..error };
+    errors.into_iter().map(told).collect()
 }
 
 /// The recipe in a file; none where it has none.
 ///
 /// # Errors
-/// Every [`Failure`] of the recipe, or that it was made of other files, of which no scenario is known.
-pub fn recipe(name: &str, bytes: &[u8]) -> Result<Option<Recipe>, Vec<Failure>> {
-    let told = |failures| of_file(name, failures);
+/// Every [`Diagnostic`] of the recipe, or that it was made of other files, of which no scenario is known.
+pub fn recipe(name: &str, bytes: &[u8]) -> Result<Option<Recipe>, Vec<Diagnostic>> {
+    let told = |errors| of_file(name, errors);
     let Some(json) = Recipe::find(bytes).map_err(told)? else { return Ok(None) };
     let recipe = Recipe::from_json(&json).map_err(told)?;
     if matches!(recipe.source, Source::Scenario(_)) {
         return Ok(Some(recipe));
     }
     let message = "the recipe of a file that was made of other files; convert, concat and merge read those";
-    Err(told(vec![Failure::new("not_a_scenario", "", message.to_owned())]))
+    Err(told(vec![Diagnostic::error("not_a_scenario", "", message.to_owned())]))
 }
 
 impl ScenarioFile {
     /// Reads a scenario file of this name.
     ///
     /// # Errors
-    /// Every [`Failure`], with the file's name in its message.
-    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Vec<Failure>> {
+    /// Every [`Diagnostic`], with the file's name in its message.
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Vec<Diagnostic>> {
         if let Some(Recipe { source: Source::Scenario(scenario), steps, .. }) = recipe(name, bytes)? {
             return Ok(Self { scenario: *scenario, steps });
         }
         let json: Json = serde_json::from_slice(bytes).map_err(|error| {
             let message = format!("{name}: no JSON: {error}");
-            vec![Failure::new("bad_json", "", message).text("reason", &error.to_string())]
+            vec![Diagnostic::error("bad_json", "", message).text("reason", &error.to_string())]
         })?;
         // A preset of the page has its scenario beside its words.
         let own = json.get("scenario").filter(|inner| inner.is_object()).unwrap_or(&json);
-        let (scenario, failures) = Scenario::from_json(own);
+        let (scenario, errors) = Scenario::from_json(own);
         let repeated = std::str::from_utf8(bytes).map(repeated_keys).unwrap_or_default();
-        let failures = objections(repeated, failures);
-        if failures.is_empty() {
-            Ok(Self { scenario, steps: Vec::new() })
-        } else {
-            Err(of_file(name, failures))
-        }
+        let errors = objections(repeated, errors);
+        if errors.is_empty() { Ok(Self { scenario, steps: Vec::new() }) } else { Err(of_file(name, errors)) }
     }
 }
 
@@ -68,7 +64,7 @@ impl ScenarioFile {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<ScenarioFile, Vec<Failure>> {
+    fn read(text: &str) -> Result<ScenarioFile, Vec<Diagnostic>> {
         ScenarioFile::read("a.json", text.as_bytes())
     }
 
@@ -86,8 +82,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_the_file() {
         let first = |text: &str| {
-            let failure = read(text).unwrap_err().remove(0);
-            (failure.code, failure.message)
+            let error = read(text).unwrap_err().remove(0);
+            (error.code, error.message)
         };
         let (code, message) = first("{");
         assert!(code == "bad_json" && message.starts_with("a.json: no JSON: "), "{message}");

@@ -36,6 +36,7 @@ pub use plan::{plan, search, to_json};
 pub use price::{Price, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
 pub use ranking::{
-    Entry, Found, Need, Ranked, Standing, Tried, Unranked, columns, costs, csv, rank, rank_again, standings,
+    CapacityEntry, CapacityStanding, Found, Need, Ranked, Tried, Unranked, columns, costs, csv, rank,
+    rank_again, standings,
 };
 pub use search::{Capacity, Search};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::{Scenario, edit_distance};
@@ -101,15 +101,15 @@ impl Metric {
     /// `per_user.0.ttft_mean_s`; the base model is adapter -1.
     ///
     /// # Errors
-    /// [`Failure`] for a path that the summary of no run has, with the nearest that there are.
-    pub fn parse(path: &str) -> Result<Self, Failure> {
+    /// [`Diagnostic`] for a path that the summary of no run has, with the nearest that there are.
+    pub fn parse(path: &str) -> Result<Self, Diagnostic> {
         let path = path.trim();
         if is_cell(path) || known().binary_search_by(|name| name.as_str().cmp(path)).is_ok() {
             return Ok(Self { path: path.to_owned() });
         }
         let near = nearest(path);
         let message = format!("{path}: there is no such number in the summary; the nearest are {near}");
-        Err(Failure::new("unknown_metric", path, message).text("value", path).text("nearest", &near))
+        Err(Diagnostic::error("unknown_metric", path, message).text("value", path).text("nearest", &near))
     }
 
     /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path, every
@@ -121,18 +121,25 @@ impl Metric {
     /// Reads several, each once.
     ///
     /// # Errors
-    /// [`Failure`] of the first that is unknown or given twice, or for more than [`MAX_METRICS`].
-    pub fn parse_all<'t>(paths: impl IntoIterator<Item = &'t str>) -> Result<Vec<Self>, Failure> {
+    /// [`Diagnostic`] of the first that is unknown or given twice, or for more than [`MAX_METRICS`].
+    pub fn parse_all<'t>(paths: impl IntoIterator<Item = &'t str>) -> Result<Vec<Self>, Diagnostic> {
         let mut metrics: Vec<Self> = Vec::new();
         for path in paths {
             let metric = Self::parse(path)?;
             if metrics.contains(&metric) {
                 let message = format!("{}: the metric is given twice", metric.path);
-                return Err(Failure::new("repeated_key", &metric.path, message).text("path", &metric.path));
+                return Err(
+                    Diagnostic::error("repeated_key", &metric.path, message).text("path", &metric.path)
+                );
             }
             metrics.push(metric);
             if metrics.len() > MAX_METRICS {
-                return Err(Failure::out_of_range("metric", metrics.len() as f64, 1.0, MAX_METRICS as f64));
+                return Err(Diagnostic::out_of_range(
+                    "metric",
+                    metrics.len() as f64,
+                    1.0,
+                    MAX_METRICS as f64,
+                ));
             }
         }
         Ok(metrics)
@@ -363,12 +370,12 @@ impl Measured {
     /// Simulates and reads.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario.
+    /// Every [`Diagnostic`] of the scenario.
     pub fn simulate(
         scenario: &Scenario,
         loaded: Option<&LoadedTrace>,
         metrics: &[Metric],
-    ) -> Result<Self, Vec<Failure>> {
+    ) -> Result<Self, Vec<Diagnostic>> {
         Ok(Self::of(&Run::simulate(scenario, loaded)?, metrics))
     }
 }

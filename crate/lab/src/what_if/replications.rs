@@ -4,9 +4,9 @@ mod paired;
 mod range;
 
 pub use paired::{CLEAR, CONFIDENCE, LEAST_PAIRS, PairedDifference, paired_interval, t_quantile};
-pub use range::{Change, Range, ranges};
+pub use range::{SeedRange, ValueRange, ranges};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -16,10 +16,10 @@ pub const MAX_SEEDS: usize = 10_000;
 /// The scenario's own seed and those that follow it.
 ///
 /// # Errors
-/// [`Failure`] for none, for more than [`MAX_SEEDS`], or for seeds beyond the largest.
-pub fn seeds(scenario: &Scenario, count: usize) -> Result<Vec<u64>, Failure> {
+/// [`Diagnostic`] for none, for more than [`MAX_SEEDS`], or for seeds beyond the largest.
+pub fn seeds(scenario: &Scenario, count: usize) -> Result<Vec<u64>, Diagnostic> {
     if count == 0 || count > MAX_SEEDS {
-        return Err(Failure::out_of_range("seeds", count as f64, 1.0, MAX_SEEDS as f64));
+        return Err(Diagnostic::out_of_range("seeds", count as f64, 1.0, MAX_SEEDS as f64));
     }
     let first = scenario.number(Id::Seed);
     let last = first + (count - 1) as f64;

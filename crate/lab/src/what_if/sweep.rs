@@ -24,7 +24,7 @@ use axis::bad;
 use serde_json::{Map, Value as Json, json};
 use servescope_workload::Trace;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::metric::{Measured, Metric};
 use crate::parameters::Value;
 use crate::recipe;
@@ -61,14 +61,14 @@ impl Sweep {
     /// there is one.
     ///
     /// # Errors
-    /// [`Failure`] for no axis, no metric, a parameter named twice, too many axes, seeds or runs.
+    /// [`Diagnostic`] for no axis, no metric, a parameter named twice, too many axes, seeds or runs.
     pub fn new(
         base: &Scenario,
         axes: Vec<Axis>,
         metrics: Vec<Metric>,
         seeds: usize,
         loaded: Option<&LoadedTrace>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Diagnostic> {
         Self::of_seeds(base, axes, metrics, replications::seeds(base, seeds)?, loaded)
     }
 
@@ -78,7 +78,7 @@ impl Sweep {
         metrics: Vec<Metric>,
         seeds: Vec<u64>,
         loaded: Option<&LoadedTrace>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Diagnostic> {
         if axes.is_empty() || axes.len() > MAX_AXES {
             return Err(bad("--over", &format!("1 to {MAX_AXES} parameters expected, got {}", axes.len())));
         }
@@ -197,16 +197,16 @@ impl Sweep {
     /// Simulates a run.
     ///
     /// # Errors
-    /// Every [`Failure`] of its scenario.
-    pub fn run(&self, index: usize, loaded: Option<&LoadedTrace>) -> Result<Run, Vec<Failure>> {
+    /// Every [`Diagnostic`] of its scenario.
+    pub fn run(&self, index: usize, loaded: Option<&LoadedTrace>) -> Result<Run, Vec<Diagnostic>> {
         Run::simulate(&self.scenario(index), loaded)
     }
 
     /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
     /// numbers.
-    pub fn line(&self, index: usize, run: Result<Run, Vec<Failure>>) -> Line {
-        let told = |failures: Vec<Failure>| {
-            failures.into_iter().map(|failure| failure.message).collect::<Vec<_>>().join("; ")
+    pub fn line(&self, index: usize, run: Result<Run, Vec<Diagnostic>>) -> Line {
+        let told = |errors: Vec<Diagnostic>| {
+            errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join("; ")
         };
         self.line_of(index, run.map(|run| Measured::of(&run, &self.metrics)).map_err(told))
     }

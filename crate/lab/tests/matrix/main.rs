@@ -142,7 +142,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
             scenario.set(id, Value::Choice(name)).expect("a name of the table");
         }
         for (path, value) in COMMON.iter().chain(settings.iter()) {
-            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{failure}"));
+            scenario.set_text(path, value).unwrap_or_else(|error| panic!("{error}"));
         }
         Rc::new(scenario)
     };

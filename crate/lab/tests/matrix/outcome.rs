@@ -11,7 +11,7 @@ use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
 use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Synthesis};
-use servescope_lab::{Run, Running, Scenario};
+use servescope_lab::{Run, Scenario, SimulationHandle};
 
 use super::values::values;
 
@@ -154,7 +154,7 @@ impl Outcome {
 fn simulated(scenario: &Scenario) -> Option<Run> {
     const SLICE: usize = 100_000;
     const SLICES: usize = 100;
-    let mut running = Running::begin(scenario, None).ok()?;
+    let mut running = SimulationHandle::begin(scenario, None).ok()?;
     let is_over = (0..SLICES).any(|_| running.advance(SLICE) >= 1.0);
     assert!(is_over, "this does not end: {}", scenario.to_json());
     Some(running.finish())

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::config::Field;
+use super::field::Field;
 use super::{AibrixError, MAX_ENTRIES};
 use crate::distribution;
 use crate::stream::Stream;

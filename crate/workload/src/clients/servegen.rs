@@ -9,9 +9,10 @@
 use std::collections::BTreeMap;
 
 use super::cycle_get;
+use crate::copula::GaussianCopula;
 use crate::distribution;
 use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, Window};
-use crate::generate::{GaussianCopula, WorkloadSpec};
+use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
 

@@ -60,7 +60,7 @@ proptest! {
         // Requests come out to the last digits; so does the time, unless hardly anything happens around it.
         prop_assert!((curve.integral(back) - count).abs() <= 1e-11 * (1.0 + count), "{back}, {time_s}");
         prop_assert!(back <= time_s + 1e-6);
-        let quiet = curve.rate_rps(time_s).min(curve.rate_rps(back)).min(curve.rate_rps(time_s - 0.01)) < 0.01;
+        let quiet = curve.value_at(time_s).min(curve.value_at(back)).min(curve.value_at(time_s - 0.01)) < 0.01;
         prop_assert!(quiet || (back - time_s).abs() <= 1e-9 * (1.0 + time_s), "{back}, {time_s}");
     }
 
@@ -81,15 +81,15 @@ proptest! {
         let (mut low, mut high, n) = (0.0, 0.0, 2000);
         let width = long_s / f64::from(n);
         for i in 0..n {
-            let a = curve.rate_rps(from_s + width * f64::from(i));
-            let b = curve.rate_rps(from_s + width * f64::from(i + 1));
+            let a = curve.value_at(from_s + width * f64::from(i));
+            let b = curve.value_at(from_s + width * f64::from(i + 1));
             low += a.min(b) * width;
             high += a.max(b) * width;
         }
         let sum = curve.integral(from_s + long_s) - curve.integral(from_s);
         // A crest or trough between two samples lies beyond both.
         prop_assert!(sum >= low - 1e-3 && sum <= high + 1e-3, "{low} <= {sum} <= {high}");
-        prop_assert!(curve.rate_rps(from_s) >= 0.0);
+        prop_assert!(curve.value_at(from_s) >= 0.0);
     }
 
     #[test]
@@ -161,7 +161,7 @@ fn shapes_go_through_their_known_points() {
     let check = |shape: Shape, points: &[(f64, f64)], (until_s, count): (f64, f64)| {
         let curve = curve(&shape);
         for &(time_s, rate_rps) in points {
-            let ours = curve.rate_rps(time_s);
+            let ours = curve.value_at(time_s);
             assert!((ours - rate_rps).abs() < 1e-12, "{shape:?} at {time_s}: {ours}");
         }
         assert!((curve.integral(until_s) - count).abs() < 1e-9, "{shape:?}: {}", curve.integral(until_s));
@@ -191,8 +191,8 @@ fn shapes_go_through_their_known_points() {
 fn a_falling_sine_that_only_rises_waits_for_its_way_up() {
     let pattern = Pattern { amplitude: -2.0, mean: 6.0, noise: 0.0, cycles: 1.0, only_rise: true };
     let curve = curve(&Shape::Pattern { pattern, duration_s: 40.0 });
-    assert_eq!((curve.rate_rps(0.0), curve.rate_rps(19.9), curve.rate_rps(35.0)), (6.0, 6.0, 8.0));
-    assert!((curve.rate_rps(25.0) - (6.0 + f64::sqrt(2.0))).abs() < 1e-12);
+    assert_eq!((curve.value_at(0.0), curve.value_at(19.9), curve.value_at(35.0)), (6.0, 6.0, 8.0));
+    assert!((curve.value_at(25.0) - (6.0 + f64::sqrt(2.0))).abs() < 1e-12);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn bad_shapes_are_refused() {
         refused(Shape::Pattern { pattern: Pattern { amplitude: 1.0, cycles, ..deep }, duration_s });
     }
     let still = Shape::Pattern { pattern: Pattern { amplitude: 1.0, cycles: 0.0, ..deep }, duration_s: 60.0 };
-    assert_eq!(curve(&still).rate_rps(30.0), 3.0);
+    assert_eq!(curve(&still).value_at(30.0), 3.0);
     for (swing, period_s) in [(1.1, 10.0), (0.5, 0.0), (0.5, far), (f64::NAN, 1.0)] {
         refused(Shape::Diurnal { mean_rps: 1.0, swing, period_s, peak_s: 0.0 });
     }
@@ -246,7 +246,7 @@ fn points_come_from_csv() {
 #[test]
 fn steps_hold_and_the_last_one_stays() {
     let steps = curve(&Shape::Steps { step_s: 2.0, rates_rps: vec![1.0, 1.0, 0.0, 5.0] });
-    assert_eq!([0.0, 3.9, 4.0, 6.0, 60.0].map(|t| steps.rate_rps(t)), [1.0, 1.0, 0.0, 5.0, 5.0]);
+    assert_eq!([0.0, 3.9, 4.0, 6.0, 60.0].map(|t| steps.value_at(t)), [1.0, 1.0, 0.0, 5.0, 5.0]);
     assert_eq!((steps.integral(7.0), steps.inverse(4.0)), (9.0, Some(4.0)));
     for (step_s, rates_rps) in [(1.0, vec![]), (0.0, vec![1.0]), (1.0, vec![-1.0]), (1.0, vec![f64::NAN])] {
         assert!(RateCurve::new(&Shape::Steps { step_s, rates_rps }).is_err());

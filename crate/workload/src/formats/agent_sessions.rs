@@ -122,7 +122,7 @@ pub(super) fn requests(sessions: &[Session]) -> Result<Trace, FormatError> {
                     turn: Some(turn),
                     model: call.model.as_deref(),
                     kind: call.stop.as_deref(),
-                    took_s: call.api_time_s,
+                    recorded_latency_s: call.api_time_s,
                     hash_ids: one_size.then(|| call.hash_ids.iter().map(|id| scope ^ id).collect()),
                 };
                 log.push(call.row, entry)

@@ -25,7 +25,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
             session: session.and_then(name),
             model: name(model),
             kind: kind.and_then(name),
-            took_s: took.filter(|&c| name(c).is_some()).map(|c| table.number(c)).transpose()?,
+            recorded_latency_s: took.filter(|&c| name(c).is_some()).map(|c| table.number(c)).transpose()?,
             ..Entry::default()
         };
         log.push(table.line(), entry)
@@ -36,7 +36,7 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
 pub(super) fn write(trace: &Trace) -> String {
     let nothing = Extra::default();
     let extra = trace.extra.as_deref().unwrap_or(&nothing);
-    let third = !extra.session.is_empty() || !extra.took_s.is_empty();
+    let third = !extra.session.is_empty() || !extra.recorded_latency_s.is_empty();
     let mut text = String::from("Timestamp,");
     text.push_str(if third { "Session ID,Elapsed time," } else { "" });
     text.push_str("Model,Request tokens,Response tokens,Total tokens,Log Type\n");
@@ -46,7 +46,7 @@ pub(super) fn write(trace: &Trace) -> String {
         if third {
             text.push(',');
             push_cell(&mut text, extra.session.name(id));
-            let took = extra.took_s.get(id).filter(|t| !t.is_nan()).map(f64::to_string);
+            let took = extra.recorded_latency_s.get(id).filter(|t| !t.is_nan()).map(f64::to_string);
             text.push(',');
             text.push_str(&took.unwrap_or_default());
         }

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::table::{exact_shifted, require_text, shorten};
+use super::table::{exact_shifted, shorten};
+use super::text::require_text;
 use super::watch::Watch;
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, without_mark};
 

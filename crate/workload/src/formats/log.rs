@@ -15,7 +15,7 @@ pub(super) struct Entry<'a> {
     pub(super) turn: Option<u32>,
     pub(super) model: Option<&'a str>,
     pub(super) kind: Option<&'a str>,
-    pub(super) took_s: Option<f64>,
+    pub(super) recorded_latency_s: Option<f64>,
     pub(super) hash_ids: Option<Vec<u64>>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Log {
     model: LabelMaker,
     kind: LabelMaker,
     turn: Vec<u32>,
-    took_s: Vec<f64>,
+    recorded_latency_s: Vec<f64>,
     assumed_output: Vec<bool>,
     prefix: PrefixBlocks,
     has_turns: bool,
@@ -76,8 +76,8 @@ impl Log {
         self.kind.push(entry.kind);
         self.has_turns |= entry.turn.is_some();
         self.turn.push(entry.turn.unwrap_or(0));
-        self.has_times |= entry.took_s.is_some();
-        self.took_s.push(entry.took_s.unwrap_or(f64::NAN));
+        self.has_times |= entry.recorded_latency_s.is_some();
+        self.recorded_latency_s.push(entry.recorded_latency_s.unwrap_or(f64::NAN));
         self.has_blocks |= entry.hash_ids.is_some();
         self.prefix.push(entry.hash_ids.unwrap_or_default());
         Ok(())
@@ -97,7 +97,7 @@ impl Log {
             model: self.model.finish(),
             kind: self.kind.finish(),
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
-            took_s: if self.has_times { self.took_s } else { Vec::new() },
+            recorded_latency_s: if self.has_times { self.recorded_latency_s } else { Vec::new() },
             assumed_output: self.assumed_output,
             ..Extra::default()
         });

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, Request, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, Request, Trace};
 
 pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -45,7 +45,7 @@ impl RankTable {
 /// Which request each row waits for.
 #[derive(Default)]
 pub(super) struct Waits {
-    chain: Chain,
+    chain: ClosedLoop,
     any: bool,
     /// The request of each row so far; a row that is left out has none.
     place: Vec<u32>,
@@ -72,13 +72,13 @@ impl Waits {
     }
 
     /// The chain, if there is one.
-    pub(super) fn finish(self) -> Option<Box<Chain>> {
+    pub(super) fn finish(self) -> Option<Box<ClosedLoop>> {
         self.any.then(|| Box::new(self.chain))
     }
 }
 
 /// The chain of a trace, if it says anything.
-pub(super) fn waits(trace: &Trace) -> Option<&Chain> {
+pub(super) fn waits(trace: &Trace) -> Option<&ClosedLoop> {
     trace.chain.as_deref().filter(|chain| chain.holds_any())
 }
 
@@ -127,7 +127,7 @@ impl ExtraColumns {
             prefix.block_tokens = block_tokens;
         }
         self.extra.turn.extend(turn);
-        self.extra.took_s.extend(took);
+        self.extra.recorded_latency_s.extend(took);
         for (maker, column) in self.makers.iter_mut().zip(self.labels) {
             maker.push(column.filter(filled).map(|c| table.text(c)));
         }
@@ -245,7 +245,7 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if until.is_some() { ",until_s" } else { "" });
     labels.clone().for_each(|(name, _)| header.extend([",", name]));
     header.push_str(if extra.turn.is_empty() { "" } else { ",turn" });
-    header.push_str(if extra.took_s.is_empty() { "" } else { ",took_s" });
+    header.push_str(if extra.recorded_latency_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
         match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
@@ -266,7 +266,7 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(turn) = extra.turn.get(id) {
             let _ = write!(text, ",{turn}");
         }
-        if let Some(took) = extra.took_s.get(id) {
+        if let Some(took) = extra.recorded_latency_s.get(id) {
             text.push(',');
             text.push_str(&if took.is_nan() { String::new() } else { took.to_string() });
         }

@@ -60,7 +60,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
             turn: line.get("turn").map(|_| line.whole("turn", 0, MAX_INDEX)).transpose()?,
             model: line.name("model")?,
             kind: line.name("kind")?,
-            took_s: line.get("took_s").map(|_| line.number("took_s")).transpose()?,
+            recorded_latency_s: line.get("took_s").map(|_| line.number("took_s")).transpose()?,
             hash_ids: line.ids("hash_ids")?,
         };
         log.push(line.row, entry)?;
@@ -122,7 +122,7 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(turn) = extra.turn.get(id) {
             let _ = write!(text, ", \"turn\": {turn}");
         }
-        if let Some(took) = extra.took_s.get(id).filter(|t| !t.is_nan()) {
+        if let Some(took) = extra.recorded_latency_s.get(id).filter(|t| !t.is_nan()) {
             let _ = write!(text, ", \"took_s\": {took}");
         }
         if !extra.prefix.is_empty() {

@@ -3,7 +3,8 @@
 //! `param1` is the shape. The scale (`param2`) fits the rate of a fair share of the windows only, and is not read.
 
 use super::FormatError;
-use super::table::{Table, require_text};
+use super::table::Table;
+use super::text::require_text;
 
 pub(super) const COLUMNS: [&str; 5] = ["client_id", "window_start_s", "rate", "cv", "pattern"];
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::trace::{
-    BASE_MODEL, Chain, Event, Events, Extra, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
+    BASE_MODEL, ClosedLoop, Event, Events, Extra, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
 };
 
 fn refused(text: &str) -> FormatError {
@@ -101,7 +101,7 @@ prop_compose! {
         trace.sort();
         trace.sort_cancellations();
         trace.chain = waits.map(|(waits, until_us)| {
-            let mut chain = Chain { until_us, ..Chain::default() };
+            let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
             for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
                 let before = if id == 0 { NO_REQUEST } else { before % id };
                 chain.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
@@ -127,7 +127,7 @@ prop_compose! {
         has in prop::collection::vec(any::<bool>(), 6),
         block_tokens in prop::sample::select(vec![16u32, 64, 512]),
         ids in prop::collection::vec(any::<u64>(), 8),
-        took_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
+        recorded_latency_s in prop::collection::vec(prop_oneof![Just(f64::NAN), 0.0..1e4f64], 60),
         turn in prop::collection::vec(0u32..9, 60),
         happened in prop::collection::vec((0usize..60, -1e7..1e9f64), 0..6),
     ) -> Trace {
@@ -147,7 +147,7 @@ prop_compose! {
             model: column(1),
             kind: column(2),
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
-            took_s: if has[4] { took_s[..n].to_vec() } else { Vec::new() },
+            recorded_latency_s: if has[4] { recorded_latency_s[..n].to_vec() } else { Vec::new() },
             assumed_output: Vec::new(),
             numbered_sessions: false,
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },

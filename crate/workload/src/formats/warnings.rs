@@ -77,7 +77,7 @@ const SHARE: f64 = 0.01;
 const COARSE: f64 = 0.1;
 
 /// What the reader itself noticed.
-pub fn noticed(read: &ReadTrace) -> Vec<Warning> {
+pub fn reader_warnings(read: &ReadTrace) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if read.reordered {
         warnings.push(Warning::new("reordered", &[]));
@@ -103,7 +103,7 @@ pub fn noticed(read: &ReadTrace) -> Vec<Warning> {
 
 /// What the reader noticed, and what its times and prefix blocks show.
 pub fn warnings(read: &ReadTrace) -> Vec<Warning> {
-    let mut warnings = noticed(read);
+    let mut warnings = reader_warnings(read);
     warnings.extend(zero_gaps(&read.trace));
     let prefix = read.trace.extra.as_ref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
     warnings.extend(prefix.and_then(|prefix| odd_blocks(prefix, &read.trace)));

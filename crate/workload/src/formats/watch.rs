@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::FormatError;
-use super::table::{control_character, require_text};
+use super::text::{control_character, require_text};
 
 /// Bytes between two reports of progress.
 const REPORT_BYTES: usize = 1 << 18;

@@ -9,48 +9,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::choice::{Chosen, Message, Role};
+use super::form::Form;
 use super::sampling::{Refused, Sampling};
 use super::synthesis::{Root, Stretch, Synthesis};
 use crate::formats::aibrix;
 use crate::formats::json::push_string;
 use crate::formats::table::seconds_text;
 use crate::trace::{BASE_MODEL, NO_LABEL, Trace};
-
-/// Whose requests they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// S-LoRA's `/generate_stream`.
-    Slora,
-    /// OpenAI's API; what only other servers of it know is sent where it was set.
-    OpenAi,
-    /// vLLM's server of OpenAI's API, with its own parameters.
-    Vllm,
-    /// AIBrix's workload file, a line a time stamp.
-    Aibrix,
-    /// vLLM's custom dataset, which has no times.
-    VllmCustom,
-}
-
-impl Form {
-    /// Every form.
-    pub const ALL: [Self; 5] = [Self::Slora, Self::OpenAi, Self::Vllm, Self::Aibrix, Self::VllmCustom];
-
-    /// The name used on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slora => "slora",
-            Self::OpenAi => "openai",
-            Self::Vllm => "vllm",
-            Self::Aibrix => "aibrix",
-            Self::VllmCustom => "vllm_custom",
-        }
-    }
-
-    /// The form called `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.name() == name)
-    }
-}
 
 /// Which of OpenAI's paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! -2 to 2, temperature 0 to 2, top_p in (0, 1], no empty stop string), OpenAI's API reference (as vLLM, at most 4 stop
 //! strings).
 
-use super::bodies::Form;
+use super::form::Form;
 
 /// Parameters of drawing tokens, the same for every request of a workload.
 #[derive(Debug, Clone, PartialEq)]

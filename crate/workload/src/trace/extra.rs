@@ -157,7 +157,7 @@ pub struct Extra {
     /// Its prompt as prefix blocks.
     pub prefix: PrefixBlocks,
     /// Seconds that the original system took; NaN where the file does not say.
-    pub took_s: Vec<f64>,
+    pub recorded_latency_s: Vec<f64>,
     /// Whether a request's output length was unknown in the file, so that the one in the trace was set by the reader.
     pub assumed_output: Vec<bool>,
     /// What else a file says about each request: an object in JSON, or "".
@@ -174,7 +174,7 @@ impl Extra {
             && self.model.is_empty()
             && self.kind.is_empty()
             && self.prefix.is_empty()
-            && self.took_s.is_empty()
+            && self.recorded_latency_s.is_empty()
             && self.assumed_output.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
@@ -192,8 +192,8 @@ impl Extra {
                 *labels = Labels::default();
             }
         }
-        if self.took_s.iter().all(|t| t.is_nan()) {
-            self.took_s.clear();
+        if self.recorded_latency_s.iter().all(|t| t.is_nan()) {
+            self.recorded_latency_s.clear();
         }
         if !self.assumed_output.contains(&true) {
             self.assumed_output.clear();
@@ -213,7 +213,7 @@ impl Extra {
         let (mut session, mut model, mut kind) =
             (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
         let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
-        let (mut turn, mut took_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut turn, mut recorded_latency_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
         let mut assumed_output = Vec::new();
         let mut events = Events::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
@@ -229,7 +229,7 @@ impl Extra {
                 model.push(extra.model.name(id));
                 kind.push(extra.kind.name(id));
                 turn.push(extra.turn.get(id).copied().unwrap_or(0));
-                took_s.push(extra.took_s.get(id).copied().unwrap_or(f64::NAN));
+                recorded_latency_s.push(extra.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
                 assumed_output.push(extra.is_output_assumed(id));
                 details.push(extra.details.get(id).cloned().unwrap_or_default());
                 let blocks = extra.prefix.of(id).iter().copied();
@@ -252,7 +252,7 @@ impl Extra {
             model: model.finish(),
             kind: kind.finish(),
             prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
-            took_s,
+            recorded_latency_s,
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             details,
             events,
@@ -269,7 +269,7 @@ impl Extra {
             model: self.model.select(order),
             kind: self.kind.select(order),
             prefix: self.prefix.select(order),
-            took_s: select(&self.took_s, order),
+            recorded_latency_s: select(&self.recorded_latency_s, order),
             assumed_output: select(&self.assumed_output, order),
             details: if self.details.is_empty() {
                 Vec::new()

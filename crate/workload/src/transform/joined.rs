@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use crate::formats::MAX_INDEX;
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, Trace};
 
 /// What an equal name in two traces means.
 pub(super) const IDENTITY: Field = Field::choice(
@@ -32,7 +32,7 @@ pub(super) fn joined(
     let mut all = Trace::with_capacity(traces.iter().map(|(_, trace)| trace.len()).sum());
     let (mut users, mut adapters) = (0, 0);
     // Where one trace is without an end of sending, all are.
-    let mut chain = Chain { until_us: 0.0, ..Chain::default() };
+    let mut chain = ClosedLoop { until_us: 0.0, ..ClosedLoop::default() };
     for (file, ((_, trace), offset_us)) in (0u32..).zip(traces.iter().zip(offsets_us)) {
         let ids = all.len() as u32;
         for id in 0..trace.len() {

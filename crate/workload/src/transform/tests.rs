@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::generate::{WorkloadSpec, generate};
+use crate::generate::generate;
 use crate::sessions::make_closed_loop;
-use crate::trace::{BASE_MODEL, Chain, Extra, LabelMaker, NO_REQUEST, PrefixBlocks, Request};
+use crate::spec::WorkloadSpec;
+use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, PrefixBlocks, Request};
 
 fn step(text: &str) -> Step {
     Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -391,7 +392,7 @@ fn every_time_that_a_step_makes_can_be_written() {
     assert!(matches!(apply(&[later], trace.clone()), Err(StepError::TooLate { .. })));
     trace.cancellations.clear();
     trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
-    let mut chain = Chain { until_us: 4e6, ..Chain::default() };
+    let mut chain = ClosedLoop { until_us: 4e6, ..ClosedLoop::default() };
     (0..trace.len()).for_each(|_| chain.push(NO_REQUEST, 0.0));
     trace.chain = Some(Box::new(chain));
     let earlier = Step::parse("shift:by_s=-8").unwrap();

@@ -130,7 +130,7 @@ export const page = area('page', {
   'control.more': 'All controls',
   'control.less': 'Fewer controls',
 
-  'group.heroes': 'Traffic',
+  'group.headline': 'Traffic',
   'group.lengths': 'Lengths',
   'group.fleet': 'Fleet',
   'group.gateway': 'Gateway',

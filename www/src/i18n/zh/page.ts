@@ -130,7 +130,7 @@ export const page: Translation<typeof english> = {
   'control.more': '全部参数',
   'control.less': '收起参数',
 
-  'group.heroes': '流量',
+  'group.headline': '流量',
   'group.lengths': '长度',
   'group.fleet': '集群',
   'group.gateway': '网关',

@@ -8,8 +8,8 @@ use servescope_cost::{AdapterCost, LinearCost};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::trace::Request;
 
-use super::super::config::{KvRule, Quotas, RetryKind, RetryRule};
-use super::super::load::OverloadConfig;
+use super::super::config::{Check, KvRule, Quotas, RetryKind, RetryRule, Timeout};
+use super::super::load::{LoadPolicy, OverloadConfig};
 use super::super::prediction::{LengthSource, PredictorConfig};
 use super::*;
 use crate::config::{FleetConfig, Preemption, SchedulerKind};

@@ -119,9 +119,9 @@ impl Proxy {
     ) -> Option<DispatchDecision> {
         let held = GatewayHoldReason::By(check);
         let (allowed, reason) = match check {
-            Check::Rpm => (self.book.on_dispatch_rpm(client, at_us), Rejection::RateLimit),
+            Check::Rpm => (self.limiter.on_dispatch_rpm(client, at_us), Rejection::RateLimit),
             Check::Tpm => {
-                (self.book.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Rejection::TokenQuota)
+                (self.limiter.on_dispatch_tpm(client, tokens, self.pressure(), at_us), Rejection::TokenQuota)
             }
             Check::Concurrency if self.client_is_busy(client) => {
                 return Some(DispatchDecision::Parks(held, f64::INFINITY));
@@ -147,7 +147,7 @@ impl Proxy {
         self.waits.is_let_through(client, input);
         self.place[i] = Place::AtEngine;
         self.log.forwarded_us[i] = at_us;
-        let paid = self.book.pay(client, [input, predicted], at_us);
+        let paid = self.limiter.pay(client, [input, predicted], at_us);
         let paid = self.paid_early.get(i).copied().unwrap_or(paid);
         self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
         let note = QueuedNote {
@@ -159,6 +159,6 @@ impl Proxy {
         };
         self.reservations.admit(id, input.saturating_add(predicted), note, at_us);
         self.decided(at_us, id, Verdict::Forwarded, Compared::NOTHING);
-        self.given.push_back((GatewayOutcome::Forward(id), at_us));
+        self.outcomes.push_back((GatewayOutcome::Forward(id), at_us));
     }
 }

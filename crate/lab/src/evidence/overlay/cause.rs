@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::compare::{Metric, Pair};
+use super::pair::{Pair, PairedMetric};
 
 /// Below this share of what was measured a difference is not looked into.
 const AGREES: f64 = 0.05;
@@ -33,8 +33,8 @@ pub enum Culprit {
 
 /// The likeliest culprit, with the numbers that name it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "OverlayCause"))]
-pub struct Cause {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct OverlayCause {
     /// What differs most.
     pub culprit: Culprit,
     /// In a sentence.
@@ -47,13 +47,13 @@ pub struct Cause {
     pub drift_s: Option<f64>,
 }
 
-impl Cause {
+impl OverlayCause {
     fn without_parts(culprit: Culprit, sentence: String) -> Self {
         Self { culprit, sentence, floor_s: None, slope_s_per_token: None, drift_s: None }
     }
 
     /// What the requests in both runs tell.
-    pub(super) fn of(pairs: &[Pair], metrics: &[Metric]) -> Self {
+    pub(super) fn of(pairs: &[Pair], metrics: &[PairedMetric]) -> Self {
         let metric = |name: &str| metrics.iter().find(|metric| metric.name == name);
         let bias = |name: &str| metric(name).and_then(|metric| metric.bias);
         let (ttft, tpot, e2e) = (bias("ttft_s"), bias("tpot_s"), bias("e2e_s"));
@@ -101,20 +101,20 @@ impl Cause {
 }
 
 /// Of means alone.
-fn of_means(ttft: Option<f64>, tpot: Option<f64>) -> Cause {
+fn of_means(ttft: Option<f64>, tpot: Option<f64>) -> OverlayCause {
     let (ttft, tpot) = (ttft.unwrap_or(0.0), tpot.unwrap_or(0.0));
     if tpot.abs() >= ttft.abs() {
         let sentence = format!(
             "The time between tokens is {} the simulated run: decode iterations are the likeliest culprit.",
             way(tpot)
         );
-        return Cause::without_parts(Culprit::DecodeTime, sentence);
+        return OverlayCause::without_parts(Culprit::DecodeTime, sentence);
     }
     let sentence = format!(
         "The TTFT is {} the simulated run; means do not tell whether overhead, prefill rate or KV blocks are to blame.",
         way(ttft)
     );
-    Cause::without_parts(Culprit::Unknown, sentence)
+    OverlayCause::without_parts(Culprit::Unknown, sentence)
 }
 
 /// "12 % longer in" or "12 % shorter in".

@@ -4,8 +4,9 @@ use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::metrics::distribution::Distribution;
 
-use super::cause::Cause;
+use super::cause::OverlayCause;
 use super::measured::{Means, MeasuredRun};
+use super::pair::{Pair, PairedMetric, Times};
 use crate::run::Run;
 
 /// Windows over which throughputs are compared.
@@ -15,70 +16,10 @@ const BUCKETS: usize = 4;
 /// Fewest requests of a bucket.
 const FEWEST: usize = 5;
 
-/// Times of a request, seconds; none where they are not known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Times {
-    /// Time to first token.
-    pub ttft_s: Option<f64>,
-    /// Mean time between tokens: the time after the first one over the tokens after it.
-    pub tpot_s: Option<f64>,
-    /// Mean gap between chunks.
-    pub itl_s: Option<f64>,
-    /// End-to-end time.
-    pub e2e_s: Option<f64>,
-}
-
-/// A request in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
-    /// Its place in the order of sending.
-    pub id: usize,
-    /// Its name in the file.
-    pub name: String,
-    /// When it was sent in the measured run, seconds after the first one.
-    pub sent_s: f64,
-    /// Prompt tokens.
-    pub input_tokens: u32,
-    /// Output tokens.
-    pub output_tokens: u32,
-    /// Measured.
-    pub measured: Times,
-    /// Simulated.
-    pub simulated: Times,
-}
-
-impl Pair {
-    /// Both values of a time.
-    pub(super) fn both(&self, of: fn(&Times) -> Option<f64>) -> Option<(f64, f64)> {
-        Some((of(&self.measured)?, of(&self.simulated)?))
-    }
-}
-
-/// A quantity in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metric {
-    /// Its name.
-    pub name: &'static str,
-    /// Mean, or rate, measured.
-    pub measured: Option<f64>,
-    /// The same simulated.
-    pub simulated: Option<f64>,
-    /// Mean of the absolute errors of single requests over what was measured of each; of windows of time for rates.
-    pub mape: Option<f64>,
-    /// Simulated mean over measured mean, less 1.
-    pub bias: Option<f64>,
-    /// Pearson's correlation over requests; over windows of time for rates.
-    pub correlation: Option<f64>,
-    /// Distribution of what was measured; nothing of rates.
-    pub measured_distribution: Distribution,
-    /// The same simulated.
-    pub simulated_distribution: Distribution,
-}
-
 /// Requests of similar prompt length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "LengthBucket"))]
-pub struct Bucket {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct LengthBucket {
     /// Shortest prompt, tokens.
     pub from_tokens: u32,
     /// Longest prompt, tokens.
@@ -101,11 +42,11 @@ pub struct Overlay {
     /// Requests of the measured run that did not end in the simulated one.
     pub unfinished: usize,
     /// TTFT, TPOT, ITL, E2E, and both throughputs.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<PairedMetric>,
     /// By prompt length, shortest first.
-    pub by_length: Vec<Bucket>,
+    pub by_length: Vec<LengthBucket>,
     /// Where the difference comes from, as far as the numbers tell.
-    pub cause: Cause,
+    pub cause: OverlayCause,
 }
 
 impl Overlay {
@@ -124,7 +65,7 @@ impl Overlay {
             }
         }
         metrics.extend(rates(measured, report, &pairs));
-        let cause = Cause::of(&pairs, &metrics);
+        let cause = OverlayCause::of(&pairs, &metrics);
         Self {
             unfinished: measured.requests.len() - pairs.len(),
             by_length: if means.is_some() { Vec::new() } else { by_length(&pairs) },
@@ -135,7 +76,7 @@ impl Overlay {
     }
 
     /// The metric of a name.
-    pub fn metric(&self, name: &str) -> Option<&Metric> {
+    pub fn metric(&self, name: &str) -> Option<&PairedMetric> {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 }
@@ -181,7 +122,7 @@ pub(super) const TIMES: [(&str, TimeOf); 4] = [
 ];
 
 /// The metrics of some requests; `means` stands for what was measured where single requests are not known.
-pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<Metric> {
+pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<PairedMetric> {
     let of_means = |name: &str| match name {
         "ttft_s" => means?.ttft_s,
         "tpot_s" => means?.tpot_s,
@@ -194,7 +135,7 @@ pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<Metric> {
             let measured = of_means(name);
             let distribution = Distribution::of(&mut simulated.clone());
             let known = measured.zip(distribution.mean);
-            return Metric {
+            return PairedMetric {
                 name,
                 measured,
                 simulated: distribution.mean,
@@ -211,7 +152,7 @@ pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<Metric> {
         let measured_distribution = Distribution::of(&mut measured);
         let simulated_distribution = Distribution::of(&mut simulated);
         let known = measured_distribution.mean.zip(simulated_distribution.mean);
-        Metric {
+        PairedMetric {
             name,
             measured: measured_distribution.mean,
             simulated: simulated_distribution.mean,
@@ -289,7 +230,7 @@ impl Produced {
 }
 
 /// Output tokens and requests a second: over the whole run, and in windows up to the later end.
-fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<Metric> {
+fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<PairedMetric> {
     let simulated = |pair: &Pair| {
         let sent = report.trace.arrival_us[pair.id] / 1e6;
         let (ttft, e2e) = (pair.simulated.ttft_s?, pair.simulated.e2e_s?);
@@ -317,7 +258,7 @@ fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<Metric>
         let measured = told.or_else(|| if has_windows { mean(&theirs, value) } else { None });
         let simulated = mean(&ours, value);
         let windows = their_windows.as_ref().zip(our_windows.as_ref()).map(|(m, s)| (&m[place], &s[place]));
-        Metric {
+        PairedMetric {
             name,
             measured,
             simulated,
@@ -332,7 +273,7 @@ fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<Metric>
 }
 
 /// Requests in groups of equal size by prompt length.
-fn by_length(pairs: &[Pair]) -> Vec<Bucket> {
+fn by_length(pairs: &[Pair]) -> Vec<LengthBucket> {
     let mut sorted: Vec<&Pair> = pairs.iter().collect();
     sorted.sort_by_key(|pair| pair.input_tokens);
     let count = BUCKETS.min(sorted.len() / FEWEST).max(1);
@@ -341,7 +282,7 @@ fn by_length(pairs: &[Pair]) -> Vec<Bucket> {
     let bucket = |group: &[&Pair]| {
         let metrics = times_of(group, None);
         let bias = |name: &str| metrics.iter().find(|metric| metric.name == name)?.bias;
-        Some(Bucket {
+        Some(LengthBucket {
             from_tokens: group.first()?.input_tokens,
             to_tokens: group.last()?.input_tokens,
             requests: group.len(),

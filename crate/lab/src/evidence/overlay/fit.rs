@@ -3,9 +3,10 @@
 //! The rule is fixed: requests with even places in the order of sending are fitted, those with odd ones are left out. All of them
 //! are simulated each time, as each one delays the others.
 
-use super::compare::{Metric, Pair, TIMES, pairs, times_of};
+use super::compare::{TIMES, pairs, times_of};
 use super::measured::MeasuredRun;
-use crate::failure::Failure;
+use super::pair::{Pair, PairedMetric};
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::Scenario;
@@ -39,8 +40,8 @@ pub enum FitError {
     #[error("--fit: the file tells no times of single requests")]
     NoTimes,
     /// The scenario does not run.
-    #[error("{}", .0.first().map_or("", |failure| &failure.message))]
-    Run(Vec<Failure>),
+    #[error("{}", .0.first().map_or("", |error| &error.message))]
+    Run(Vec<Diagnostic>),
 }
 
 /// A constant before and after.
@@ -64,9 +65,9 @@ pub struct Fit {
     /// How many runs it took.
     pub runs: usize,
     /// Errors on the half that was fitted, before and after.
-    pub fitted_half: [Vec<Metric>; 2],
+    pub fitted_half: [Vec<PairedMetric>; 2],
     /// Errors on the half that was left out, before and after.
-    pub left_out_half: [Vec<Metric>; 2],
+    pub left_out_half: [Vec<PairedMetric>; 2],
 }
 
 /// The constants of a list of paths.
@@ -155,7 +156,7 @@ impl FitSearch {
         Some(scenario)
     }
 
-    fn pairs(&mut self, scenario: &Scenario) -> Result<Vec<Pair>, Vec<Failure>> {
+    fn pairs(&mut self, scenario: &Scenario) -> Result<Vec<Pair>, Vec<Diagnostic>> {
         self.runs += 1;
         Ok(pairs(&self.measured, &Run::simulate(scenario, Some(&self.trace))?.report))
     }

@@ -1,10 +1,10 @@
 //! A measured run in one form, whatever tool wrote it.
 
 use serde::{Deserialize, Serialize};
-use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::read::Tool;
+use super::tool::Tool;
 
 /// Most requests of a result file.
 pub const MAX_REQUESTS: usize = 1_000_000;
@@ -118,7 +118,7 @@ impl MeasuredRun {
     /// The requests to simulate, each with its place in [`MeasuredRun::requests`] as its id.
     pub fn trace(&self) -> Trace {
         let mut trace = Trace::with_capacity(self.requests.len());
-        let mut chain = Chain { is_shared: true, ..Chain::default() };
+        let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
         for (place, request) in self.requests.iter().enumerate() {
             let is_held = matches!(self.sending, Sending::InFlight(most) if place >= most as usize);
             trace.push(Request {

@@ -4,23 +4,16 @@ mod aiperf;
 mod guidellm;
 mod inferencex;
 mod json;
+mod lines;
 mod servingsim;
 mod servingsim_bench;
 mod vllm_bench;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::measured::{MAX_REQUESTS, MeasuredRequest, MeasuredRun};
-
-/// A file, and others that its tool writes beside it.
-#[derive(Debug, Clone, Copy)]
-pub struct NamedText<'a> {
-    /// Its name, without folders.
-    pub name: &'a str,
-    /// What stands in it.
-    pub text: &'a str,
-}
+use super::tool::Tool;
+pub use crate::profiles::NamedText;
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,46 +33,6 @@ impl ReadError {
     /// The same, in one of several files or lines.
     fn within(self, place: &str) -> Self {
         Self { place: format!("{place}, {}", self.place), ..self }
-    }
-}
-
-/// What wrote a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tool {
-    /// `vllm bench serve --save-result --save-detailed`.
-    VllmBench,
-    /// AIPerf's `profile_export.jsonl`.
-    AiPerf,
-    /// GuideLLM's JSON report.
-    GuideLlm,
-    /// InferenceX's row of a run (`agg_*.json`).
-    InferenceX,
-    /// LLMServingSim's table of simulated requests.
-    ServingSim,
-    /// LLMServingSim's recording of a vLLM server (`requests.jsonl`).
-    ServingSimBench,
-}
-
-impl Tool {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::VllmBench => "vLLM bench",
-            Self::AiPerf => "AIPerf",
-            Self::GuideLlm => "GuideLLM",
-            Self::InferenceX => "InferenceX",
-            Self::ServingSim => "LLMServingSim",
-            Self::ServingSimBench => "LLMServingSim's recording of vLLM",
-        }
-    }
-
-    /// Names of the file that it writes beside the result `name` with the settings of server or client, the likeliest first.
-    pub fn companions(self, name: &str) -> Vec<String> {
-        match self {
-            Self::AiPerf => vec![aiperf::companion(name), aiperf::companion("profile_export.jsonl")],
-            Self::ServingSimBench => vec!["meta.json".to_owned()],
-            Self::VllmBench | Self::GuideLlm | Self::InferenceX | Self::ServingSim => Vec::new(),
-        }
     }
 }
 

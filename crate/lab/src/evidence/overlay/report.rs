@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::compare::{Metric, Overlay};
+use super::compare::Overlay;
 use super::fit::{Fit, Fitted};
 use super::measured::MeasuredRun;
-use super::taken::Taken;
+use super::pair::PairedMetric;
+use super::taken::TakenSetting;
 use crate::ordered::Ordered;
 use crate::scenario::Scenario;
 
@@ -17,7 +18,7 @@ use crate::scenario::Scenario;
 pub fn document(
     measured: &MeasuredRun,
     scenario: &Scenario,
-    taken: &[Taken],
+    taken: &[TakenSetting],
     overlay: &Overlay,
     fit: Option<&Fit>,
 ) -> Json {
@@ -95,7 +96,7 @@ pub struct OverlayFit {
 impl OverlayFit {
     /// Of a fit.
     pub fn of(fit: &Fit) -> Self {
-        let half = |[before, after]: &[Vec<Metric>; 2]| FittedHalf {
+        let half = |[before, after]: &[Vec<PairedMetric>; 2]| FittedHalf {
             before: overlaid_metrics(before),
             after: overlaid_metrics(after),
         };
@@ -112,15 +113,15 @@ impl OverlayFit {
 }
 
 /// The metrics by name.
-pub fn overlaid_metrics(metrics: &[Metric]) -> Ordered<OverlaidMetric> {
-    let one = |metric: &Metric| {
-        let &Metric { measured, simulated, mape, bias, correlation, .. } = metric;
+pub fn overlaid_metrics(metrics: &[PairedMetric]) -> Ordered<OverlaidMetric> {
+    let one = |metric: &PairedMetric| {
+        let &PairedMetric { measured, simulated, mape, bias, correlation, .. } = metric;
         (metric.name.to_owned(), OverlaidMetric { measured, simulated, mape, bias, correlation })
     };
     metrics.iter().map(one).collect()
 }
 
-fn distributions(metrics: &[Metric]) -> Json {
+fn distributions(metrics: &[PairedMetric]) -> Json {
     let rows = metrics.iter().filter(|metric| metric.simulated_distribution.mean.is_some()).map(|metric| {
         let both = json!({
             "measured": metric.measured_distribution,

@@ -11,8 +11,8 @@ use crate::scenario::Scenario;
 
 /// A setting that was taken over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TakenSetting"))]
-pub struct Taken {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct TakenSetting {
     /// The parameter's path.
     pub path: &'static str,
     /// Its value.
@@ -23,7 +23,7 @@ pub struct Taken {
 
 /// Sets what the file tells of the server, and what such a server has by default, except what the scenario was given. Says what
 /// was set, and what could not be.
-pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<Taken>, Vec<String>) {
+pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<TakenSetting>, Vec<String>) {
     let given: Vec<Id> = scenario.given().collect();
     let mut taking = Taking { scenario, given, taken: Vec::new(), notes: Vec::new() };
     taking.default(Id::SchedulerKind, "vllm_v1", "result files are of servers that schedule so");
@@ -38,7 +38,7 @@ pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<Taken>, Vec
 struct Taking<'a> {
     scenario: &'a mut Scenario,
     given: Vec<Id>,
-    taken: Vec<Taken>,
+    taken: Vec<TakenSetting>,
     notes: Vec<String>,
 }
 
@@ -54,8 +54,8 @@ impl Taking<'_> {
             return;
         }
         match self.scenario.set_text(path, value) {
-            Ok(()) => self.taken.push(Taken { path, value: value.to_owned(), from: from.to_owned() }),
-            Err(failure) => self.notes.push(format!("{from} is not taken over: {}", failure.message)),
+            Ok(()) => self.taken.push(TakenSetting { path, value: value.to_owned(), from: from.to_owned() }),
+            Err(error) => self.notes.push(format!("{from} is not taken over: {}", error.message)),
         }
     }
 
@@ -161,7 +161,7 @@ impl Taking<'_> {
         // A table that is missing is fetched when the run begins; the settings are taken over again then.
         let has_kernels = match with_kernels.measured_kernels() {
             Ok(_) => true,
-            Err(failure) => failure.code == "needs_table",
+            Err(error) => error.code == "needs_table",
         };
         if is_chosen && has_kernels {
             self.set(Id::CostKind, CostKind::Kernels.name(), "the kernels of this deployment were measured");

@@ -17,9 +17,9 @@ const PARTS: usize = 3;
 
 /// What a figure shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedMeasure"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum Measure {
+pub enum PublishedMeasure {
     /// Requests a second, up to the last answer.
     Throughput,
     /// Mean end-to-end time, seconds.
@@ -32,7 +32,7 @@ pub enum Measure {
     Rejected,
 }
 
-impl Measure {
+impl PublishedMeasure {
     /// The measures of a sweep.
     pub const OF_SWEEPS: [Self; 4] = [Self::Throughput, Self::E2e, Self::FirstToken, Self::Attainment];
 
@@ -63,8 +63,8 @@ impl Measure {
 
 /// One of the authors' points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedPoint"))]
-pub struct Point {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct PublishedPoint {
     /// The value of `scheduler.order`.
     pub policy: &'static str,
     /// Where it stands.
@@ -85,8 +85,8 @@ pub struct Point {
 
 /// Errors of one calibration at the authors' points, without what settled it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedErrors"))]
-pub struct Errors {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct PublishedErrors {
     /// The largest, without its sign.
     pub max: f64,
     /// The mean, without signs.
@@ -114,18 +114,18 @@ pub struct Curve {
 
 /// A figure: points, curves and how far they lie apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PublishedFigure"))]
-pub struct Figure {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct PublishedFigure {
     /// "n", "R", "cv", "alpha" or "policies".
     pub sweep: &'static str,
     /// What it shows.
-    pub measure: Measure,
+    pub measure: PublishedMeasure,
     /// The authors' points.
-    pub points: Vec<Point>,
+    pub points: Vec<PublishedPoint>,
     /// Errors with the default calibration.
-    pub ours: Option<Errors>,
+    pub ours: Option<PublishedErrors>,
     /// Errors with the calibration on one run a GPU.
-    pub one_run: Option<Errors>,
+    pub one_run: Option<PublishedErrors>,
     /// The curves; charts have them as columns.
     #[serde(skip)]
     pub curves: Vec<Curve>,
@@ -148,9 +148,9 @@ impl Answered {
         Self { row: *row, policy, rejected, ours, one_run }
     }
 
-    fn point(&self, measure: Measure) -> Option<Point> {
+    fn point(&self, measure: PublishedMeasure) -> Option<PublishedPoint> {
         let theirs = match measure {
-            Measure::Rejected => f64::from(self.rejected?),
+            PublishedMeasure::Rejected => f64::from(self.rejected?),
             _ => measure.of_row(&self.row),
         };
         let scenario = match self.row.suite {
@@ -158,7 +158,7 @@ impl Answered {
             _ => scenario_of(&self.row, self.policy),
         };
         let is_fcfs = self.policy == Policy::Fcfs;
-        Some(Point {
+        Some(PublishedPoint {
             policy: self.policy.choice(),
             x: swept(&self.row),
             theirs,
@@ -206,19 +206,19 @@ fn between(sweep: &str, places: &[f64]) -> Vec<f64> {
 }
 
 /// Figures of a sweep of a suite; none where nothing was recorded.
-pub fn sweep(suite: &str, sweep: &str) -> Vec<Figure> {
+pub fn sweep(suite: &str, sweep: &str) -> Vec<PublishedFigure> {
     let rows: Vec<&Row> =
         ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == sweep).collect();
     let recorded: Vec<Answered> = rows.iter().map(|row| Answered::new(row, Policy::Fcfs, None)).collect();
     let Some(first) = rows.first() else { return Vec::new() };
     let all = with_between(first, Policy::Fcfs, &recorded);
-    Measure::OF_SWEEPS
+    PublishedMeasure::OF_SWEEPS
         .into_iter()
         .map(|measure| {
             let points = recorded.iter().filter_map(|answered| answered.point(measure)).collect();
             let bound = match measure {
-                Measure::Throughput => Some(THROUGHPUT_BOUND),
-                Measure::Attainment => Some(attainment_bound(first)),
+                PublishedMeasure::Throughput => Some(THROUGHPUT_BOUND),
+                PublishedMeasure::Attainment => Some(attainment_bound(first)),
                 _ => None,
             };
             figure(first.sweep, measure, points, bound, curves(measure, Policy::Fcfs, &all))
@@ -227,7 +227,7 @@ pub fn sweep(suite: &str, sweep: &str) -> Vec<Figure> {
 }
 
 /// Figures of the policies of a suite against cv.
-pub fn policies(suite: &str) -> Vec<Figure> {
+pub fn policies(suite: &str) -> Vec<PublishedFigure> {
     let rows: Vec<&Row> =
         ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == "cv").collect();
     let Some(first) = rows.first() else { return Vec::new() };
@@ -251,8 +251,11 @@ pub fn policies(suite: &str) -> Vec<Figure> {
             continue;
         }
         let all = with_between(first, policy, &recorded);
-        for (place, measure) in [Measure::Attainment, Measure::Rejected].into_iter().enumerate() {
-            let made: Vec<Point> = recorded.iter().filter_map(|answered| answered.point(measure)).collect();
+        for (place, measure) in
+            [PublishedMeasure::Attainment, PublishedMeasure::Rejected].into_iter().enumerate()
+        {
+            let made: Vec<PublishedPoint> =
+                recorded.iter().filter_map(|answered| answered.point(measure)).collect();
             if !made.is_empty() {
                 drawn[place].extend(curves(measure, policy, &all));
             }
@@ -262,8 +265,14 @@ pub fn policies(suite: &str) -> Vec<Figure> {
     let [attained, given_up] = points;
     let [attained_drawn, given_up_drawn] = drawn;
     vec![
-        figure("policies", Measure::Attainment, attained, Some(policies::ATTAINMENT_BOUND), attained_drawn),
-        figure("policies", Measure::Rejected, given_up, None, given_up_drawn),
+        figure(
+            "policies",
+            PublishedMeasure::Attainment,
+            attained,
+            Some(policies::ATTAINMENT_BOUND),
+            attained_drawn,
+        ),
+        figure("policies", PublishedMeasure::Rejected, given_up, None, given_up_drawn),
     ]
 }
 
@@ -280,7 +289,7 @@ fn with_between(first: &Row, policy: Policy, recorded: &[Answered]) -> Vec<(f64,
     all
 }
 
-fn curves(measure: Measure, policy: Policy, all: &[(f64, Option<Summary>, Summary)]) -> Vec<Curve> {
+fn curves(measure: PublishedMeasure, policy: Policy, all: &[(f64, Option<Summary>, Summary)]) -> Vec<Curve> {
     let policy = policy.choice();
     let x: Vec<f64> = all.iter().map(|(x, ..)| *x).collect();
     let one_run = all.iter().map(|(_, _, one_run)| measure.of(one_run)).collect();
@@ -294,28 +303,28 @@ fn curves(measure: Measure, policy: Policy, all: &[(f64, Option<Summary>, Summar
 
 fn figure(
     sweep: &'static str,
-    measure: Measure,
-    points: Vec<Point>,
+    measure: PublishedMeasure,
+    points: Vec<PublishedPoint>,
     bound: Option<f64>,
     curves: Vec<Curve>,
-) -> Figure {
+) -> PublishedFigure {
     let ours = points.iter().filter(|p| !p.is_tuned).filter_map(|p| Some(measure.error(p.ours?, p.theirs)));
     let ours = errors(ours.collect(), bound);
     // Attainment and throughput of a prediction are held against bounds of their own.
     let predicted = points.iter().filter(|p| !p.is_settling).map(|p| measure.error(p.one_run, p.theirs));
     let predicted_bound = match measure {
-        Measure::Throughput => Some(one_run::THROUGHPUT_BOUND),
-        Measure::Attainment => Some(one_run::ATTAINMENT_BOUND),
+        PublishedMeasure::Throughput => Some(one_run::THROUGHPUT_BOUND),
+        PublishedMeasure::Attainment => Some(one_run::ATTAINMENT_BOUND),
         _ => None,
     };
     let one_run = errors(predicted.collect(), predicted_bound);
-    Figure { sweep, measure, points, ours, one_run, curves }
+    PublishedFigure { sweep, measure, points, ours, one_run, curves }
 }
 
-fn errors(all: Vec<f64>, bound: Option<f64>) -> Option<Errors> {
+fn errors(all: Vec<f64>, bound: Option<f64>) -> Option<PublishedErrors> {
     let sizes: Vec<f64> = all.into_iter().map(f64::abs).collect();
     let count = sizes.len();
-    (count > 0).then(|| Errors {
+    (count > 0).then(|| PublishedErrors {
         max: sizes.iter().copied().fold(0.0, f64::max),
         mean: sizes.iter().sum::<f64>() / count as f64,
         points: count,

@@ -10,7 +10,7 @@
 use servescope_engine::metrics::Summary;
 
 use super::set;
-use crate::run::Running;
+use crate::run::SimulationHandle;
 use crate::scenario::Scenario;
 
 /// A measured row.
@@ -107,8 +107,8 @@ pub fn scenario_of(row: &SlotRow, rule: SlotRule) -> Scenario {
 }
 
 fn simulate(scenario: &Scenario) -> Summary {
-    let mut running =
-        Running::begin(scenario, None).unwrap_or_else(|failures| panic!("a published server: {failures:?}"));
+    let mut running = SimulationHandle::begin(scenario, None)
+        .unwrap_or_else(|errors| panic!("a published server: {errors:?}"));
     while running.advance(usize::MAX) < 1.0 {}
     running.finish().summary().run
 }

@@ -10,7 +10,7 @@ use servescope_cost::{
 };
 use servescope_engine::{Equals, Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
-use servescope_workload::trace::{Chain, NO_REQUEST, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::Row;
@@ -337,7 +337,7 @@ pub(in crate::evidence) fn nominal_length(stream: &Stream, place: u32, nominal: 
 fn requests(row: &Row, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
-    let mut chain = Chain { is_shared: true, ..Chain::default() };
+    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
     for place in 0..count {
         let output_tokens = nominal_length(&streams[1], place, row.output_tokens);
@@ -484,7 +484,7 @@ mod tests {
                 ("fleet.tensor_parallel", "2"),
             ];
             for (path, value) in common.iter().chain(settings) {
-                scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+                scenario.set_text(path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
             }
             let cost = scenario.fleet_cost(AdapterRanks::default()).unwrap();
             let chunks = [Chunk { kv_tokens: 100, tokens: 900 }];

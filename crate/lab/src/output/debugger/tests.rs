@@ -79,7 +79,7 @@ fn every_reason_has_a_name() {
 fn a_place_that_is_not_there_is_an_error_with_the_bounds() {
     let mut debugger = debugger(&[]);
     let last = debugger.len() - 1;
-    let message = |failure: Result<(), Failure>| failure.unwrap_err().message;
+    let message = |error: Result<(), Diagnostic>| error.unwrap_err().message;
     assert!(message(debugger.go(Move::By(-1))).contains('0'));
     assert!(message(debugger.go(Move::To(last + 1))).contains(&last.to_string()));
     assert!(message(debugger.go(Move::Time(f64::NAN))).contains("time_s"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 
-use crate::failure::Param;
+use crate::diagnostic::Param;
 
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -49,7 +49,7 @@ pub fn write_decisions_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Running, Scenario};
+    use crate::{Scenario, SimulationHandle};
 
     #[test]
     fn every_served_request_is_admitted_in_the_file_and_none_without_asking() {
@@ -61,7 +61,7 @@ mod tests {
                 scenario.set_text(path, value).unwrap();
             }
             let report = |keeps: bool| {
-                let running = Running::begin(&scenario, None).unwrap();
+                let running = SimulationHandle::begin(&scenario, None).unwrap();
                 if keeps { running.with_decisions() } else { running }.run().report
             };
             let kept = report(true);

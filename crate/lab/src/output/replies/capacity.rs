@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::capacity::{Capacity, Checked, Configuration, Grid, Standing, columns};
-use crate::failure::Failure;
+use crate::capacity::{Capacity, CapacityStanding, Checked, Configuration, Grid, columns};
+use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
 
@@ -63,7 +63,7 @@ impl From<Checked> for CheckedReply {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct StandingsReply {
     /// In the order of the configurations.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<CapacityStanding>,
     /// Their costs.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,
@@ -88,7 +88,7 @@ pub struct CapacityGrid {
     /// Columns of the ranking's CSV.
     pub columns: Vec<&'static str>,
     /// Names the axes that have no effect.
-    pub notes: Vec<Failure>,
+    pub notes: Vec<Diagnostic>,
     /// Every combination of the axes.
     pub configurations: Vec<GridConfiguration>,
 }
@@ -98,7 +98,7 @@ impl CapacityGrid {
     ///
     /// # Errors
     /// What is wrong with the grid.
-    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
+    pub fn of(scenario: &Scenario) -> Result<Self, Diagnostic> {
         let grid = Grid::of(scenario)?;
         let configurations = grid.configurations(scenario);
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::model_config::ModelConfig;
 use crate::scenario::{Scenario, ScenarioPatch};
 
@@ -13,7 +13,7 @@ pub struct OwnModel {
     /// The settings.
     pub scenario: ScenarioPatch,
     /// What was assumed or left out.
-    pub notes: Vec<Failure>,
+    pub notes: Vec<Diagnostic>,
 }
 
 impl OwnModel {
@@ -21,7 +21,7 @@ impl OwnModel {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn of(name: &str, text: &str, mut scenario: Scenario) -> Result<Self, Vec<Failure>> {
+    pub fn of(name: &str, text: &str, mut scenario: Scenario) -> Result<Self, Vec<Diagnostic>> {
         let notes = ModelConfig::read(name, text)?.apply(&mut scenario)?;
         Ok(Self { scenario: scenario.patch(), notes })
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servescope_engine::metrics::monitor::ClientTotals;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::monitor::{Heading, Sorting, Whole, client_name, client_named, sorted};
 use crate::run::Run;
 use crate::views::monitor::{charted, monitor};
@@ -93,10 +93,10 @@ impl MonitorView {
     ///
     /// # Errors
     /// Clients that are neither users nor adapters.
-    pub fn of(run: &Run, request: MonitorRequest) -> Result<Self, Failure> {
+    pub fn of(run: &Run, request: MonitorRequest) -> Result<Self, Diagnostic> {
         let client = client_named(&request.client).ok_or_else(|| {
             let message = format!("{} is neither user nor adapter", request.client);
-            Failure::new("bad_json", "options.client", message)
+            Diagnostic::error("bad_json", "options.client", message)
         })?;
         let look = ViewOptions { window_s: request.window, ..ViewOptions::default() };
         let (charts, monitor) = monitor(run, client, &look);

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::ordered::Ordered;
 use crate::overlay::{
-    Bucket, Cause, Fit, MeasuredRun, OverlaidMetric, Overlay, OverlayFit, Taken, overlaid_metrics,
+    Fit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, TakenSetting,
+    overlaid_metrics,
 };
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
@@ -25,17 +26,17 @@ pub struct OverlayReply {
     /// What a reader should know, in English.
     pub notes: Vec<String>,
     /// Settings that were taken from the file.
-    pub taken_over: Vec<Taken>,
+    pub taken_over: Vec<TakenSetting>,
     /// The settings of the simulation, with the constants as fitted.
     pub scenario: ScenarioPatch,
     /// TTFT, TPOT, ITL, E2E, and both throughputs.
     pub metrics: Ordered<OverlaidMetric>,
     /// By prompt length, shortest first.
-    pub by_input_length: Vec<Bucket>,
+    pub by_input_length: Vec<LengthBucket>,
     /// The terminal's sentence.
     pub likely_cause: String,
     /// Where the difference comes from.
-    pub cause: Cause,
+    pub cause: OverlayCause,
     /// The fit, where one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -50,7 +51,7 @@ impl OverlayReply {
     pub fn of(
         measured: &MeasuredRun,
         scenario: &Scenario,
-        taken: Vec<Taken>,
+        taken: Vec<TakenSetting>,
         notes: Vec<String>,
         overlay: &Overlay,
         fit: Option<&Fit>,

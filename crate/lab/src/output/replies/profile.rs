@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::profiles::{LoadedProfile, Measured, NamedText};
 
 /// A file's name and text.
@@ -67,7 +67,7 @@ pub struct FittedProfile {
     /// How far the fit is from what was measured.
     pub errors: Vec<FittedError>,
     /// What a reader should know.
-    pub notes: Vec<Failure>,
+    pub notes: Vec<Diagnostic>,
 }
 
 impl FittedProfile {
@@ -75,7 +75,7 @@ impl FittedProfile {
     ///
     /// # Errors
     /// What is wrong with the files.
-    pub fn of(asked: &ProfileFiles) -> Result<Self, Vec<Failure>> {
+    pub fn of(asked: &ProfileFiles) -> Result<Self, Vec<Diagnostic>> {
         let texts: Vec<NamedText<'_>> =
             asked.files.iter().map(|file| NamedText { name: &file.name, text: &file.text }).collect();
         let of = Measured { gpu: &asked.gpu, model: &asked.model, layers: asked.layers as u32 };

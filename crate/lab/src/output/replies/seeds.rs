@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric::{Measured, Metric};
 use crate::run::Run;
-use crate::views::bands::{self, Curve, Spans};
+use crate::views::bands::{self, SeedCurve, SeedSpans};
 
 /// The headline numbers of a run by key path; null where the run has too few requests for one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,12 +20,12 @@ pub struct SeedRun {
     /// Its headline numbers.
     pub headline: Headline,
     /// Its curves on the axes of the run that is shown.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<SeedCurve>,
 }
 
 impl SeedRun {
     /// Of a run; without curves where there are no axes.
-    pub fn of(run: &Run, spans: Option<&Spans>) -> Self {
+    pub fn of(run: &Run, spans: Option<&SeedSpans>) -> Self {
         let metrics = Metric::headline();
         let values = Measured::of(run, &metrics).values;
         Self {

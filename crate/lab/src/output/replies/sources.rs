@@ -9,7 +9,7 @@ use servescope_workload::formats::{BadRows, Format, MappingError, ROLES, guess};
 use servescope_workload::statistics::Statistics;
 use servescope_workload::transform::{Absence, Fact, Field, JOINS, Note, STEPS, Shape, StepError, StepKind};
 
-use crate::failure::Failure;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::inspect;
 use crate::notes::Traffic;
 use crate::ordered::Ordered;
@@ -28,7 +28,7 @@ pub struct ListedRow {
     /// The column, or "" where the row as a whole is bad.
     pub column: String,
     /// What is wrong with it.
-    pub failure: Failure,
+    pub error: Diagnostic,
 }
 
 /// Rows that could not be read and were left out.
@@ -62,7 +62,7 @@ pub struct SourceInfo {
     /// Prompt tokens for each output token (P:D).
     pub pd_ratio: Option<f64>,
     /// What a reader should know.
-    pub warnings: Vec<Failure>,
+    pub warnings: Vec<Diagnostic>,
     /// The file's own number for each parameter of the workload that it decides, where it has one.
     pub settings: Ordered<f64>,
     /// What the requests carry.
@@ -104,7 +104,7 @@ impl SourceInfo {
         let listed = bad.listed.iter().map(|row| ListedRow {
             row: row.row,
             column: row.column.clone(),
-            failure: Failure::of_file(&loaded.name, &row.error),
+            error: Diagnostic::of_file(&loaded.name, &row.error),
         });
         let extra = loaded.trace.extra.as_ref();
         let assumed = extra.map_or(&[][..], |extra| &extra.assumed_output);
@@ -347,9 +347,10 @@ impl StepKinds {
     }
 }
 
-/// A [`Failure`] whose code is the studio's own.
+/// A [`Diagnostic`] whose code is the studio's own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRefusal {
+    severity: Severity,
     code: String,
     path: String,
     message: String,
@@ -361,6 +362,7 @@ impl StepRefusal {
     pub fn of_step(at: &str, error: &StepError) -> Self {
         let field = error.field().map_or_else(String::new, |field| format!(".{field}"));
         Self {
+            severity: Severity::Error,
             code: format!("step.{}", error.code()),
             path: format!("{at}{field}"),
             message: error.to_string(),
@@ -371,15 +373,15 @@ impl StepRefusal {
     /// Of a mapping of a file's columns.
     pub fn of_mapping(name: &str, error: &MappingError) -> Self {
         let (code, message) = ("mapping_refused".to_owned(), error.to_string());
-        Self { code, path: name.to_owned(), message, params: BTreeMap::new() }
+        Self { severity: Severity::Error, code, path: name.to_owned(), message, params: BTreeMap::new() }
     }
 }
 
-/// [`Failures`](super::Failures) of the studio's own code.
+/// [`CallErrors`](super::CallErrors) of the studio's own code.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRefusals {
     /// The refusal.
-    pub failures: [StepRefusal; 1],
+    pub errors: [StepRefusal; 1],
 }
 
 /// How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's.
@@ -457,7 +459,7 @@ pub struct FitReply {
     /// How far each twin is from its source.
     pub models: Vec<FitRow>,
     /// What is to be said of the fit.
-    pub noticed: Vec<FactView>,
+    pub findings: Vec<FactView>,
     /// The distributions.
     pub laws: FittedDistributions,
 }
@@ -481,14 +483,14 @@ impl FitReply {
                 dispersion: WINDOWS_S.map(|window_s| c.dispersion_ratio(window_s)),
             }
         };
-        let noticed = fitted.noticed.iter().map(|n| FactView {
+        let findings = fitted.findings.iter().map(|n| FactView {
             code: n.code,
             message: n.message.clone(),
             params: n.values.iter().copied().collect(),
         });
         Self {
             models: twins.iter().map(row).collect(),
-            noticed: noticed.collect(),
+            findings: findings.collect(),
             laws: FittedDistributions::of(fitted),
         }
     }

@@ -14,15 +14,15 @@ const POINTS: usize = 160;
 
 /// The axes that the bands are drawn on, those of the run that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SeedSpans"))]
-pub struct Spans {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SeedSpans {
     /// The ends of the clock, seconds.
     pub time_s: (f64, f64),
     /// The ends of the axis of latencies, seconds, above 0.
     pub latency_s: (f64, f64),
 }
 
-impl Spans {
+impl SeedSpans {
     /// The axes of these charts; none where a chart with bands is missing or empty, as of a run without an answer.
     pub fn of(charts: &[Chart]) -> Option<Self> {
         let axis = |name: &str| charts.iter().find(|chart| chart.name == name && chart.empty.is_empty());
@@ -40,8 +40,8 @@ impl Spans {
 
 /// A curve at [`POINTS`] places along its axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SeedCurve"))]
-pub struct Curve {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SeedCurve {
     /// The name of its chart.
     pub chart: String,
     /// The name of its role.
@@ -51,19 +51,19 @@ pub struct Curve {
 }
 
 /// The curves of a run on these axes.
-pub fn of_run(run: &Run, spans: &Spans) -> Vec<Curve> {
+pub fn of_run(run: &Run, spans: &SeedSpans) -> Vec<SeedCurve> {
     let options = ViewOptions { window_s: Some(spans.time_s), ..ViewOptions::default() };
     of_charts(&build_charts(run, &options, &|name| NAMES.contains(&name)), spans)
 }
 
 /// The curves of charts on these axes.
-pub fn of_charts(charts: &[Chart], spans: &Spans) -> Vec<Curve> {
+pub fn of_charts(charts: &[Chart], spans: &SeedSpans) -> Vec<SeedCurve> {
     let with_bands = charts.iter().filter(|chart| NAMES.contains(&chart.name) && chart.empty.is_empty());
     let curves = with_bands.flat_map(|chart| {
         let places = places(&spans.axis(&chart.x));
         let series = chart.series.iter().filter(|series| has_band(series));
         series
-            .map(|series| Curve {
+            .map(|series| SeedCurve {
                 chart: chart.name.to_owned(),
                 role: series.role.name().to_owned(),
                 y: places.iter().map(|&x| value(series, chart.x.kind, x)).collect(),
@@ -75,7 +75,7 @@ pub fn of_charts(charts: &[Chart], spans: &Spans) -> Vec<Curve> {
 
 /// The bands over the curves of several runs, as charts of nothing else, whose axis is as high as the band; none of a curve
 /// that only one run has.
-pub fn bands(charts: &[Chart], spans: &Spans, runs: &[Vec<Curve>]) -> Vec<Chart> {
+pub fn bands(charts: &[Chart], spans: &SeedSpans, runs: &[Vec<SeedCurve>]) -> Vec<Chart> {
     let of_chart = |chart: &Chart| {
         let axis = spans.axis(&chart.x);
         let x = places(&axis);
@@ -131,8 +131,8 @@ fn value(series: &Series, kind: AxisKind, x: f64) -> f64 {
     }
 }
 
-fn band(chart: &str, role: Role, x: &[f64], runs: &[Vec<Curve>]) -> Option<Series> {
-    let of_run = |run: &'_ Vec<Curve>| {
+fn band(chart: &str, role: Role, x: &[f64], runs: &[Vec<SeedCurve>]) -> Option<Series> {
+    let of_run = |run: &'_ Vec<SeedCurve>| {
         run.iter()
             .position(|curve| curve.chart == chart && curve.role == role.name() && curve.y.len() == x.len())
     };
@@ -162,8 +162,8 @@ mod tests {
     fn a_band_holds_the_curves_of_its_runs() {
         let runs: Vec<Run> = [1, 2, 3].into_iter().map(run).collect();
         let charts = build_charts(&runs[0], &ViewOptions::default(), &|_| true);
-        let spans = Spans::of(&charts).expect("something was served");
-        let curves: Vec<Vec<Curve>> = runs.iter().map(|run| of_run(run, &spans)).collect();
+        let spans = SeedSpans::of(&charts).expect("something was served");
+        let curves: Vec<Vec<SeedCurve>> = runs.iter().map(|run| of_run(run, &spans)).collect();
         let bands = bands(&charts, &spans, &curves);
         assert_eq!(bands.iter().map(|chart| chart.name).collect::<Vec<_>>(), NAMES);
         for (chart, series) in bands.iter().flat_map(|chart| chart.series.iter().map(move |s| (chart, s))) {
@@ -191,7 +191,7 @@ mod tests {
     fn the_shown_curve_lies_in_the_band_of_its_own_run() {
         let (shown, other) = (run(1), run(2));
         let charts = build_charts(&shown, &ViewOptions::default(), &|_| true);
-        let spans = Spans::of(&charts).expect("something was served");
+        let spans = SeedSpans::of(&charts).expect("something was served");
         // The page samples the charts that it shows, a thread of the pool those of its run: on the same axes they are equal.
         assert_eq!(of_charts(&charts, &spans), of_run(&shown, &spans));
         assert_ne!(of_run(&shown, &spans), of_run(&other, &spans));
@@ -201,7 +201,7 @@ mod tests {
     fn one_run_has_no_band() {
         let shown = run(1);
         let charts = build_charts(&shown, &ViewOptions::default(), &|_| true);
-        let spans = Spans::of(&charts).expect("something was served");
+        let spans = SeedSpans::of(&charts).expect("something was served");
         assert!(bands(&charts, &spans, &[of_run(&shown, &spans)]).is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! The charts of the capacity search: what the goal's times do as the rate grows, and what a request costs against them.
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty};
-use crate::capacity::{Entry, METRICS, Probe, costs};
+use crate::capacity::{CapacityEntry, METRICS, Probe, costs};
 
 /// Roles of [`METRICS`].
 const ROLES: [Role; METRICS.len()] = [Role::Ttft, Role::Tbt, Role::E2e, Role::Queue];
@@ -42,13 +42,13 @@ fn longest(probes: &[Probe]) -> Vec<&Probe> {
 }
 
 /// What a request costs against the quantiles of TTFT and of TBT, with the front that nothing beats.
-pub fn fronts(entries: &[Entry]) -> [Chart; 2] {
+pub fn fronts(entries: &[CapacityEntry]) -> [Chart; 2] {
     let (costs, is_priced) = costs(entries);
     // A thousand requests cost a number that is easy to read.
     let unit = if is_priced { "USD/1000" } else { "GPU s" };
     let scale = if is_priced { 1e3 } else { 1.0 };
     [("capacity_ttft", Role::Ttft), ("capacity_tbt", Role::Tbt)].map(|(name, role)| {
-        let time = |e: &Entry| if role == Role::Ttft { e.ttft_s } else { e.tbt_s };
+        let time = |e: &CapacityEntry| if role == Role::Ttft { e.ttft_s } else { e.tbt_s };
         let mut points: Vec<(f64, f64)> =
             entries.iter().zip(&costs).filter_map(|(e, cost)| Some(((*cost)? * scale, time(e)?))).collect();
         points.retain(|p| p.0 > 0.0 && p.1 > 0.0);

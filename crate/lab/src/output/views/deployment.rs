@@ -137,9 +137,9 @@ mod tests {
         let view = deployment(&scenario);
         let all: f64 = view.parts.iter().map(|part| part.gb).sum();
         assert!(view.kv_tokens == 0 && (all - view.memory_gb - view.missing_gb).abs() < 1e-3);
-        let failures = crate::Run::simulate(&scenario, None).unwrap_err();
-        assert_eq!(failures[0].code, "does_not_fit");
-        assert!(failures[0].message.contains("GB are missing"), "{}", failures[0].message);
+        let errors = crate::Run::simulate(&scenario, None).unwrap_err();
+        assert_eq!(errors[0].code, "does_not_fit");
+        assert!(errors[0].message.contains("GB are missing"), "{}", errors[0].message);
         scenario.set_text("fleet.kv_pool", "given").unwrap();
         assert!(crate::Run::simulate(&scenario, None).is_ok());
     }

@@ -3,7 +3,7 @@
 use servescope_engine::Outcome;
 use servescope_engine::metrics::columns::{Columns, GpuColumns};
 
-use super::{Chart, Mark, Role, Series, Window, y_axis_from_zero};
+use super::{Chart, Mark, Role, Series, Window};
 use crate::run::Run;
 
 /// The charts that need the GPU's columns.
@@ -11,17 +11,6 @@ pub(super) const OF_GPU: [&str; 2] = ["memory", "tokens"];
 
 fn seconds(us: &[f64]) -> Vec<f64> {
     us.iter().map(|t| t / 1e6).collect()
-}
-
-fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
-    Chart {
-        name,
-        x: window.axis(),
-        y: y_axis_from_zero(unit, &series),
-        series,
-        empty: "",
-        categories: Vec::new(),
-    }
 }
 
 /// Arrivals, completions and refusals a second. Bins are wider than columns, for a rate needs a few events.
@@ -65,7 +54,7 @@ pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     if any_refused {
         all.push(series(Role::Refused, &refused));
     }
-    view("rates", window, "req/s", all)
+    window.chart_from_zero("rates", "req/s", all)
 }
 
 /// Requests in the batch and in the waiting queue.
@@ -102,7 +91,7 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
         },
         Series { role: Role::Running, mark: Mark::Step, x, y: running.values(), ..Series::default() },
     ];
-    view("running_waiting", window, "requests", series)
+    window.chart_from_zero("running_waiting", "requests", series)
 }
 
 /// KV cache and adapters in the pool.
@@ -120,7 +109,7 @@ pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> Chart {
         Series { role: Role::Adapters, mark: Mark::Area, x, y: top, y0: kv, ..Series::default() },
         Series { role: Role::Pool, mark: Mark::RuleY, x: vec![0.0], y: vec![pool], ..Series::default() },
     ];
-    view("memory", window, "tokens", series)
+    window.chart_from_zero("memory", "tokens", series)
 }
 
 /// Prompt and answer tokens a second, over two columns each: single iterations would hide the trend.
@@ -136,5 +125,5 @@ pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> Chart {
         Series { role: Role::Decode, mark: Mark::Area, x: x.clone(), y: decode.clone(), ..Series::default() },
         Series { role: Role::Prefill, mark: Mark::Area, x, y: top, y0: decode, ..Series::default() },
     ];
-    view("tokens", window, "tokens/s", series)
+    window.chart_from_zero("tokens", "tokens/s", series)
 }

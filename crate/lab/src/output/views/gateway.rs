@@ -5,7 +5,7 @@ use servescope_engine::gateway::load::LoadState;
 use servescope_engine::gateway::log::Sample;
 use servescope_engine::metrics::columns::Columns;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
+use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty};
 use crate::run::Run;
 
 /// Most points of the scatter of estimates.
@@ -51,10 +51,6 @@ fn level(role: Role, y: f64) -> Series {
     Series { role, mark: Mark::RuleY, y: vec![y], ..Series::default() }
 }
 
-fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> Chart {
-    Chart { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
-}
-
 /// KV memory as the proxy counts it: used, reserved on top of it, leaked on top of that.
 fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
     let area = |role, from: &dyn Fn(&Sample) -> f64, to: &dyn Fn(&Sample) -> f64| Series {
@@ -73,7 +69,7 @@ fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
         series.push(area(Role::Refused, &held, &all));
     }
     series.push(level(Role::Pool, log.pool_tokens));
-    view("gateway_kv", window, y_axis_from_zero("tokens", &series), series)
+    window.chart_from_zero("gateway_kv", "tokens", series)
 }
 
 /// Requests that wait at the gateway, and those at the engine.
@@ -82,7 +78,7 @@ fn waiting(shown: &[Sample], window: &Window) -> Chart {
         line(Role::Waiting, shown, |sample| f64::from(sample.waiting)),
         line(Role::Running, shown, |sample| f64::from(sample.at_engine)),
     ];
-    view("gateway_waiting", window, y_axis_from_zero("requests", &series), series)
+    window.chart_from_zero("gateway_waiting", "requests", series)
 }
 
 /// Attempts a second, and those of them that were answered with a refusal or a timeout.
@@ -106,7 +102,7 @@ fn refusals(log: &GatewayLog, window: &Window) -> Chart {
         ..Series::default()
     };
     let series = vec![series(Role::Arrivals, &attempts), series(Role::Refused, &refused)];
-    view("gateway_refusals", window, y_axis_from_zero("req/s", &series), series)
+    window.chart_from_zero("gateway_refusals", "req/s", series)
 }
 
 /// Time to first token as it was estimated when a request came, and as it was.
@@ -145,7 +141,7 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> Chart {
         ..Series::default()
     };
     let series = vec![estimated, truth];
-    view("gateway_estimate", window, y_axis_from_zero("s", &series), series)
+    window.chart_from_zero("gateway_estimate", "s", series)
 }
 
 /// The averaged pressure, and the states as bars behind it: nearly overloaded and overloaded.
@@ -178,7 +174,7 @@ fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
     }
     series.extend([line, level(Role::Slo, 1.0)]);
     let y = Axis { unit: "", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: top * 1.06 };
-    view("gateway_pressure", window, y, series)
+    window.chart("gateway_pressure", y, series)
 }
 
 /// Spans that lie closer than half a column are one: a state that flaps faster than pixels can show.

@@ -117,7 +117,7 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
         y: vec![slo],
         ..Series::default()
     });
-    Chart { name: "ttft_by_arrival", x: window.axis(), y, series, empty: "", categories: Vec::new() }
+    window.chart("ttft_by_arrival", y, series)
 }
 
 /// The points of this role.

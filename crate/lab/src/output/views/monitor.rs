@@ -70,17 +70,6 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
         .collect()
 }
 
-fn view(name: &'static str, window: &Window, unit: &'static str, series: Vec<Series>) -> Chart {
-    Chart {
-        name,
-        x: window.axis(),
-        y: y_axis_from_zero(unit, &series),
-        series,
-        empty: "",
-        categories: Vec::new(),
-    }
-}
-
 /// Input + 2 output tokens a second.
 fn service(monitor: &Monitor, window: &Window) -> Chart {
     let width_s = monitor.cells.grid.width_us() / 1e6;
@@ -88,7 +77,7 @@ fn service(monitor: &Monitor, window: &Window) -> Chart {
     if series.iter().all(|series| series.y.iter().all(|&y| y <= 0.0)) {
         return empty("client_service", "empty.no_service", window.axis());
     }
-    view("client_service", window, "tokens/s", series)
+    window.chart_from_zero("client_service", "tokens/s", series)
 }
 
 /// KV tokens held, with the pool of all replicas.
@@ -103,13 +92,17 @@ fn kv(run: &Run, monitor: &Monitor, window: &Window) -> Chart {
         y: vec![pool],
         ..Series::default()
     });
-    view("client_kv", window, "tokens", series)
+    window.chart_from_zero("client_kv", "tokens", series)
 }
 
 /// KV tokens that the gateway has reserved beyond those.
 fn reserved(monitor: &Monitor, window: &Window) -> Chart {
     let width_us = monitor.cells.grid.width_us();
-    view("client_reserved", window, "tokens", stacked(monitor, |cell| cell.reserved_token_us / width_us))
+    window.chart_from_zero(
+        "client_reserved",
+        "tokens",
+        stacked(monitor, |cell| cell.reserved_token_us / width_us),
+    )
 }
 
 /// What the charted clients' counters stand at.
@@ -142,7 +135,7 @@ fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &Window)
     // A deficit counter may be below nought.
     let least = series.iter().flat_map(|s| s.y.iter().copied()).fold(0.0, f64::min);
     y.min = least * 1.06;
-    Chart { y, ..view(name, window, "tokens", series) }
+    window.chart(name, y, series)
 }
 
 #[cfg(test)]

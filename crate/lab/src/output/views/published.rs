@@ -1,16 +1,16 @@
 //! The authors' points drawn over this simulator's curves.
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, y_axis_from_zero};
-use crate::published::figures::{Curve, Figure, Measure};
+use crate::published::figures::{Curve, PublishedFigure, PublishedMeasure};
 
 /// Role of the authors' points.
 const RECORDED: Role = Role::Expected;
 /// Role of the curve of the calibration on one run, where the other one is drawn too.
 const ONE_RUN: Role = Role::PlainTwin;
 
-/// A figure as a chart; the ids of its points are their places in [`Figure::points`].
-pub fn figure(figure: &Figure) -> Chart {
-    let is_split = figure.sweep == "policies" && figure.measure == Measure::Attainment;
+/// A figure as a chart; the ids of its points are their places in [`PublishedFigure::points`].
+pub fn figure(figure: &PublishedFigure) -> Chart {
+    let is_split = figure.sweep == "policies" && figure.measure == PublishedMeasure::Attainment;
     let has_default = figure.curves.iter().any(|curve| !curve.is_one_run);
     let mut series: Vec<Series> = Vec::new();
     // Lines of three policies under two calibrations could not be told apart.
@@ -56,19 +56,19 @@ fn unit(sweep: &str) -> &'static str {
     }
 }
 
-fn height(measure: Measure) -> &'static str {
+fn height(measure: PublishedMeasure) -> &'static str {
     match measure {
-        Measure::Throughput => "req/s",
-        Measure::E2e | Measure::FirstToken => "s",
-        Measure::Attainment => "share",
-        Measure::Rejected => "requests",
+        PublishedMeasure::Throughput => "req/s",
+        PublishedMeasure::E2e | PublishedMeasure::FirstToken => "s",
+        PublishedMeasure::Attainment => "share",
+        PublishedMeasure::Rejected => "requests",
     }
 }
 
-fn role(measure: Measure) -> Role {
+fn role(measure: PublishedMeasure) -> Role {
     match measure {
-        Measure::Rejected => Role::Refused,
-        Measure::FirstToken => Role::Ttft,
+        PublishedMeasure::Rejected => Role::Refused,
+        PublishedMeasure::FirstToken => Role::Ttft,
         _ => Role::Served,
     }
 }
@@ -83,12 +83,12 @@ fn policy_roles(policy: &str) -> Option<(Role, Role)> {
     }
 }
 
-fn name(figure: &Figure) -> &'static str {
+fn name(figure: &PublishedFigure) -> &'static str {
     let of = |names: [&'static str; 4]| match figure.measure {
-        Measure::Throughput => names[0],
-        Measure::E2e => names[1],
-        Measure::FirstToken => names[2],
-        Measure::Attainment | Measure::Rejected => names[3],
+        PublishedMeasure::Throughput => names[0],
+        PublishedMeasure::E2e => names[1],
+        PublishedMeasure::FirstToken => names[2],
+        PublishedMeasure::Attainment | PublishedMeasure::Rejected => names[3],
     };
     match figure.sweep {
         "n" => of(["checked_n_throughput", "checked_n_e2e", "checked_n_first_token", "checked_n_attainment"]),
@@ -104,7 +104,7 @@ fn name(figure: &Figure) -> &'static str {
             "checked_alpha_first_token",
             "checked_alpha_attainment",
         ]),
-        "policies" if figure.measure == Measure::Rejected => "checked_policies_rejected",
+        "policies" if figure.measure == PublishedMeasure::Rejected => "checked_policies_rejected",
         "policies" => "checked_policies_attainment",
         _ => {
             of(["checked_cv_throughput", "checked_cv_e2e", "checked_cv_first_token", "checked_cv_attainment"])

@@ -46,10 +46,6 @@ fn seconds(columns: &UsageColumns) -> Vec<f64> {
     columns.iterations.starts_us().iter().map(|us| us / 1e6).collect()
 }
 
-fn view(name: &'static str, window: &Window, y: Axis, series: Vec<Series>) -> Chart {
-    Chart { name, x: window.axis(), y, series, empty: "", categories: Vec::new() }
-}
-
 /// What the replicas do: a row each. A column shows what its row did for most of it.
 fn lanes(time: &[[Columns; 3]], window: &Window) -> Chart {
     let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
@@ -96,7 +92,7 @@ fn lanes(time: &[[Columns; 3]], window: &Window) -> Chart {
         min: -0.5,
         max: time.len() as f64 - 0.5,
     };
-    view("lanes", window, y, series)
+    window.chart("lanes", y, series)
 }
 
 /// Mean time of an iteration, stacked by class of operator; several stages together.
@@ -126,7 +122,7 @@ fn operators(sums: &UsageColumns, window: &Window) -> Chart {
         return empty("operators", "empty.no_iterations", window.axis());
     }
     let y = y_axis_from_zero("s", &series);
-    view("operators", window, y, series)
+    window.chart("operators", y, series)
 }
 
 fn role_of(class: OperatorClass) -> Role {
@@ -160,7 +156,7 @@ fn batch(sums: &UsageColumns, window: &Window) -> Chart {
         min: 1.0,
         max: top.max(10.0),
     };
-    view("batch", window, y, series)
+    window.chart("batch", y, series)
 }
 
 /// FLOPs and bytes over what the GPUs could do at most.
@@ -178,7 +174,7 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
     let series =
         vec![line(Role::Mfu, &sums.flops, peak.flops), line(Role::Bandwidth, &sums.bytes, peak.bytes)];
     let y = y_axis_from_zero("share", &series);
-    view("utilisation", window, y, series)
+    window.chart("utilisation", y, series)
 }
 
 /// Preemptions a second.
@@ -196,7 +192,7 @@ fn preemptions(run: &Run, window: &Window) -> Chart {
     y.push(y[y.len() - 1]);
     let series = vec![Series { role: Role::Refused, mark: Mark::Step, x, y, ..Series::default() }];
     let y = y_axis_from_zero("per_s", &series);
-    view("preemptions", window, y, series)
+    window.chart("preemptions", y, series)
 }
 
 #[cfg(test)]

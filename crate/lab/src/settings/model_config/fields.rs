@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::Weights;
 use crate::scenario::shown;
+
+/// A constructor of [`Diagnostic`].
+type Make = fn(&'static str, &str, String) -> Diagnostic;
 
 /// Fields that say nothing of dimensions, whatever their value.
 const WITHOUT_BEARING: &[&str] = &[
@@ -90,21 +93,21 @@ pub(super) struct Fields<'a> {
     /// Name of the inner object and a dot; empty where there is one object only.
     prefix: &'static str,
     used: BTreeSet<&'static str>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) errors: Vec<Diagnostic>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(file: &'a str, json: &'a Json) -> Result<Self, Failure> {
+    pub(super) fn of(file: &'a str, json: &'a Json) -> Result<Self, Diagnostic> {
         let Json::Object(outer) = json else {
             let message = format!("{file}: no config.json of a model: an object of fields expected");
-            return Err(Failure::new("config_no_object", file, message).text("file", file));
+            return Err(Diagnostic::error("config_no_object", file, message).text("file", file));
         };
         let (inner, prefix) = match outer.get("text_config") {
             Some(Json::Object(inner)) => (inner, "text_config."),
             _ => (outer, ""),
         };
         let used = BTreeSet::from(["model_type", "text_config"]);
-        Ok(Self { file, inner, outer, prefix, used, failures: Vec::new() })
+        Ok(Self { file, inner, outer, prefix, used, errors: Vec::new() })
     }
 
     /// A field's value; null is none.
@@ -123,10 +126,14 @@ impl<'a> Fields<'a> {
         format!("{prefix}{name}")
     }
 
-    fn failure(&self, code: &'static str, field: &str, why: &str) -> Failure {
+    fn of_field(&self, make: Make, code: &'static str, field: &str, why: &str) -> Diagnostic {
         let field = self.place(field);
         let message = format!("{}: {field}: {why}", self.file);
-        Failure::new(code, self.file, message).text("file", self.file).text("field", &field)
+        make(code, self.file, message).text("file", self.file).text("field", &field)
+    }
+
+    fn error(&self, code: &'static str, field: &str, why: &str) -> Diagnostic {
+        self.of_field(Diagnostic::error, code, field, why)
     }
 
     /// What the model is of; empty where the file does not say.
@@ -136,7 +143,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Why no parameters can describe the model.
-    pub(super) fn refuse(&self) -> Result<(), Failure> {
+    pub(super) fn refuse(&self) -> Result<(), Diagnostic> {
         let model_type = self.model_type();
         let has = |name: &str| self.inner.get(name).is_some_and(|json| !json.is_null());
         let is_set = |fields: &Map<String, Json>| fields.get("is_encoder_decoder") == Some(&Json::Bool(true));
@@ -150,7 +157,7 @@ impl<'a> Fields<'a> {
             .map_or(Ok(()), |(name, code)| Err(self.refusal(code, name)))
     }
 
-    fn refusal(&self, code: &'static str, field: &str) -> Failure {
+    fn refusal(&self, code: &'static str, field: &str) -> Diagnostic {
         let why = match code {
             "config_latent" => {
                 "multi-head latent attention, which model.* does not describe; fleet.model has deepseek-v3 and kimi-k2"
@@ -160,7 +167,7 @@ impl<'a> Fields<'a> {
             }
             _ => "layers that are no attention and MLP of one size, which model.* does not describe",
         };
-        self.failure(code, field, why)
+        self.error(code, field, why)
     }
 
     /// The first of these fields that is there, as a whole number within the bounds of a parameter.
@@ -169,9 +176,8 @@ impl<'a> Fields<'a> {
         let (name, json) = values.into_iter().find_map(|(name, json)| Some((name, json?)))?;
         let Some(x) = json.as_f64() else {
             let value = shown(&json.to_string());
-            let failure =
-                self.failure("config_not_a_number", name, &format!("a number expected, got {value}"));
-            self.failures.push(failure.text("value", &value));
+            let error = self.error("config_not_a_number", name, &format!("a number expected, got {value}"));
+            self.errors.push(error.text("value", &value));
             return None;
         };
         self.in_bounds(name, x, id);
@@ -182,24 +188,23 @@ impl<'a> Fields<'a> {
     pub(super) fn in_bounds(&mut self, name: &str, x: f64, id: Id) {
         let (min, max) = id.row().bounds().expect("a number has bounds");
         if !(min..=max).contains(&x) {
-            let failure =
-                self.failure("config_out_of_range", name, &format!("{x} is not between {min} and {max}"));
-            self.failures.push(failure.number("value", x).number("min", min).number("max", max));
+            let error =
+                self.error("config_out_of_range", name, &format!("{x} is not between {min} and {max}"));
+            self.errors.push(error.number("value", x).number("min", min).number("max", max));
         } else if x != x.trunc() {
-            let failure =
-                self.failure("config_not_a_number", name, &format!("a whole number expected, got {x}"));
-            self.failures.push(failure.text("value", &x.to_string()));
+            let error = self.error("config_not_a_number", name, &format!("a whole number expected, got {x}"));
+            self.errors.push(error.text("value", &x.to_string()));
         }
     }
 
-    /// The same of a field that must be there; its lower bound where it is not, beside the failure.
+    /// The same of a field that must be there; its lower bound where it is not, beside the error.
     pub(super) fn needed(&mut self, names: &[&'static str], id: Id) -> f64 {
-        let before = self.failures.len();
+        let before = self.errors.len();
         let found = self.number(names, id);
-        if found.is_none() && self.failures.len() == before {
+        if found.is_none() && self.errors.len() == before {
             let message = format!("{}: {} is missing", self.file, names.join(" or "));
-            let failure = Failure::new("config_missing", self.file, message);
-            self.failures.push(failure.text("file", self.file).text("field", names[0]));
+            let error = Diagnostic::error("config_missing", self.file, message);
+            self.errors.push(error.text("file", self.file).text("field", names[0]));
         }
         found.or(id.row().bounds().map(|(min, _)| min)).unwrap_or(1.0)
     }
@@ -210,9 +215,8 @@ impl<'a> Fields<'a> {
             return Some(*on);
         }
         let value = shown(&json.to_string());
-        let failure =
-            self.failure("config_not_a_flag", name, &format!("true or false expected, got {value}"));
-        self.failures.push(failure.text("value", &value));
+        let error = self.error("config_not_a_flag", name, &format!("true or false expected, got {value}"));
+        self.errors.push(error.text("value", &value));
         None
     }
 
@@ -221,22 +225,22 @@ impl<'a> Fields<'a> {
         let json = self.get(name)?;
         let Json::Array(kinds) = json else {
             let value = shown(&json.to_string());
-            let failure = self.failure("config_not_a_list", name, &format!("a list expected, got {value}"));
-            self.failures.push(failure.text("value", &value));
+            let error = self.error("config_not_a_list", name, &format!("a list expected, got {value}"));
+            self.errors.push(error.text("value", &value));
             return None;
         };
         if kinds.len() as f64 != layers {
             let why = format!("{} kinds of layers for {layers} layers", kinds.len());
-            let failure = self.failure("config_kinds", name, &why);
-            self.failures.push(failure.number("value", kinds.len() as f64).number("layers", layers));
+            let error = self.error("config_kinds", name, &why);
+            self.errors.push(error.number("value", kinds.len() as f64).number("layers", layers));
         }
         let known = [kind, "full_attention"];
         if let Some(other) =
             kinds.iter().find(|json| !json.as_str().is_some_and(|text| known.contains(&text)))
         {
             let value = shown(&other.to_string());
-            let failure = self.refusal("config_other_layers", name);
-            self.failures.push(failure.text("value", &value));
+            let error = self.refusal("config_other_layers", name);
+            self.errors.push(error.text("value", &value));
         }
         Some(kinds.iter().filter(|json| json.as_str() == Some(kind)).count() as f64)
     }
@@ -288,29 +292,31 @@ impl<'a> Fields<'a> {
         Some(format.ok_or(method))
     }
 
-    /// A note on weights in a format that is not known.
-    pub(super) fn unknown_weights(&self, method: &str) -> Failure {
+    /// A warning of weights in a format that is not known.
+    pub(super) fn unknown_weights(&self, method: &str) -> Diagnostic {
         let method = shown(method);
         let why = format!("the format {method:?} is not known; fleet.weights stays as it is");
-        self.failure("config_weights", "quantization_config", &why).text("value", &method)
+        self.of_field(Diagnostic::warning, "config_weights", "quantization_config", &why)
+            .text("value", &method)
     }
 
     /// A note that the file leaves a field to its class.
-    pub(super) fn assumed(&self, name: &str, value: &str) -> Failure {
-        self.failure("config_assumed", name, &format!("not there; {value} is taken")).text("value", value)
+    pub(super) fn assumed(&self, name: &str, value: &str) -> Diagnostic {
+        let why = format!("not there; {value} is taken");
+        self.of_field(Diagnostic::note, "config_assumed", name, &why).text("value", value)
     }
 
-    /// A note that the class is not known.
-    pub(super) fn unknown_type(&self) -> Failure {
+    /// A warning that the class is not known.
+    pub(super) fn unknown_type(&self) -> Diagnostic {
         let value = self.model_type();
         let why = format!(
             "{value:?} is not known; its fields are read as Llama's: gated MLP, attention in every layer"
         );
-        self.failure("config_type", "model_type", &why).text("value", &value)
+        self.of_field(Diagnostic::warning, "config_type", "model_type", &why).text("value", &value)
     }
 
     /// A note on the fields that have not been read and may bear on times or memory.
-    pub(super) fn ignored(&self) -> Option<Failure> {
+    pub(super) fn ignored(&self) -> Option<Diagnostic> {
         const MOST: usize = 12;
         let bears = |name: &&String| {
             !self.used.contains(name.as_str())
@@ -331,6 +337,10 @@ impl<'a> Fields<'a> {
             list = format!("{list}, … ({more})");
         }
         let message = format!("{}: these fields are ignored: {list}", self.file);
-        Some(Failure::new("config_ignored", self.file, message).text("file", self.file).text("fields", &list))
+        Some(
+            Diagnostic::note("config_ignored", self.file, message)
+                .text("file", self.file)
+                .text("fields", &list),
+        )
     }
 }

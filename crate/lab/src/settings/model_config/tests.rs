@@ -32,7 +32,7 @@ fn scenario(text: &str) -> (Scenario, Vec<&'static str>) {
         ("workload.duration_s", "10"),
     ])
     .unwrap();
-    let config = ModelConfig::read("config.json", text).unwrap_or_else(|failures| panic!("{failures:?}"));
+    let config = ModelConfig::read("config.json", text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let notes = config.apply(&mut scenario).unwrap();
     (scenario, notes.into_iter().map(|note| note.code).collect())
 }
@@ -110,20 +110,16 @@ fn kv_and_adapter_bytes_follow_from_the_shape() {
 fn a_model_that_does_not_fit_says_how_much_is_missing() {
     let mut own = scenario(LLAMA).0;
     own.set_text("model.layers", "400").unwrap();
-    let failure = own.pool_tokens(AdapterRanks::default()).unwrap_err();
-    assert_eq!(failure.code, "does_not_fit");
-    assert!(
-        failure.message.starts_with("fleet.model: own (400 × 4096) does not fit: "),
-        "{}",
-        failure.message
-    );
+    let error = own.pool_tokens(AdapterRanks::default()).unwrap_err();
+    assert_eq!(error.code, "does_not_fit");
+    assert!(error.message.starts_with("fleet.model: own (400 × 4096) does not fit: "), "{}", error.message);
 }
 
 #[test]
 fn what_is_wrong_is_told_with_field_bound_and_value() {
     let told = |from: &str, to: &str| {
-        let failure = ModelConfig::read("c.json", &LLAMA.replace(from, to)).unwrap_err().remove(0);
-        (failure.code, failure.message)
+        let error = ModelConfig::read("c.json", &LLAMA.replace(from, to)).unwrap_err().remove(0);
+        (error.code, error.message)
     };
     let (code, message) = told("\"vocab_size\": 128256", "\"vocabulary\": 1");
     assert_eq!((code, &*message), ("config_missing", "c.json: vocab_size or padded_vocab_size is missing"));
@@ -170,12 +166,12 @@ fn an_unknown_architecture_is_read_as_llama_with_a_note_and_what_is_ignored() {
 fn dimensions_that_contradict_each_other_are_refused_and_leave_the_scenario_alone() {
     let text = QWEN3_MOE.replace("\"num_experts_per_tok\": 8", "\"num_experts_per_tok\": 200");
     let mut scenario = Scenario::default();
-    let failures = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
-    assert_eq!(failures[0].path, "model.experts_per_token");
+    let errors = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
+    assert_eq!(errors[0].path, "model.experts_per_token");
     assert_eq!(scenario, Scenario::default());
     let text = LLAMA.replace("\"num_key_value_heads\": 8", "\"num_key_value_heads\": 7");
-    let failures = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
-    assert_eq!(failures[0].code, "kv_heads_not_shared");
+    let errors = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
+    assert_eq!(errors[0].code, "kv_heads_not_shared");
 }
 
 /// A number, or what stands in its place in a broken file.

@@ -1,7 +1,7 @@
 //! Whether the conditions of the parameter table hold.
 
 use super::traffic::{Traffic, is_decided};
-use crate::parameters::{Condition, Id, Value, texts};
+use crate::parameters::{Condition, Id, Value, string_list};
 use crate::scenario::{Scenario, USUAL_CHECKS};
 
 /// A scenario, and the trace that its requests come from.
@@ -46,7 +46,7 @@ impl Settings<'_> {
                 if chain.is_empty() {
                     USUAL_CHECKS.contains(&name)
                 } else {
-                    texts::split(&chain).iter().any(|n| n == name)
+                    string_list::split(&chain).iter().any(|n| n == name)
                 }
             }
             Condition::Any(_) | Condition::All(_) => self.holds(condition),

@@ -2,7 +2,7 @@
 
 use super::conditions::Settings;
 use super::{Context, beside, idle};
-use crate::parameters::{Condition, Id, Kind, Scale, Value, texts};
+use crate::parameters::{Condition, Id, Kind, Scale, Value, string_list};
 use crate::scenario::{Scenario, USUAL_CHECKS};
 
 /// Conditions behind conditions that are followed.
@@ -82,7 +82,7 @@ impl RemedySearch<'_> {
             }
             Condition::Checks(name) => {
                 let chain = scenario.get(Id::GatewayChecks).to_text();
-                let given = texts::split(&chain);
+                let given = string_list::split(&chain);
                 let mut names: Vec<&str> = if chain.is_empty() {
                     USUAL_CHECKS.to_vec()
                 } else {
@@ -91,7 +91,7 @@ impl RemedySearch<'_> {
                 if !names.contains(&name) {
                     names.push(name);
                 }
-                self.with(scenario, Id::GatewayChecks, Value::Text(texts::join(names)), depth)
+                self.with(scenario, Id::GatewayChecks, Value::Text(string_list::join(names)), depth)
             }
         };
         found.filter(|changed| self.holds(changed, condition))

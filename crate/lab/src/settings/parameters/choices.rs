@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn a_value_of_another_parameter_is_refused() {
         let mut scenario = Scenario::default();
-        let failure = scenario.set(Id::GatewayOrder, Order::GATEWAY.value(Order::Rpm)).unwrap_err();
-        assert_eq!((failure.code, &*failure.path), ("unknown_option", "gateway.order"));
+        let error = scenario.set(Id::GatewayOrder, Order::GATEWAY.value(Order::Rpm)).unwrap_err();
+        assert_eq!((error.code, &*error.path), ("unknown_option", "gateway.order"));
         assert_eq!(scenario, Scenario::default());
         assert_eq!(Order::GATEWAY.find("rpm"), None);
         scenario.set(Id::SchedulerOrder, Order::SCHEDULER.value(Order::Rpm)).unwrap();

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use super::string_list;
 use super::table::Id;
-use super::texts;
 use super::value::Value;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::scenario::shown;
 
 /// Type, bounds and default.
@@ -176,8 +176,8 @@ impl Parameter {
     /// Reads a value from text.
     ///
     /// # Errors
-    /// [`Failure`] with the parameter's path and what was expected.
-    pub fn parse(&self, text: &str) -> Result<Value, Failure> {
+    /// [`Diagnostic`] with the parameter's path and what was expected.
+    pub fn parse(&self, text: &str) -> Result<Value, Diagnostic> {
         let whole = text;
         let text = text.trim();
         let value = match self.kind {
@@ -202,8 +202,8 @@ impl Parameter {
     /// Reads a value from JSON; text is taken as [`Parameter::parse`] takes it.
     ///
     /// # Errors
-    /// [`Failure`] with the parameter's path and what was expected.
-    pub fn parse_json(&self, json: &serde_json::Value) -> Result<Value, Failure> {
+    /// [`Diagnostic`] with the parameter's path and what was expected.
+    pub fn parse_json(&self, json: &serde_json::Value) -> Result<Value, Diagnostic> {
         use serde_json::Value as Json;
         let value = match (self.kind, json) {
             (_, Json::String(text)) => return self.parse(text),
@@ -231,7 +231,7 @@ impl Parameter {
                     Json::as_str(item)
                         .ok_or_else(|| self.wrong("not_a_text", "a list of texts", &item.to_string()))
                 };
-                Value::Text(texts::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
+                Value::Text(string_list::join(items.iter().map(text).collect::<Result<Vec<_>, _>>()?))
             }
             (Kind::Text { .. }, other) => {
                 return Err(self.wrong("not_a_text", "a text", &other.to_string()));
@@ -247,15 +247,15 @@ impl Parameter {
     /// Whether a value is of the right type and within bounds.
     ///
     /// # Errors
-    /// [`Failure`] with the bound.
-    pub fn check(&self, value: &Value) -> Result<(), Failure> {
+    /// [`Diagnostic`] with the bound.
+    pub fn check(&self, value: &Value) -> Result<(), Diagnostic> {
         match (self.kind, value) {
             (Kind::Number { .. }, Value::Number(x)) => self.check_number(*x, false),
             (Kind::Whole { .. }, Value::Number(x)) => self.check_number(*x, true),
             (Kind::List { whole, .. }, Value::List(items)) => {
                 if items.is_empty() {
                     let message = format!("{}: the list is empty", self.id);
-                    return Err(Failure::new("empty_list", self.id, message));
+                    return Err(Diagnostic::error("empty_list", self.id, message));
                 }
                 items.iter().try_for_each(|x| self.check_number(*x, whole))
             }
@@ -265,9 +265,9 @@ impl Parameter {
                     return Ok(());
                 }
                 let message = format!("{}: {characters} characters; at most {most} can stand here", self.id);
-                Err(Failure {
+                Err(Diagnostic {
                     message,
-                    ..Failure::out_of_range(self.id, characters as f64, 0.0, most as f64)
+                    ..Diagnostic::out_of_range(self.id, characters as f64, 0.0, most as f64)
                 })
             }
             (Kind::Choice(_), Value::Choice(name)) => self.option(name).map(|_| ()),
@@ -291,10 +291,10 @@ impl Parameter {
         }
     }
 
-    fn check_number(&self, x: f64, whole: bool) -> Result<(), Failure> {
+    fn check_number(&self, x: f64, whole: bool) -> Result<(), Diagnostic> {
         let (min, max) = self.bounds().unwrap_or((f64::MIN, f64::MAX));
         if !(min..=max).contains(&x) {
-            return Err(Failure::out_of_range(self.id, x, min, max));
+            return Err(Diagnostic::out_of_range(self.id, x, min, max));
         }
         if whole && x != x.trunc() {
             return Err(self.wrong("not_whole", "a whole number", &format!("{x}")));
@@ -302,27 +302,27 @@ impl Parameter {
         Ok(())
     }
 
-    fn parse_number(&self, text: &str) -> Result<f64, Failure> {
+    fn parse_number(&self, text: &str) -> Result<f64, Diagnostic> {
         let number = text.parse::<f64>().ok().filter(|x| x.is_finite());
         number.ok_or_else(|| self.wrong("not_a_number", "a number", text))
     }
 
-    fn option(&self, text: &str) -> Result<&'static str, Failure> {
+    fn option(&self, text: &str) -> Result<&'static str, Diagnostic> {
         let Kind::Choice(names) = self.kind else { return Err(self.unknown_option(text)) };
         names.iter().copied().find(|name| *name == text).ok_or_else(|| self.unknown_option(text))
     }
 
-    fn unknown_option(&self, text: &str) -> Failure {
+    fn unknown_option(&self, text: &str) -> Diagnostic {
         let names = if let Kind::Choice(names) = self.kind { names.join(", ") } else { String::new() };
         let text = &shown(text);
-        Failure::new("unknown_option", self.id, format!("{}: {text} is not one of {names}", self.id))
+        Diagnostic::error("unknown_option", self.id, format!("{}: {text} is not one of {names}", self.id))
             .text("value", text)
             .text("options", &names)
     }
 
-    fn wrong(&self, code: &'static str, expected: &str, value: &str) -> Failure {
+    fn wrong(&self, code: &'static str, expected: &str, value: &str) -> Diagnostic {
         let value = &shown(value);
-        Failure::new(code, self.id, format!("{}: {expected} expected, got {value:?}", self.id))
+        Diagnostic::error(code, self.id, format!("{}: {expected} expected, got {value:?}", self.id))
             .text("value", value)
     }
 }

@@ -19,7 +19,7 @@ pub const SECTIONS: &[Section] = &[
         name: "traffic",
         first: &[Id::Rate, Id::Cv, Id::Alpha, Id::Adapters],
         groups: &[
-            "heroes",
+            "headline",
             "lengths",
             "run",
             "trace",

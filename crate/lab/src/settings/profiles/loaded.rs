@@ -6,7 +6,7 @@
 
 use servescope_cost::profile::{OperatorError, Origin, Profile, ProfileError, RawTables};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 
 /// A profile that stands for the shipped ones.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,14 +64,14 @@ const COLUMNS: [(&str, Content); 5] = [
 ];
 
 impl Content {
-    fn of(file: NamedText<'_>) -> Result<Self, Failure> {
+    fn of(file: NamedText<'_>) -> Result<Self, Diagnostic> {
         let NamedText { name, text } = file;
         if text.starts_with("servescope-profile ") {
             return Ok(Self::Profile);
         }
         let header = header(text);
         if header.trim().is_empty() {
-            return Err(Failure::new("empty_file", name, format!("{name}: empty")).text("file", name));
+            return Err(Diagnostic::error("empty_file", name, format!("{name}: empty")).text("file", name));
         }
         let columns: Vec<&str> = header.split(',').map(str::trim).collect();
         let found = COLUMNS.iter().find(|(column, _)| columns.contains(column));
@@ -81,7 +81,7 @@ impl Content {
             let found: String = header.chars().take(200).collect();
             let message =
                 format!("{name}: the columns {found} are those of no known file; known are {known}");
-            Failure::new("unknown_format", name, message)
+            Diagnostic::error("unknown_format", name, message)
                 .text("file", name)
                 .text("found", &found)
                 .text("known", known)
@@ -94,23 +94,23 @@ fn header(text: &str) -> &str {
 }
 
 /// An error of a file, by the name that it has here.
-fn of_file(file: NamedText<'_>, error: &ProfileError) -> Failure {
+fn of_file(file: NamedText<'_>, error: &ProfileError) -> Diagnostic {
     let name = file.name;
     match error {
         ProfileError::Empty { .. } => {
-            Failure::new("no_rows", name, format!("{name}: there is no row")).text("file", name)
+            Diagnostic::error("no_rows", name, format!("{name}: there is no row")).text("file", name)
         }
         ProfileError::NoColumn { column, .. } => {
             let known: String = header(file.text).chars().take(1000).collect();
             let message = format!("{name}: there is no column {column}; there are {known}");
-            Failure::new("no_column", name, message)
+            Diagnostic::error("no_column", name, message)
                 .text("file", name)
                 .text("column", column)
                 .text("known", &known)
         }
         ProfileError::BadCell { row, column, value, expected, .. } => {
             let message = format!("{name}: row {row}, column {column}: {expected} expected, got {value:?}");
-            Failure::new("bad_cell", name, message)
+            Diagnostic::error("bad_cell", name, message)
                 .text("file", name)
                 .number("row", *row as f64)
                 .text("column", column)
@@ -118,7 +118,7 @@ fn of_file(file: NamedText<'_>, error: &ProfileError) -> Failure {
                 .text("value", value)
         }
         ProfileError::NotAGrid { row, expected, .. } => {
-            Failure::new("bad_row", name, format!("{name}: row {row}: {expected} expected"))
+            Diagnostic::error("bad_row", name, format!("{name}: row {row}: {expected} expected"))
                 .text("file", name)
                 .number("row", *row as f64)
                 .text("expected", expected)
@@ -127,16 +127,18 @@ fn of_file(file: NamedText<'_>, error: &ProfileError) -> Failure {
     }
 }
 
-fn bad(name: &str, reason: &str) -> Failure {
-    Failure::new("bad_profile", name, format!("{name}: {reason}")).text("file", name).text("reason", reason)
+fn bad(name: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error("bad_profile", name, format!("{name}: {reason}"))
+        .text("file", name)
+        .text("reason", reason)
 }
 
 impl LoadedProfile {
     /// Reads the text of a fitted profile.
     ///
     /// # Errors
-    /// [`Failure`] with row and what was read there.
-    pub fn read(name: &str, text: &str) -> Result<Self, Failure> {
+    /// [`Diagnostic`] with row and what was read there.
+    pub fn read(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let profile = Profile::read(text).map_err(|error| of_file(NamedText { name, text }, &error))?;
         Self::checked(name, profile, Vec::new())
     }
@@ -145,23 +147,23 @@ impl LoadedProfile {
     /// should be known about them.
     ///
     /// # Errors
-    /// A [`Failure`] for each bad file.
+    /// A [`Diagnostic`] for each bad file.
     pub fn of_files(
         files: &[NamedText<'_>],
         of: &Measured<'_>,
-    ) -> Result<(Self, Vec<Failure>), Vec<Failure>> {
-        let (mut contents, mut failures) = (Vec::new(), Vec::new());
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (mut contents, mut problems) = (Vec::new(), Vec::new());
         for &file in files {
             match Content::of(file) {
                 Ok(content) => contents.push((content, file)),
-                Err(failure) => failures.push(failure),
+                Err(error) => problems.push(error),
             }
         }
-        if !failures.is_empty() {
-            return Err(failures);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         if let [(Content::Profile, file)] = contents.as_slice() {
-            return Ok((Self::read(file.name, file.text).map_err(|failure| vec![failure])?, Vec::new()));
+            return Ok((Self::read(file.name, file.text).map_err(|error| vec![error])?, Vec::new()));
         }
         let Some(&(_, mlp)) = contents.iter().find(|(content, _)| *content == Content::Mlp) else {
             let name = files.first().map_or("mlp.csv", |file| file.name);
@@ -170,17 +172,17 @@ impl LoadedProfile {
         for (place, (content, file)) in contents.iter().enumerate() {
             let before = contents[..place].iter().find(|(other, _)| other == content);
             if *content == Content::Profile {
-                failures.push(bad(file.name, "a fitted profile stands alone"));
+                problems.push(bad(file.name, "a fitted profile stands alone"));
             } else if let Some((_, other)) = before.filter(|_| *content != Content::Attention) {
-                failures.push(bad(file.name, &format!("{} holds the same already", other.name)));
+                problems.push(bad(file.name, &format!("{} holds the same already", other.name)));
             }
         }
         if !(1..=MOST_LAYERS).contains(&of.layers) {
             let (value, most) = (f64::from(of.layers), f64::from(MOST_LAYERS));
-            failures.push(Failure::out_of_range("layers", value, 1.0, most));
+            problems.push(Diagnostic::out_of_range("layers", value, 1.0, most));
         }
-        if !failures.is_empty() {
-            return Err(failures);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let raw = RawTables::read(of.gpu, of.model, of.layers, mlp.text);
         let raw = raw.map_err(|error| vec![of_file(mlp, &error)])?;
@@ -191,16 +193,18 @@ impl LoadedProfile {
         mut raw: RawTables,
         contents: &[(Content, NamedText<'_>)],
         mlp: NamedText<'_>,
-    ) -> Result<(Self, Vec<Failure>), Vec<Failure>> {
-        let (mut notes, mut failures) = (Vec::new(), Vec::new());
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (mut notes, mut problems) = (Vec::new(), Vec::new());
         for &(content, file) in contents {
-            let note = |code, reason: &str| {
+            let warning = |code, reason: &str| {
                 let message = format!("{}: {reason}: not used", file.name);
-                Failure::new(code, file.name, message).text("file", file.name).text("model", &raw.model)
+                Diagnostic::warning(code, file.name, message)
+                    .text("file", file.name)
+                    .text("model", &raw.model)
             };
             let (unlike, absent) = (
-                note("unused_attention", "no degree leaves as many heads on each GPU"),
-                note("unused_host", &format!("no row of {}", raw.model)),
+                warning("unused_attention", "no degree leaves as many heads on each GPU"),
+                warning("unused_host", &format!("no row of {}", raw.model)),
             );
             let read = match content {
                 Content::Attention => raw.add_attention(file.text, Origin::Measured).map(|used| {
@@ -213,10 +217,10 @@ impl LoadedProfile {
                 }),
                 Content::Profile | Content::Mlp => Ok(()),
             };
-            failures.extend(read.err().map(|error| of_file(file, &error)));
+            problems.extend(read.err().map(|error| of_file(file, &error)));
         }
-        if !failures.is_empty() {
-            return Err(failures);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let all: Vec<u32> = raw.degrees.iter().map(|d| d.degree).collect();
         let has_sends = !raw.lines.is_empty();
@@ -232,24 +236,24 @@ impl LoadedProfile {
                 mlp.name
             );
             notes.push(
-                Failure::new("degrees_left_out", mlp.name, message)
+                Diagnostic::warning("degrees_left_out", mlp.name, message)
                     .text("file", mlp.name)
                     .text("degrees", &list),
             );
         }
         if raw.degrees.is_empty() {
-            return Err(notes);
+            return Err(notes.into_iter().map(Diagnostic::into_error).collect());
         }
         let (profile, errors) = Profile::fit(&raw).map_err(|error| vec![of_file(mlp, &error)])?;
         // What is run is what a terminal reads of the text, to the last bit.
         let profile = Profile::read(&profile.to_text()).map_err(|error| vec![of_file(mlp, &error)])?;
         let name = format!("{}.txt", super::file_name(&raw.gpu, &raw.model));
-        let loaded = Self::checked(&name, profile, errors).map_err(|failure| vec![failure])?;
+        let loaded = Self::checked(&name, profile, errors).map_err(|error| vec![error])?;
         Ok((loaded, notes))
     }
 
     /// Refuses dimensions that no model has: memory and rooflines follow from them.
-    fn checked(name: &str, profile: Profile, errors: Vec<OperatorError>) -> Result<Self, Failure> {
+    fn checked(name: &str, profile: Profile, errors: Vec<OperatorError>) -> Result<Self, Diagnostic> {
         let s = &profile.shape;
         for (key, value, most) in [
             ("layers", s.layers, MOST_LAYERS),
@@ -388,7 +392,7 @@ mod tests {
             all[which].text = &changed;
             match LoadedProfile::of_files(&all, &OF) {
                 Ok((loaded, _)) => prop_assert!(LoadedProfile::read("p", &loaded.profile.to_text()).is_ok()),
-                Err(failures) => prop_assert!(!failures.is_empty()),
+                Err(problems) => prop_assert!(!problems.is_empty()),
             }
         }
     }

@@ -5,7 +5,7 @@ use servescope_engine::{AdapterConfig, AdapterLoading};
 use servescope_workload::Trace;
 
 use super::{CostKind, Scenario};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::{AdapterMemory, SchedulerKind};
 use crate::parameters::{Id, Value};
 
@@ -126,20 +126,20 @@ impl Scenario {
     }
 
     /// A host that keeps fewer adapters than there are slots, which vLLM refuses.
-    pub(super) fn adapter_problems(&self) -> Option<Failure> {
+    pub(super) fn adapter_problems(&self) -> Option<Diagnostic> {
         let (slots, host) = (self.number(Id::MaxLoras), self.number(Id::MaxCpuLoras));
         let is_bad = self.is_active(Id::MaxCpuLoras) && host > 0.0 && host < slots;
-        is_bad.then(|| Failure::out_of_range(Id::MaxCpuLoras.row().id, host, slots, 100_000.0))
+        is_bad.then(|| Diagnostic::out_of_range(Id::MaxCpuLoras.row().id, host, slots, 100_000.0))
     }
 }
 
 /// Why a pool of so many tokens is too small for the adapters.
-pub(super) fn adapters_over_pool(reserved: u32, pool: u32) -> Failure {
+pub(super) fn adapters_over_pool(reserved: u32, pool: u32) -> Diagnostic {
     let path = Id::AdapterMemory.row().id;
     let message = format!(
         "{path}: the adapters take {reserved} tokens' worth of memory, and the memory pool has {pool}"
     );
-    Failure::new("adapters_over_pool", path, message)
+    Diagnostic::error("adapters_over_pool", path, message)
         .number("reserved", reserved.into())
         .number("pool", pool.into())
 }

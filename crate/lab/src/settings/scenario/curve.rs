@@ -5,7 +5,7 @@ use servescope_workload::aibrix::generate::rate_samples;
 use servescope_workload::curve::{CurveError, Point, RateCurve, Shape};
 
 use super::Scenario;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{ChoiceId, CurveKind, CurveSampling, LengthCurveKind};
 
@@ -57,8 +57,8 @@ impl Scenario {
     /// The rate over time; `None` where it is constant.
     ///
     /// # Errors
-    /// [`Failure`] at the parameter whose number is unsound.
-    pub fn curve(&self) -> Result<Option<RateCurve>, Failure> {
+    /// [`Diagnostic`] at the parameter whose number is unsound.
+    pub fn curve(&self) -> Result<Option<RateCurve>, Diagnostic> {
         if !self.is_active(RATE.kind.id()) {
             return Ok(None);
         }
@@ -120,13 +120,13 @@ impl Scenario {
     /// What prompt and answer lengths are multiplied by over time; `None` where that is 1.
     ///
     /// # Errors
-    /// [`Failure`] at the parameter whose number is unsound.
-    pub fn length_curves(&self) -> Result<[Option<RateCurve>; 2], Failure> {
+    /// [`Diagnostic`] at the parameter whose number is unsound.
+    pub fn length_curves(&self) -> Result<[Option<RateCurve>; 2], Diagnostic> {
         let [input, output] = LENGTHS.map(|rows| self.length_curve(&rows));
         Ok([input?, output?])
     }
 
-    fn length_curve(&self, rows: &CurveRows<LengthCurveKind>) -> Result<Option<RateCurve>, Failure> {
+    fn length_curve(&self, rows: &CurveRows<LengthCurveKind>) -> Result<Option<RateCurve>, Diagnostic> {
         let common = match self.chosen(rows.kind) {
             LengthCurveKind::Constant => return Ok(None),
             LengthCurveKind::Diurnal => return self.diurnal_lengths(rows).map(Some),
@@ -142,11 +142,11 @@ impl Scenario {
         self.common_curve(rows, common, 1.0)
     }
 
-    fn diurnal_lengths(&self, rows: &CurveRows<LengthCurveKind>) -> Result<RateCurve, Failure> {
+    fn diurnal_lengths(&self, rows: &CurveRows<LengthCurveKind>) -> Result<RateCurve, Diagnostic> {
         let factor = self.number(rows.factor);
         if factor > 2.0 {
             // A crest above twice the mean has a trough below zero.
-            return Err(Failure::out_of_range(rows.factor.row().id, factor, 0.0, 2.0));
+            return Err(Diagnostic::out_of_range(rows.factor.row().id, factor, 0.0, 2.0));
         }
         let (start_s, period_s) = (self.number(rows.start), self.number(rows.end) - self.number(rows.start));
         let peak_s = if factor < 1.0 { start_s + 0.5 * period_s } else { start_s };
@@ -160,7 +160,7 @@ impl Scenario {
         rows: &CurveRows<C>,
         common: Common,
         base: f64,
-    ) -> Result<Option<RateCurve>, Failure> {
+    ) -> Result<Option<RateCurve>, Diagnostic> {
         let kind = rows.kind.id();
         let changed = base * self.number(rows.factor);
         let (start_s, end_s) = (self.number(rows.start), self.number(rows.end));
@@ -176,7 +176,7 @@ impl Scenario {
         made(&shape, at).map(Some)
     }
 
-    fn curve_points(&self, id: Id, base: f64) -> Result<Vec<Point>, Failure> {
+    fn curve_points(&self, id: Id, base: f64) -> Result<Vec<Point>, Diagnostic> {
         let numbers = self.list(id);
         if numbers.len() % 2 == 1 {
             return Err(bad(id, &format!("{} numbers are no pairs of time and value", numbers.len())));
@@ -197,7 +197,7 @@ impl Scenario {
     }
 
     /// AIBrix's pattern and the number of its samples, where the rate is sampled as AIBrix does.
-    fn sampled(&self) -> Option<(Pattern, Result<usize, Failure>)> {
+    fn sampled(&self) -> Option<(Pattern, Result<usize, Diagnostic>)> {
         let is_sampled = match self.chosen(CurveSampling::ID) {
             CurveSampling::Continuous => false,
             CurveSampling::Aibrix => self.is_active(Id::CurveSampling),
@@ -228,7 +228,7 @@ impl Scenario {
     }
 
     /// What is odd about the workload and no error.
-    pub fn warnings(&self) -> Vec<Failure> {
+    pub fn warnings(&self) -> Vec<Diagnostic> {
         let Some((pattern, Ok(samples))) = self.sampled() else { return Vec::new() };
         let aliased = |warning| match warning {
             CurveWarning::Aliased { cycles, samples } => {
@@ -236,8 +236,8 @@ impl Scenario {
                 let message = format!(
                     "{path}: {samples} samples are fewer than two for each of {cycles} cycles; they show a slower wave"
                 );
-                let failure = Failure::new("aliased_curve", path, message);
-                Some(failure.number("cycles", cycles).number("samples", samples as f64))
+                let warning = Diagnostic::warning("aliased_curve", path, message);
+                Some(warning.number("cycles", cycles).number("samples", samples as f64))
             }
             // A swing of at most 1 keeps the trend from going below zero.
             CurveWarning::Negative { .. } => None,
@@ -247,13 +247,13 @@ impl Scenario {
 }
 
 /// The curve of a shape, or why there is none, at the parameter to change.
-fn made(shape: &Shape, at: Id) -> Result<RateCurve, Failure> {
+fn made(shape: &Shape, at: Id) -> Result<RateCurve, Diagnostic> {
     RateCurve::new(shape).map_err(|error: CurveError| bad(at, &error.to_string()))
 }
 
-fn bad(id: Id, reason: &str) -> Failure {
+fn bad(id: Id, reason: &str) -> Diagnostic {
     let path = id.row().id;
-    Failure::new("bad_curve", path, format!("{path}: {reason}")).text("reason", reason)
+    Diagnostic::error("bad_curve", path, format!("{path}: {reason}")).text("reason", reason)
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     const FIXED: (&str, &str) = ("workload.output_tokens.kind", "fixed");
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn unsound_length_curves_are_refused_at_their_parameter() {
         let paths = |settings: &[(&str, &str)]| -> Vec<String> {
-            set(settings).problems().into_iter().map(|failure| failure.path).collect()
+            set(settings).problems().into_iter().map(|error| error.path).collect()
         };
         let kind = |name| ("workload.input_tokens.curve.kind", name);
         let (factor, end) = ("workload.input_tokens.curve.factor", "workload.input_tokens.curve.end_s");
@@ -333,7 +333,7 @@ mod tests {
         let pattern = NamedPattern::SevereFluctuation.pattern(6.0);
         let rates = rate_samples(&pattern, 301, 42);
         for (second, rate) in rates.iter().enumerate() {
-            assert_eq!(curve.rate_rps(second as f64 + 0.5), *rate);
+            assert_eq!(curve.value_at(second as f64 + 0.5), *rate);
             assert_eq!(rate.fract(), 0.0);
         }
         let total: f64 = rates[..300].iter().sum();
@@ -351,15 +351,15 @@ mod tests {
             ("workload.curve.only_rise", "true"),
         ];
         let free = set(&settings).curve().expect("it is sound").expect("it is no constant");
-        assert!((free.rate_rps(5.0) - 7.5).abs() < 1e-12);
-        assert_eq!([15.0, 45.0, 299.0].map(|t| free.rate_rps(t)), [9.0; 3]);
+        assert!((free.value_at(5.0) - 7.5).abs() < 1e-12);
+        assert_eq!([15.0, 45.0, 299.0].map(|t| free.value_at(t)), [9.0; 3]);
         let whole = set(&[
             &settings[..],
             &[("workload.curve.sampling", "aibrix"), ("workload.curve.noise_rps", "0")],
         ]
         .concat());
         let whole = whole.curve().expect("it is sound").expect("it is no constant");
-        assert_eq!([0.0, 5.0, 299.0].map(|t| whole.rate_rps(t)), [6.0, 7.0, 9.0]);
+        assert_eq!([0.0, 5.0, 299.0].map(|t| whole.value_at(t)), [6.0, 7.0, 9.0]);
     }
 
     #[test]

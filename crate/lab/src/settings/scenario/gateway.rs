@@ -10,8 +10,8 @@ use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 
 use super::{Scenario, USUAL_CHECKS};
-use crate::failure::Failure;
-use crate::parameters::{Id, choices, texts};
+use crate::diagnostic::Diagnostic;
+use crate::parameters::{Id, choices, string_list};
 
 /// An estimated timeout without another bound, microseconds.
 const LONGEST_WAIT_US: f64 = 600e6;
@@ -42,17 +42,17 @@ impl Scenario {
     fn checks(&self) -> Vec<Check> {
         match self.text(Id::GatewayChecks).as_str() {
             "" => USUAL_CHECKS.iter().filter_map(|name| Check::from_name(name)).collect(),
-            chain => texts::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
+            chain => string_list::split(chain).iter().filter_map(|name| Check::from_name(name)).collect(),
         }
     }
 
     /// What does not fit in the settings of the proxy.
-    pub(super) fn gateway_problems(&self) -> Vec<Failure> {
+    pub(super) fn gateway_problems(&self) -> Vec<Diagnostic> {
         if !self.has_proxy() {
             return Vec::new();
         }
         let mut problems = Vec::new();
-        let chain = texts::split(&self.text(Id::GatewayChecks));
+        let chain = string_list::split(&self.text(Id::GatewayChecks));
         let path = Id::GatewayChecks.row().id;
         for (place, name) in chain.iter().enumerate() {
             let is_known = Check::from_name(name).is_some() || (name == NO_CHECKS && chain.len() == 1);
@@ -61,7 +61,7 @@ impl Scenario {
                 let message =
                     format!("{path}: {name} is not one of {}, or stands there twice", names.join(", "));
                 problems.push(
-                    Failure::new("unknown_check", path, message)
+                    Diagnostic::error("unknown_check", path, message)
                         .text("name", name)
                         .text("names", &names.join(", ")),
                 );
@@ -70,7 +70,7 @@ impl Scenario {
         if self.flag(Id::OriginalBlocking) {
             let path = Id::OriginalBlocking.row().id;
             let message = format!("{path}: behind a proxy nothing blocks the engine for ever; switch it off");
-            problems.push(Failure::new("blocking_behind_proxy", path, message));
+            problems.push(Diagnostic::error("blocking_behind_proxy", path, message));
         }
         problems
     }

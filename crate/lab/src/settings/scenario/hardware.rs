@@ -13,7 +13,7 @@ use servescope_cost::{
 use super::Scenario;
 use super::adapters::{AdapterRanks, adapters_over_pool};
 use super::service::GIB;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, CostKind};
 
@@ -96,8 +96,8 @@ impl Scenario {
     /// What the iterations of a fleet's replica take whose adapters have these ranks.
     ///
     /// # Errors
-    /// [`Failure`] where operators are asked for that were not timed.
-    pub fn fleet_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Failure> {
+    /// [`Diagnostic`] where operators are asked for that were not timed.
+    pub fn fleet_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
         let padded = |roofline: Roofline| match self.chosen(choices::AdapterMemory::ID) {
             choices::AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),
@@ -154,9 +154,9 @@ impl Scenario {
     /// KV tokens of a replica: what the plan leaves, or the pool as given, less what is set apart for adapters.
     ///
     /// # Errors
-    /// [`Failure`] with the bytes or tokens that are missing where the model or the adapters do not fit, and for a model that
+    /// [`Diagnostic`] with the bytes or tokens that are missing where the model or the adapters do not fit, and for a model that
     /// Vidur's formula does not know.
-    pub fn pool_tokens(&self, ranks: AdapterRanks) -> Result<u32, Failure> {
+    pub fn pool_tokens(&self, ranks: AdapterRanks) -> Result<u32, Diagnostic> {
         let pool = if self.plans_memory() {
             match self.chosen(choices::MemoryPlan::ID) {
                 choices::MemoryPlan::Vidur => self.vidur_pool_tokens()?,
@@ -176,14 +176,14 @@ impl Scenario {
     }
 
     /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.
-    fn why_not(&self, plan: &MemoryPlan) -> Failure {
+    fn why_not(&self, plan: &MemoryPlan) -> Diagnostic {
         let gb = |bytes: f64| (bytes / 1e8).ceil() / 10.0;
         let (model, gpu) = (self.model_name(), self.deployment().gpu.name);
         let missing_gb = gb(plan.missing_bytes);
         let described = |code: &'static str, path: &'static str, why: &str, part_gb: f64| {
             let message = format!("{path}: {why}: {missing_gb} GB are missing on each {gpu}");
-            let failure = Failure::new(code, path, message).number("missing_gb", missing_gb);
-            failure.number("part_gb", part_gb).text("model", &model).text("gpu", gpu)
+            let error = Diagnostic::error(code, path, message).number("missing_gb", missing_gb);
+            error.number("part_gb", part_gb).text("model", &model).text("gpu", gpu)
         };
         if plan.missing_bytes <= plan.adapter_bytes {
             let part_gb = gb(plan.adapter_bytes);
@@ -200,7 +200,7 @@ impl Scenario {
 
     /// Why GPUs cannot share the model as they are asked to: engines give every GPU of a layer as many heads as the others,
     /// and every stage a layer; the schedulers of S-LoRA and LightLLM run on one stage.
-    pub(super) fn split_problems(&self) -> Vec<Failure> {
+    pub(super) fn split_problems(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
@@ -212,7 +212,7 @@ impl Scenario {
         if let Some(system) = one_stage.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {
             let message = format!("{path}: {stages} stages, but {system}'s scheduler runs on 1");
             problems.push(
-                Failure::new("one_stage", path, message)
+                Diagnostic::error("one_stage", path, message)
                     .number("value", stages.into())
                     .text("system", system),
             );
@@ -224,38 +224,38 @@ impl Scenario {
         let layers = deployment.model.layers;
         if stages > layers {
             let message = format!("{path}: {stages} stages for the {layers} layers of {model}");
-            let failure = Failure::new("more_stages_than_layers", path, message).text("model", &model);
-            problems.push(failure.number("value", stages.into()).number("max", layers.into()));
+            let error = Diagnostic::error("more_stages_than_layers", path, message).text("model", &model);
+            problems.push(error.number("value", stages.into()).number("max", layers.into()));
         }
         let (heads, gpus) = (deployment.model.attention.heads(), deployment.tensor_parallel);
         // A profile says itself for how many GPUs.
         if self.cost_kind() != CostKind::Profile && heads % gpus != 0 {
             let path = Id::TensorParallel.row().id;
             let message = format!("{path}: {gpus} GPUs cannot share the {heads} heads of {model} evenly");
-            let failure = Failure::new("heads_not_shared", path, message).text("model", &model);
-            problems.push(failure.number("value", gpus.into()).number("heads", heads.into()));
+            let error = Diagnostic::error("heads_not_shared", path, message).text("model", &model);
+            problems.push(error.number("value", gpus.into()).number("heads", heads.into()));
         }
         problems
     }
 
-    fn does_not_fit(&self, missing_bytes: f64) -> Failure {
+    fn does_not_fit(&self, missing_bytes: f64) -> Diagnostic {
         let (deployment, path) = (self.deployment(), Id::FleetModel.row().id);
         let missing_gb = (missing_bytes / 1e8).ceil() / 10.0;
         let (model, gpu) = (self.model_name(), deployment.gpu.name);
         let message = format!("{path}: {model} does not fit: {missing_gb} GB are missing on each {gpu}");
-        Failure::new("does_not_fit", path, message)
+        Diagnostic::error("does_not_fit", path, message)
             .number("missing_gb", missing_gb)
             .text("model", &model)
             .text("gpu", gpu)
     }
 
-    fn vidur_pool_tokens(&self) -> Result<u32, Failure> {
+    fn vidur_pool_tokens(&self) -> Result<u32, Diagnostic> {
         let deployment = self.deployment();
         let Some(shape) = deployment.model.dense_shape() else {
             let (path, model) = (Id::MemoryPlan.row().id, self.model_name());
             let message =
                 format!("{path}: Vidur's formula knows no experts and no latent attention, as {model} has");
-            return Err(Failure::new("vidur_dense_only", path, message).text("model", &model));
+            return Err(Diagnostic::error("vidur_dense_only", path, message).text("model", &model));
         };
         let gpu = deployment.gpu;
         let named = vidur::DEVICES.iter().find(|(name, _)| *name == gpu.id);

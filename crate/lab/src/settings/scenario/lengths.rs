@@ -4,7 +4,7 @@ use servescope_workload::LengthDistribution;
 use servescope_workload::lengths::{LengthError, LengthPairs, Percentiles, Table, Zipf};
 
 use super::Scenario;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{ChoiceId, LengthKind, LengthSource, MixtureKind};
 
@@ -148,7 +148,7 @@ impl Scenario {
     }
 
     /// What is wrong with the lengths.
-    pub(super) fn length_problems(&self, problems: &mut Vec<Failure>) {
+    pub(super) fn length_problems(&self, problems: &mut Vec<Diagnostic>) {
         if self.has_pairs() {
             problems.extend(refused(Id::LengthPairs, LengthPairs::new(&self.list(Id::LengthPairs)).err()));
             return;
@@ -172,21 +172,21 @@ impl Scenario {
     }
 
     /// Two parameters that both matter and are in the wrong order.
-    fn crossed(&self, low: Id, high: Id) -> Option<Failure> {
+    fn crossed(&self, low: Id, high: Id) -> Option<Diagnostic> {
         let (least, most) = (self.number(low), self.number(high));
         if least <= most || !self.is_active(low) || !self.is_active(high) {
             return None;
         }
         let (path, other) = (high.row().id, low.row().id);
         let message = format!("{path}: {most} is below {other} ({least})");
-        let failure = Failure::new("bounds_crossed", path, message);
-        Some(failure.number("value", most).number("min", least).text("other", other))
+        let error = Diagnostic::error("bounds_crossed", path, message);
+        Some(error.number("value", most).number("min", least).text("other", other))
     }
 }
 
-fn refused(id: Id, error: Option<LengthError>) -> Option<Failure> {
+fn refused(id: Id, error: Option<LengthError>) -> Option<Diagnostic> {
     let (path, reason) = (id.row().id, error?.to_string());
-    Some(Failure::new("bad_lengths", path, format!("{path}: {reason}")).text("reason", &reason))
+    Some(Diagnostic::error("bad_lengths", path, format!("{path}: {reason}")).text("reason", &reason))
 }
 
 #[cfg(test)]
@@ -198,11 +198,11 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|failure| panic!("{failure}"))
+        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn paths(scenario: &Scenario) -> Vec<(&'static str, String)> {
-        scenario.problems().into_iter().map(|failure| (failure.code, failure.path)).collect()
+        scenario.problems().into_iter().map(|error| (error.code, error.path)).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline
 
 use super::timed::CostSource;
 use super::{CostKind, Scenario};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::kernels::{self, CALIBRATED, Checkpoint, SYNCHRONOUS_US};
 use crate::parameters::Id;
 use crate::parameters::choices::Weights;
@@ -24,15 +24,15 @@ impl Scenario {
     /// Measured kernels, with what the roofline knows beyond them: operations, bytes, and the LoRA operators.
     ///
     /// # Errors
-    /// [`Failure`] with what there is, where no kernels were measured for the deployment.
-    pub fn measured_kernels(&self) -> Result<Deployed<KernelCost>, Failure> {
+    /// [`Diagnostic`] with what there is, where no kernels were measured for the deployment.
+    pub fn measured_kernels(&self) -> Result<Deployed<KernelCost>, Diagnostic> {
         let deployment = self.deployment();
         let times = self.kernel_cost(&deployment)?;
         let roofline = Roofline::new(deployment, Corrections::of(deployment.gpu.id), HostTime::NONE);
         Ok(Deployed { times, roofline })
     }
 
-    fn kernel_cost(&self, deployment: &Deployment) -> Result<KernelCost, Failure> {
+    fn kernel_cost(&self, deployment: &Deployment) -> Result<KernelCost, Diagnostic> {
         let kernels = self.own_kernels(deployment)?;
         self.kernels_with(deployment, kernels, deployment.weights).map_err(|lack| {
             let known: Vec<&str> =
@@ -47,19 +47,19 @@ impl Scenario {
     }
 
     /// The kernels of the GPU.
-    fn own_kernels(&self, deployment: &Deployment) -> Result<&'static Kernels, Failure> {
+    fn own_kernels(&self, deployment: &Deployment) -> Result<&'static Kernels, Diagnostic> {
         let (path, gpu) = (Id::CostKind.row().id, deployment.gpu);
         if let Some(file) = kernels::missing_table(gpu.id) {
             let model = self.model_name();
             let message = format!("{path}: the measured kernels of {} are not here yet", gpu.name);
-            let failure = Failure::new("needs_table", path, message);
-            return Err(failure.text("model", &model).text("gpu", gpu.name).text("file", file));
+            let error = Diagnostic::error("needs_table", path, message);
+            return Err(error.text("model", &model).text("gpu", gpu.name).text("file", file));
         }
         kernels::kernels(gpu.id).ok_or_else(|| {
             let known: Vec<&str> = kernels::gpus().filter_map(Gpu::named).map(|gpu| gpu.name).collect();
             let known = known.join(", ");
             let message = format!("{path}: no kernels were measured on {}; there is {known}", gpu.name);
-            Failure::new("no_kernels", path, message).text("gpu", gpu.name).text("known", &known)
+            Diagnostic::error("no_kernels", path, message).text("gpu", gpu.name).text("known", &known)
         })
     }
 
@@ -98,10 +98,10 @@ impl Scenario {
         Err(lack)
     }
 
-    fn no_kernels(&self, deployment: &Deployment, lack: &Lack, known: &[&str]) -> Failure {
+    fn no_kernels(&self, deployment: &Deployment, lack: &Lack, known: &[&str]) -> Diagnostic {
         let (model, gpu) = (self.model_name(), deployment.gpu.name);
         let described = |code: &'static str, path: &'static str, message: String| {
-            Failure::new(code, path, message).text("model", &model).text("gpu", gpu)
+            Diagnostic::error(code, path, message).text("model", &model).text("gpu", gpu)
         };
         if !known.is_empty() {
             let (path, value, known) = (Id::Weights.row().id, self.choice(Id::Weights), known.join(", "));
@@ -141,13 +141,13 @@ impl Scenario {
     }
 
     /// Stages, which measured kernels do not have.
-    pub(super) fn kernel_problems(&self) -> Option<Failure> {
+    pub(super) fn kernel_problems(&self) -> Option<Diagnostic> {
         let stages = self.whole(Id::PipelineParallel);
         let is_asked = self.cost_kind() == CostKind::Kernels && stages > 1;
         is_asked.then(|| {
             let path = Id::PipelineParallel.row().id;
             let message = format!("{path}: {stages} stages, but measured kernels are of 1");
-            Failure::new("kernels_one_stage", path, message).number("value", stages.into())
+            Diagnostic::error("kernels_one_stage", path, message).number("value", stages.into())
         })
     }
 }
@@ -167,7 +167,7 @@ mod tests {
             ("workload.duration_s", "20"),
         ];
         for (path, value) in common.iter().chain(settings) {
-            scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{path}: {failure}"));
+            scenario.set_text(path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
         }
         scenario
     }
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_refused_with_what_there_is() {
         let refused = |settings: &[(&str, &str)]| {
-            let failures = Run::simulate(&scenario(settings), None).unwrap_err();
-            (failures[0].code, failures[0].message.clone())
+            let errors = Run::simulate(&scenario(settings), None).unwrap_err();
+            (errors[0].code, errors[0].message.clone())
         };
         let (code, message) = refused(&[("fleet.gpu", "a40")]);
         assert!(code == "no_kernels" && message.contains("NVIDIA H100 SXM5"), "{message}");

@@ -6,7 +6,7 @@ use servescope_cost::models::{Attention, Experts, Model, OWN, Window};
 
 use super::Scenario;
 use super::hardware::default_model;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 
 impl Scenario {
@@ -65,14 +65,14 @@ impl Scenario {
     }
 
     /// What does not fit together in the dimensions of a model of one's own, each at the parameter to change.
-    pub(crate) fn own_model_problems(&self) -> Vec<Failure> {
+    pub(crate) fn own_model_problems(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         let [heads, kv_heads] = [Id::ModelHeads, Id::ModelKvHeads].map(|id| self.whole(id));
         if self.is_active(Id::ModelKvHeads) && heads % kv_heads != 0 {
             let path = Id::ModelKvHeads.row().id;
             let message = format!("{path}: {heads} heads of queries cannot share {kv_heads} KV heads evenly");
-            let failure = Failure::new("kv_heads_not_shared", path, message);
-            problems.push(failure.number("value", kv_heads.into()).number("heads", heads.into()));
+            let error = Diagnostic::error("kv_heads_not_shared", path, message);
+            problems.push(error.number("value", kv_heads.into()).number("heads", heads.into()));
         }
         let layers = self.number(Id::ModelLayers);
         for (id, min, max) in [
@@ -82,7 +82,7 @@ impl Scenario {
         ] {
             let value = self.number(id);
             if self.is_active(id) && value > max {
-                problems.push(Failure::out_of_range(id.row().id, value, min, max));
+                problems.push(Diagnostic::out_of_range(id.row().id, value, min, max));
             }
         }
         problems

@@ -3,13 +3,13 @@
 use servescope_workload::LengthDistribution;
 
 use super::{MAX_REQUESTS, Scenario};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::SchedulerKind;
 
 impl Scenario {
     /// What does not fit together, each at the parameter to change.
-    pub fn problems(&self) -> Vec<Failure> {
+    pub fn problems(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         self.length_problems(&mut problems);
         problems.extend(self.curve().err());
@@ -20,7 +20,7 @@ impl Scenario {
                 "workload.duration_s: R D makes {requests} requests, at most {MAX_REQUESTS} can be run"
             );
             problems.push(
-                Failure::new("too_many_requests", "workload.duration_s", message)
+                Diagnostic::error("too_many_requests", "workload.duration_s", message)
                     .number("value", requests)
                     .number("max", MAX_REQUESTS),
             );
@@ -30,7 +30,7 @@ impl Scenario {
             if self.is_active(id) && self.list(id).iter().take(counted).all(|&weight| weight == 0.0) {
                 let path = id.row().id;
                 let message = format!("{path}: at least one share must be above 0");
-                problems.push(Failure::new("empty_list", path, message));
+                problems.push(Diagnostic::error("empty_list", path, message));
             }
         }
         problems.extend(self.client_adapters());
@@ -50,7 +50,7 @@ impl Scenario {
                 "{path}: {batch} is below scheduler.max_request_tokens ({request}), which S-LoRA refuses to start with"
             );
             problems.push(
-                Failure::new("batch_below_request", path, message)
+                Diagnostic::error("batch_below_request", path, message)
                     .number("value", batch)
                     .number("min", request),
             );
@@ -59,7 +59,7 @@ impl Scenario {
     }
 
     /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.
-    pub fn prompt_budget(&self) -> Option<Failure> {
+    pub fn prompt_budget(&self) -> Option<Diagnostic> {
         let id = Id::BatchMaxTokens;
         let is_whole = match self.chosen(SchedulerKind::ID) {
             SchedulerKind::Slora | SchedulerKind::Vllm | SchedulerKind::LightLlm => true,
@@ -73,21 +73,21 @@ impl Scenario {
             let message = format!(
                 "{path}: {budget} is below scheduler.max_request_tokens ({longest}): longer prompts are rejected"
             );
-            Failure::new("budget_below_prompt", path, message).number("value", budget).number("longest", longest)
+            Diagnostic::warning("budget_below_prompt", path, message).number("value", budget).number("longest", longest)
         })
     }
 
     /// A client asks for an adapter that is not there.
-    fn client_adapters(&self) -> Option<Failure> {
+    fn client_adapters(&self) -> Option<Diagnostic> {
         let count = self.number(Id::Adapters);
         let relevant = self.is_active(Id::ClientAdapters) && count > 0.0;
         let beyond =
             self.list(Id::ClientAdapters).into_iter().find(|&adapter| relevant && adapter >= count)?;
-        Some(Failure::out_of_range(Id::ClientAdapters.row().id, beyond, -1.0, count - 1.0))
+        Some(Diagnostic::out_of_range(Id::ClientAdapters.row().id, beyond, -1.0, count - 1.0))
     }
 
     /// Blocks so small that the prompts have too many.
-    fn prefix_blocks(&self) -> Option<Failure> {
+    fn prefix_blocks(&self) -> Option<Diagnostic> {
         /// Most ids of a trace: 160 MB.
         const MOST: f64 = 20e6;
         let spec = self.workload();
@@ -107,7 +107,7 @@ impl Scenario {
         });
         let least = (self.request_count() * prompt / MOST).ceil();
         let block = f64::from(prefix.block_tokens);
-        (block < least).then(|| Failure::out_of_range(Id::BlockTokens.row().id, block, least, 65_536.0))
+        (block < least).then(|| Diagnostic::out_of_range(Id::BlockTokens.row().id, block, least, 65_536.0))
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn gpus_that_cannot_share_a_model_are_refused() {
         let code = |settings: [(&str, &str); 3]| {
             let scenario = Scenario::of_settings(&settings).unwrap();
-            scenario.problems().first().map(|failure| failure.code)
+            scenario.problems().first().map(|error| error.code)
         };
         let fleet = |policy| ("scheduler.kind", policy);
         let roofline = ("cost.kind", "roofline");

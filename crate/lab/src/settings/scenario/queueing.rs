@@ -7,7 +7,7 @@ use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_workload::Trace;
 
 use super::Scenario;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{
     self, ChoiceId, FairCharging, FairCost, FairLift, FairPrediction, PredictionOf,
@@ -50,7 +50,7 @@ impl Scenario {
     }
 
     /// The queues of replicas cannot keep the scheduling policy, which needs S-LoRA's batches.
-    pub(super) fn order_problem(&self) -> Option<Failure> {
+    pub(super) fn order_problem(&self) -> Option<Diagnostic> {
         let of = choices::Order::SCHEDULER;
         let kind = self.chosen(choices::SchedulerKind::ID);
         if kind == choices::SchedulerKind::Slora || !self.order(of).is_batch_aware() {
@@ -63,7 +63,7 @@ impl Scenario {
             "{path}: {order} needs S-LoRA's batches; the lines of scheduler.kind {kind} keep {names}"
         );
         Some(
-            Failure::new("order_needs_slora", path, message)
+            Diagnostic::error("order_needs_slora", path, message)
                 .text("order", order)
                 .text("kind", kind)
                 .text("names", &names),

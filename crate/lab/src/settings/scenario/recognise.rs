@@ -3,16 +3,16 @@
 use serde_json::Value as Json;
 
 use super::{edit_distance, is_group};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, TABLE};
 
 /// Why `json` is no scenario; `None` where it is one, be it with mistakes. It is none where it is no object, or where most of
 /// its fields neither are parameters, nor hold some, nor are misspelt by a letter or two.
-pub(super) fn objection(json: &Json) -> Option<Failure> {
+pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
     let Json::Object(fields) = json else {
         let kind = kind_of(json);
         let message = format!("this is no Servescope scenario: an object expected, got {kind}");
-        return Some(Failure::new("not_an_object", "", message));
+        return Some(Diagnostic::error("not_an_object", "", message));
     };
     let foreign: Vec<&String> = fields.keys().filter(|name| !is_ours(name)).collect();
     if foreign.len() * 2 <= fields.len() {
@@ -24,9 +24,9 @@ pub(super) fn objection(json: &Json) -> Option<Failure> {
         foreign.len(),
         fields.len()
     );
-    let failure = Failure::new("not_a_scenario", "", message);
+    let error = Diagnostic::error("not_a_scenario", "", message);
     Some(
-        failure
+        error
             .number("foreign", foreign.len() as f64)
             .number("fields", fields.len() as f64)
             .text("first", &first),
@@ -34,9 +34,9 @@ pub(super) fn objection(json: &Json) -> Option<Failure> {
 }
 
 /// What is wrong with a scenario's text: that it is none, or else the keys that it gives twice and what its fields are.
-pub fn objections(repeated: Vec<Failure>, failures: Vec<Failure>) -> Vec<Failure> {
-    let is_none = |failure: &Failure| matches!(failure.code, "not_an_object" | "not_a_scenario");
-    if failures.iter().any(is_none) { failures } else { repeated.into_iter().chain(failures).collect() }
+pub fn objections(repeated: Vec<Diagnostic>, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_none = |error: &Diagnostic| matches!(error.code, "not_an_object" | "not_a_scenario");
+    if errors.iter().any(is_none) { errors } else { repeated.into_iter().chain(errors).collect() }
 }
 
 /// Most characters of a foreign text in a message.
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn codes(json: &Json) -> Vec<&'static str> {
-        Scenario::from_json(json).1.iter().map(|failure| failure.code).collect()
+        Scenario::from_json(json).1.iter().map(|error| error.code).collect()
     }
 
     #[test]
@@ -95,9 +95,9 @@ mod tests {
             ["not_a_scenario"]
         );
         for json in ["[1, 2]", "3", "null", "\"text\"", "true"] {
-            let (scenario, failures) = Scenario::from_json(&serde_json::from_str(json).unwrap());
-            assert_eq!(failures[0].code, "not_an_object", "{json}");
-            assert_eq!((scenario, failures.len()), (Scenario::default(), 1));
+            let (scenario, errors) = Scenario::from_json(&serde_json::from_str(json).unwrap());
+            assert_eq!(errors[0].code, "not_an_object", "{json}");
+            assert_eq!((scenario, errors.len()), (Scenario::default(), 1));
         }
         let message = Scenario::from_json(&files).1[0].message.clone();
         assert_eq!(
@@ -125,10 +125,10 @@ mod tests {
             serde_json::json!({"workload": {"rate_rps": [long]}}),
             serde_json::json!({long.clone(): 1}),
         ] {
-            let (_, failures) = Scenario::from_json(&json);
-            let [failure] = &failures[..] else { panic!("{failures:?}") };
-            let params: usize = failure.params.values().map(|p| format!("{p:?}").len()).sum();
-            assert!(failure.message.len() < 600 && params < 600, "{} {params}", failure.message.len());
+            let (_, errors) = Scenario::from_json(&json);
+            let [error] = &errors[..] else { panic!("{errors:?}") };
+            let params: usize = error.params.values().map(|p| format!("{p:?}").len()).sum();
+            assert!(error.message.len() < 600 && params < 600, "{} {params}", error.message.len());
         }
     }
 }

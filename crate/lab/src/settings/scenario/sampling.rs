@@ -4,8 +4,8 @@ use servescope_workload::prompts::sampling::Refused;
 use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
 use super::Scenario;
-use crate::failure::Failure;
-use crate::parameters::{Id, texts};
+use crate::diagnostic::Diagnostic;
+use crate::parameters::{Id, string_list};
 
 impl Scenario {
     /// How tokens are drawn.
@@ -21,7 +21,7 @@ impl Scenario {
             frequency_penalty: self.number(Id::FrequencyPenalty),
             ignore_eos: self.flag(Id::IgnoreEos),
             max_new_tokens: (most > 0).then_some(most),
-            stop_sequences: texts::split(&self.get(Id::StopSequences).to_text()),
+            stop_sequences: string_list::split(&self.get(Id::StopSequences).to_text()),
             pin_output: self.flag(Id::PinOutput),
         }
     }
@@ -33,24 +33,24 @@ impl Scenario {
 }
 
 /// What the system of `form` would refuse, each at its parameter.
-pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Failure> {
-    let failure = |refused: Refused| {
+pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Diagnostic> {
+    let error = |refused: Refused| {
         let path = format!("workload.sampling.{}", refused.name());
         match refused {
             Refused::OutOfRange { value, min, max, system, .. } => {
                 let message =
                     format!("{path}: {value} is not between {min} and {max}, which is what {system} takes");
-                let failure = Failure::out_of_range(&path, value, min, max);
-                Failure { message, ..failure }
+                let error = Diagnostic::out_of_range(&path, value, min, max);
+                Diagnostic { message, ..error }
             }
             Refused::EmptyStop | Refused::StopAgainstPin { .. } => {
                 let reason = refused.to_string();
                 let message = format!("workload.sampling.{reason}");
-                Failure::new("bad_sampling", &path, message).text("reason", &reason)
+                Diagnostic::error("bad_sampling", &path, message).text("reason", &reason)
             }
         }
     };
-    sampling.refused_by(form).into_iter().map(failure).collect()
+    sampling.refused_by(form).into_iter().map(error).collect()
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
     fn what_a_system_refuses_is_told_at_its_parameter() {
         let mut scenario = Scenario::default();
         let told = |scenario: &Scenario, form| -> Vec<String> {
-            sampling_problems(&scenario.sampling(), form).into_iter().map(|failure| failure.message).collect()
+            sampling_problems(&scenario.sampling(), form).into_iter().map(|error| error.message).collect()
         };
         assert!(Form::ALL.iter().all(|&form| told(&scenario, form).is_empty()));
         scenario.set_text("workload.sampling.frequency_penalty", "-0.5").unwrap();

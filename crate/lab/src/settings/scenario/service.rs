@@ -6,7 +6,7 @@ use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, Sche
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{self, Router};
 
@@ -51,8 +51,8 @@ impl Scenario {
     /// The fleet for adapters of these ranks.
     ///
     /// # Errors
-    /// [`Failure`] where the model or the adapters do not fit.
-    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<FleetConfig, Failure> {
+    /// [`Diagnostic`] where the model or the adapters do not fit.
+    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<FleetConfig, Diagnostic> {
         let adapters = self.fleet_adapters(ranks);
         Ok(FleetConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
     }

@@ -9,7 +9,7 @@ use servescope_cost::roofline::{Corrections, HostTime};
 use servescope_cost::{Deployed, Roofline};
 
 use super::{CostKind, Scenario};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::HostOverhead;
 use crate::profiles::{
@@ -73,7 +73,7 @@ impl Scenario {
     }
 
     /// The profile of the deployment, and its degree.
-    fn profile(&self) -> Result<(&Profile, &Degree), Failure> {
+    fn profile(&self) -> Result<(&Profile, &Degree), Diagnostic> {
         let deployment = self.deployment();
         let own = self.own_profile().map(|own| &own.profile);
         let (gpu, model) = own.map_or((deployment.gpu.id, deployment.model.id), |own| (&own.gpu, &own.model));
@@ -81,8 +81,8 @@ impl Scenario {
             let path = Id::CostKind.row().id;
             let (model, gpu) = (self.model_name(), deployment.gpu.name);
             let message = format!("{path}: the operator table of {model} on {gpu} is not here yet");
-            let failure = Failure::new("needs_table", path, message);
-            return Err(failure.text("model", &model).text("gpu", gpu).text("file", file));
+            let error = Diagnostic::error("needs_table", path, message);
+            return Err(error.text("model", &model).text("gpu", gpu).text("file", file));
         }
         let profile = own.or_else(|| shipped_profile(gpu, model));
         let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));
@@ -106,7 +106,7 @@ impl Scenario {
             let message = format!(
                 "{path}: no operators were timed for {model} on {gpu} with {degree} GPUs a layer; there is {known}"
             );
-            Failure::new("no_profile", path, message)
+            Diagnostic::error("no_profile", path, message)
                 .text("model", model)
                 .text("gpu", gpu)
                 .text("degree", &degree.to_string())
@@ -117,13 +117,13 @@ impl Scenario {
     /// The timed operators of its deployment.
     ///
     /// # Errors
-    /// [`Failure`] with what there is, where these were not timed.
-    pub fn timed(&self) -> Result<Deployed<CompactTables>, Failure> {
+    /// [`Diagnostic`] with what there is, where these were not timed.
+    pub fn timed(&self) -> Result<Deployed<CompactTables>, Diagnostic> {
         let (profile, degree) = self.profile()?;
         let deployment = self.deployment();
         let unknown = |error: ProfileError| {
             let path = Id::CostKind.row().id;
-            Failure::new("unknown_option", path, format!("{path}: {error}"))
+            Diagnostic::error("unknown_option", path, format!("{path}: {error}"))
         };
         let settings = profile.settings(degree.degree, deployment.pipeline_parallel);
         let shipped = shipped_profile(deployment.gpu.id, deployment.model.id);
@@ -143,7 +143,7 @@ impl Scenario {
                 let (gpu, model) = own.unwrap_or((deployment.gpu.id, deployment.model.id));
                 let path = Id::HostOverhead.row().id;
                 let message = format!("{path}: no host overhead was measured for {model} on {gpu}");
-                Failure::new("no_host_profile", path, message).text("model", model).text("gpu", gpu)
+                Diagnostic::error("no_host_profile", path, message).text("model", model).text("gpu", gpu)
             })?;
             tables = tables.with_host(host);
         }
@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn what_was_not_timed_is_refused_with_what_there_is() {
         let refused = |settings: &[(&str, &str)]| {
-            let failures = Run::simulate(&scenario(settings), None).unwrap_err();
-            (failures[0].code, failures[0].message.clone())
+            let errors = Run::simulate(&scenario(settings), None).unwrap_err();
+            (errors[0].code, errors[0].message.clone())
         };
         let (code, message) = refused(&[("fleet.model", "llama-2-7b"), ("fleet.tensor_parallel", "3")]);
         assert_eq!(code, "no_profile");

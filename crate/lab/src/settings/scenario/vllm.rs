@@ -6,7 +6,7 @@ use servescope_engine::{Equals, FleetConfig, LongPrefill, VllmRules};
 
 use super::service::GIB;
 use super::{CostKind, Scenario};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::SchedulerKind;
 use crate::parameters::{Id, Value};
 
@@ -82,14 +82,14 @@ impl Scenario {
     }
 
     /// A token budget in which the running requests do not find a token each: vLLM does not start with it.
-    pub(super) fn vllm_problem(&self) -> Option<Failure> {
+    pub(super) fn vllm_problem(&self) -> Option<Diagnostic> {
         let (budget, running) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRunning));
         (self.is_vllm_v1() && budget < running).then(|| {
             let path = Id::BatchMaxTokens.row().id;
             let message = format!(
                 "{path}: {budget} is below scheduler.max_running_requests ({running}), which vLLM refuses to start with"
             );
-            Failure::new("budget_below_running", path, message).number("value", budget).number("min", running)
+            Diagnostic::error("budget_below_running", path, message).number("value", budget).number("min", running)
         })
     }
 }
@@ -148,8 +148,7 @@ mod tests {
 
     #[test]
     fn a_budget_below_the_running_requests_is_refused() {
-        let code =
-            |settings: &[(&str, &str)]| scenario(settings).problems().first().map(|failure| failure.code);
+        let code = |settings: &[(&str, &str)]| scenario(settings).problems().first().map(|error| error.code);
         let budget = ("scheduler.batch_max_tokens", "100");
         assert_eq!(code(&[budget, ("scheduler.max_running_requests", "101")]), Some("budget_below_running"));
         assert_eq!(code(&[budget, ("scheduler.max_running_requests", "100")]), None);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::scenario::shown;
 
 /// Largest number of tokens, requests or iterations.
@@ -153,13 +153,13 @@ impl<'a> Flags<'a> {
     ///
     /// # Errors
     /// The first flag that Vidur does not have.
-    pub(super) fn without_effect(&self) -> Result<Vec<String>, Failure> {
+    pub(super) fn without_effect(&self) -> Result<Vec<String>, Diagnostic> {
         let read = self.read.borrow();
         let mut rest = Vec::new();
         for name in self.all.keys().filter(|name| !read.contains(*name)) {
             if !is_flag(name) {
                 let message = format!("{name}: Vidur has no flag of this name, or none that is known here");
-                return Err(Failure::new("unknown_parameter", name, message));
+                return Err(Diagnostic::error("unknown_parameter", name, message));
             }
             if !is_of_outputs(name) {
                 rest.push(name.clone());
@@ -179,37 +179,37 @@ impl<'a> Flags<'a> {
     }
 
     /// A truth value.
-    pub(super) fn is_set(&self, name: &str, default: bool) -> Result<bool, Failure> {
+    pub(super) fn is_set(&self, name: &str, default: bool) -> Result<bool, Diagnostic> {
         let Some(json) = self.get(name) else { return Ok(default) };
         let message = || format!("{name}: true or false expected, got {}", shown(&json.to_string()));
-        json.as_bool().ok_or_else(|| Failure::new("not_a_flag", name, message()))
+        json.as_bool().ok_or_else(|| Diagnostic::error("not_a_flag", name, message()))
     }
 
-    pub(super) fn number(&self, name: &str, default: f64, min: f64, max: f64) -> Result<f64, Failure> {
+    pub(super) fn number(&self, name: &str, default: f64, min: f64, max: f64) -> Result<f64, Diagnostic> {
         let Some(json) = self.get(name) else { return Ok(default) };
         match json.as_f64() {
             Some(x) if (min..=max).contains(&x) => Ok(x),
-            Some(x) => Err(Failure::out_of_range(name, x, min, max)),
+            Some(x) => Err(Diagnostic::out_of_range(name, x, min, max)),
             None => {
                 let message = format!("{name}: a number expected, got {}", shown(&json.to_string()));
-                Err(Failure::new("not_a_number", name, message).text("value", &json.to_string()))
+                Err(Diagnostic::error("not_a_number", name, message).text("value", &json.to_string()))
             }
         }
     }
 
-    pub(super) fn whole(&self, name: &str, default: u32, [min, max]: [u32; 2]) -> Result<u32, Failure> {
+    pub(super) fn whole(&self, name: &str, default: u32, [min, max]: [u32; 2]) -> Result<u32, Diagnostic> {
         let x = self.number(name, f64::from(default), f64::from(min), f64::from(max))?;
         if x.fract() == 0.0 {
             return Ok(x as u32);
         }
         let message = format!("{name}: a whole number expected, got {x}");
-        Err(Failure::new("not_whole", name, message).number("value", x))
+        Err(Diagnostic::error("not_whole", name, message).number("value", x))
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Failure> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Diagnostic> {
         let Some(json) = self.get(name) else { return Ok(None) };
         let message = || format!("{name}: a text expected, got {}", shown(&json.to_string()));
-        json.as_str().map(Some).ok_or_else(|| Failure::new("bad_json", name, message()))
+        json.as_str().map(Some).ok_or_else(|| Diagnostic::error("bad_json", name, message()))
     }
 
     pub(super) fn option<T: Copy>(
@@ -217,7 +217,7 @@ impl<'a> Flags<'a> {
         name: &str,
         default: &str,
         options: &[(&str, T)],
-    ) -> Result<T, Failure> {
+    ) -> Result<T, Diagnostic> {
         let json = self.get(name);
         let text = json.map(|json| json.as_str().map_or_else(|| json.to_string(), str::to_owned));
         let value = text.as_deref().unwrap_or(default);
@@ -226,7 +226,7 @@ impl<'a> Flags<'a> {
         }
         let known: Vec<&str> = options.iter().map(|o| o.0).collect();
         let message = format!("{name}: {value:?} is none of {}", known.join(", "));
-        Err(Failure::new("unknown_option", name, message)
+        Err(Diagnostic::error("unknown_option", name, message)
             .text("value", value)
             .text("options", &known.join(", ")))
     }

@@ -8,7 +8,7 @@ use servescope_workload::vidur::{
 
 use super::VidurRun;
 use super::flags::{Flags, MOST};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 
 /// Most requests of a run, as everywhere.
 const MOST_REQUESTS: u32 = 5_000_000;
@@ -80,7 +80,7 @@ const INTERVALS: [(&str, IntervalKind); 4] = [
 ];
 
 impl SyntheticFlags {
-    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Failure> {
+    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Diagnostic> {
         let of = |name: &str| format!("synthetic_request_generator_config_{name}");
         // Vidur sets it from the lengths, and a run's own config.json repeats it.
         flags.number(&of("max_tokens"), 4096.0, 0.0, f64::from(MOST))?;
@@ -105,7 +105,7 @@ impl SyntheticFlags {
 }
 
 /// A duration must end, and with a number of requests that can be run.
-fn check_duration(name: &str, duration_s: f64, intervals: &IntervalFlags) -> Result<(), Failure> {
+fn check_duration(name: &str, duration_s: f64, intervals: &IntervalFlags) -> Result<(), Diagnostic> {
     let expected = match intervals {
         IntervalFlags::Given(Intervals::Poisson { qps } | Intervals::Gamma { qps, .. }) => qps * duration_s,
         IntervalFlags::Given(Intervals::Static) => f64::INFINITY,
@@ -120,10 +120,10 @@ fn check_duration(name: &str, duration_s: f64, intervals: &IntervalFlags) -> Res
     } else {
         format!("{name}: static gaps are 0, so that {duration_s} s never pass; give the number of requests")
     };
-    Err(Failure::new("too_many_requests", name, message).number("value", expected).number("max", most))
+    Err(Diagnostic::error("too_many_requests", name, message).number("value", expected).number("max", most))
 }
 
-fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Failure> {
+fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Diagnostic> {
     let kind = flags.option("interval_generator_config_type", "poisson", &INTERVALS)?;
     let prefix = INTERVALS.iter().find(|(_, k)| *k as u8 == kind as u8).map_or("", |k| k.0);
     let of = |name: &str| format!("{prefix}_request_interval_generator_config_{name}");
@@ -142,7 +142,7 @@ fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Failure> {
                 window_ticks(text).ok_or_else(|| {
                     let message =
                         format!("{}: a date and time (1970-01-04 12:00:00) expected, got {text:?}", of(name));
-                    Failure::new("bad_json", &of(name), message)
+                    Diagnostic::error("bad_json", &of(name), message)
                 })
             };
             return Ok(IntervalFlags::File {
@@ -158,13 +158,13 @@ fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Failure> {
 }
 
 /// The lengths, and the longest request that they are planned for.
-fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Failure> {
+fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
     let kind = flags.option("length_generator_config_type", "fixed", &LENGTHS)?;
     let prefix = LENGTHS.iter().find(|(_, k)| *k as u8 == kind as u8).map_or("", |k| k.0);
     let of = |name: &str| format!("{prefix}_request_length_generator_config_{name}");
     let max_tokens = flags.whole(&of("max_tokens"), 4096, [2, MOST])?;
     let seed = flags.whole(&of("seed"), 42, [0, u32::MAX])?;
-    let total = || Ok::<_, Failure>([flags.whole(&of("min_tokens"), 1024, [1, max_tokens])?, max_tokens]);
+    let total = || Ok::<_, Diagnostic>([flags.whole(&of("min_tokens"), 1024, [1, max_tokens])?, max_tokens]);
     let ratio = || flags.number(&of("prefill_to_decode_ratio"), 20.0, 0.0, 1e6);
     let given = match kind {
         LengthKind::Fixed => Lengths::Fixed {
@@ -180,7 +180,7 @@ fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Failure> {
                     "{}: true is not supported: Vidur scrambles by Python's hash of a text, which differs from run to run",
                     of("scramble")
                 );
-                return Err(Failure::new("unknown_option", &of("scramble"), message));
+                return Err(Diagnostic::error("unknown_option", &of("scramble"), message));
             }
             let theta = flags.number(&of("theta"), 0.6, 0.0, 0.999)?;
             Lengths::Zipf { total: total()?, theta, ratio: ratio()?, seed }
@@ -196,9 +196,9 @@ fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Failure> {
 }
 
 /// A file that must be named: those that Vidur names by default are not all in its repository.
-fn file_of(flags: &Flags<'_>, name: &str) -> Result<String, Failure> {
+fn file_of(flags: &Flags<'_>, name: &str) -> Result<String, Diagnostic> {
     flags.text(name)?.map(str::to_owned).ok_or_else(|| {
-        Failure::new("file_missing", name, format!("{name}: the name of a file expected, there is none"))
+        Diagnostic::error("file_missing", name, format!("{name}: the name of a file expected, there is none"))
     })
 }
 
@@ -208,12 +208,12 @@ impl VidurRun {
     ///
     /// # Errors
     /// That the flags name the synthetic generator and a trace is given beside them.
-    pub fn is_synthetic(&self, is_trace_given: bool) -> Result<bool, Failure> {
+    pub fn is_synthetic(&self, is_trace_given: bool) -> Result<bool, Diagnostic> {
         if self.synthetic.is_some() && self.is_kind_named && is_trace_given {
             let path = "request_generator_config_type";
             let message =
                 format!("{path}: synthetic requests and a trace file beside them; drop one of the two");
-            return Err(Failure::new("unknown_option", path, message));
+            return Err(Diagnostic::error("unknown_option", path, message));
         }
         Ok(self.synthetic.is_some() && !is_trace_given)
     }
@@ -222,18 +222,18 @@ impl VidurRun {
     /// name that a flag gives.
     ///
     /// # Errors
-    /// [`Failure`] with file, row and column, or that there is no request at all.
+    /// [`Diagnostic`] with file, row and column, or that there is no request at all.
     pub fn synthetic_requests(
         &self,
-        file: &dyn Fn(&str) -> Result<Vec<u8>, Failure>,
-    ) -> Result<(Trace, Option<String>), Failure> {
-        let missing = || Failure::new("no_trace", "", "there is no synthetic generator".to_owned());
+        file: &dyn Fn(&str) -> Result<Vec<u8>, Diagnostic>,
+    ) -> Result<(Trace, Option<String>), Diagnostic> {
+        let missing = || Diagnostic::error("no_trace", "", "there is no synthetic generator".to_owned());
         let flags = self.synthetic.as_ref().ok_or_else(missing)?;
         let intervals = match &flags.intervals {
             IntervalFlags::Given(intervals) => intervals.clone(),
             IntervalFlags::File { name, window, time_scale } => {
                 let gaps = interval_gaps_s(&file(name)?, *window, *time_scale);
-                Intervals::Trace(gaps.map_err(|error| Failure::of_file(name, &error))?)
+                Intervals::Trace(gaps.map_err(|error| Diagnostic::of_file(name, &error))?)
             }
         };
         let lengths = match &flags.lengths {
@@ -249,7 +249,7 @@ impl VidurRun {
         if trace.is_empty() {
             let path = "request_generator_config_type";
             let message = format!("{path}: the synthetic generator makes no request");
-            return Err(Failure::new("no_arrivals", path, message).number("value", 0.0));
+            return Err(Diagnostic::error("no_arrivals", path, message).number("value", 0.0));
         }
         let asked = requests.filter(|&asked| duration_s.is_none() && (trace.len() as u64) < u64::from(asked));
         let note = asked.map(|asked| {
@@ -263,14 +263,14 @@ impl VidurRun {
 }
 
 /// Prompts and outputs of a length trace, or of a trace with times.
-fn rows_of(name: &str, bytes: &[u8]) -> Result<Vec<[u32; 2]>, Failure> {
-    let opened = formats::open(bytes).map_err(|error| Failure::of_file(name, &error))?;
+fn rows_of(name: &str, bytes: &[u8]) -> Result<Vec<[u32; 2]>, Diagnostic> {
+    let opened = formats::open(bytes).map_err(|error| Diagnostic::of_file(name, &error))?;
     let (inputs, outputs) = match opened.contents {
         Contents::Lengths(lengths) => (lengths.input_tokens, lengths.output_tokens),
         Contents::Requests { requests, .. } => (requests.input_tokens, requests.output_tokens),
         _ => {
             let message = format!("{name}: columns num_prefill_tokens and num_decode_tokens expected");
-            return Err(Failure::new("no_column", name, message)
+            return Err(Diagnostic::error("no_column", name, message)
                 .text("column", "num_prefill_tokens")
                 .text("known", ""));
         }

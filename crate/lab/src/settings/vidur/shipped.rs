@@ -4,7 +4,7 @@ use servescope_cost::profile::CompactTables;
 
 use super::VidurRun;
 use super::flags::Flags;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::profiles::{shipped_profile, shipped_profiles};
 
 /// Our names of Vidur's devices. Its A100 and H100 profiles are of the SXM boards of DGX servers.
@@ -34,13 +34,13 @@ pub(super) struct LayerFlags {
 }
 
 impl LayerFlags {
-    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Failure> {
+    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Diagnostic> {
         let kinds = [("random_forrest", "random_forrest"), ("linear_regression", "linear_regression")];
         let kind = flags.option("execution_time_predictor_config_type", "random_forrest", &kinds)?;
         let of = |name: &str| format!("{kind}_execution_time_predictor_config_{name}");
         let given = |name: &str, max: f64| {
             let number = flags.number(&of(name), f64::NAN, 0.0, max)?;
-            Ok::<_, Failure>((!number.is_nan()).then_some(number))
+            Ok::<_, Diagnostic>((!number.is_nan()).then_some(number))
         };
         let kv = flags.whole(&of("kv_cache_prediction_granularity"), 0, [0, 65_536])?;
         Ok(Self {
@@ -61,7 +61,7 @@ impl VidurRun {
     ///
     /// # Errors
     /// That there is none of the device, the model and the degree, with those that there are.
-    pub fn shipped_tables(&self) -> Result<(CompactTables, String), Failure> {
+    pub fn shipped_tables(&self) -> Result<(CompactTables, String), Diagnostic> {
         let ours = |names: &[(&str, &'static str)], theirs: &str| {
             names.iter().find(|(name, _)| *name == theirs).map(|(_, ours)| *ours)
         };
@@ -75,7 +75,7 @@ impl VidurRun {
                  --tables names a folder of operator tables.",
                 self.model, self.device
             );
-            Failure::new("no_profile", path, message)
+            Diagnostic::error("no_profile", path, message)
                 .text("model", &self.model)
                 .text("gpu", &self.device)
                 .text("degree", &degree.to_string())
@@ -107,7 +107,7 @@ impl VidurRun {
         settings.skew_ms = flags.skew_ms.unwrap_or(settings.skew_ms);
         let refused_by = |error: servescope_cost::profile::ProfileError| {
             let path = "replica_config_num_pipeline_stages";
-            Failure::new("unknown_option", path, format!("{path}: {error}"))
+            Diagnostic::error("unknown_option", path, format!("{path}: {error}"))
         };
         let mut tables = profile.tables(settings).map_err(refused_by)?;
         if flags.has_host_overhead {
@@ -117,7 +117,7 @@ impl VidurRun {
                     "{path}: no host overhead was measured for {} on {} with tensor_parallel_size {degree}",
                     self.model, self.device
                 );
-                Failure::new("no_host_profile", path, message)
+                Diagnostic::error("no_host_profile", path, message)
                     .text("model", &self.model)
                     .text("gpu", &self.device)
             })?;

@@ -59,6 +59,6 @@ pub fn clients_text(fit: &ClientFit) -> String {
     let _ = writeln!(text, "(zipf_mandelbrot has a second parameter, its offset q = {:.2})", fit.offset);
     let days: Vec<String> =
         days(fit).iter().map(|(distribution, days)| format!("{distribution} {days}")).collect();
-    let _ = writeln!(text, "\nnearest law with one parameter, days: {}", days.join(", "));
+    let _ = writeln!(text, "\nnearest distribution with one parameter, days: {}", days.join(", "));
     text
 }

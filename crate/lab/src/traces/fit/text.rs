@@ -81,8 +81,8 @@ pub fn to_text(fitted: &Fit, twins: &[Twin], seed: u64) -> String {
     scenario.left_out.iter().for_each(|left| {
         let _ = writeln!(text, "not in it: {left}");
     });
-    fitted.noticed.iter().for_each(|noticed| {
-        let _ = writeln!(text, "note: {}", noticed.message);
+    fitted.findings.iter().for_each(|finding| {
+        let _ = writeln!(text, "note: {}", finding.message);
     });
     text
 }

@@ -160,7 +160,8 @@ fn burstgpt(trace: &Trace) -> Json {
     });
     if !extra.session.is_empty() {
         json["sessions"] = sessions_of(&extra.session);
-        json["elapsed_time_s"] = describe(extra.took_s.into_iter().filter(|t| !t.is_nan()).collect());
+        json["elapsed_time_s"] =
+            describe(extra.recorded_latency_s.into_iter().filter(|t| !t.is_nan()).collect());
     }
     json
 }

@@ -9,9 +9,9 @@ use servescope_engine::explain::request_time::WhyTables;
 use super::goal::{Goal, METRICS};
 use super::probe::{Miss, Probe};
 use super::search::{at_rate, longest_s};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
-use crate::run::{LoadedTrace, Run, Running};
+use crate::run::{LoadedTrace, Run, SimulationHandle};
 use crate::scenario::Scenario;
 
 /// Best configurations that are simulated at the load.
@@ -88,10 +88,10 @@ pub struct Check {
     replicas: u32,
     asked_rps: f64,
     goal: Goal,
-    running: Option<Running>,
+    running: Option<SimulationHandle>,
     checked: Option<Checked>,
     /// The run that tells what limits the deployment: under way once the load was simulated.
-    limited: Option<Running>,
+    limited: Option<SimulationHandle>,
 }
 
 /// The parts of the progress that the load takes.
@@ -102,17 +102,17 @@ impl Check {
     /// needed, `requests`, where its traffic can go on so long. `missed_rps` is the lowest rate that the search saw fail.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, or that so many replicas cannot be simulated.
+    /// Every [`Diagnostic`] of the scenario, or that so many replicas cannot be simulated.
     pub fn new(
         scenario: &Scenario,
         loaded: Option<&LoadedTrace>,
         replicas: u32,
         requests: u64,
         missed_rps: Option<f64>,
-    ) -> Result<Self, Vec<Failure>> {
+    ) -> Result<Self, Vec<Diagnostic>> {
         let limited = missed_rps.and_then(|missed_rps| limited(scenario, loaded, missed_rps).ok());
         let scenario = checked_scenario(scenario, loaded, replicas, requests)?;
-        let running = Running::begin(&scenario, loaded)?;
+        let running = SimulationHandle::begin(&scenario, loaded)?;
         let (asked_rps, goal) = (scenario.number(Id::Rate), Goal::of(&scenario));
         Ok(Self { replicas, asked_rps, goal, running: Some(running), checked: None, limited })
     }
@@ -169,8 +169,8 @@ fn checked_scenario(
     loaded: Option<&LoadedTrace>,
     replicas: u32,
     requests: u64,
-) -> Result<Scenario, Vec<Failure>> {
-    let one = |failure| vec![failure];
+) -> Result<Scenario, Vec<Diagnostic>> {
+    let one = |error| vec![error];
     let mut scenario = scenario.clone();
     scenario.set(Id::Replicas, Value::Number(replicas.into())).map_err(one)?;
     let can_go_on = loaded.is_none()
@@ -190,8 +190,8 @@ fn limited(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,
     missed_rps: f64,
-) -> Result<Running, Vec<Failure>> {
+) -> Result<SimulationHandle, Vec<Diagnostic>> {
     let duration_s = scenario.number(Id::Duration).min(LIMITED_REQUESTS / missed_rps);
     let scenario = at_rate(scenario, loaded, missed_rps, duration_s)?;
-    Ok(Running::begin(&scenario, loaded)?.with_decisions())
+    Ok(SimulationHandle::begin(&scenario, loaded)?.with_decisions())
 }

@@ -1,7 +1,7 @@
 //! A grid of configurations: every combination of some parameters' values.
 
-use crate::failure::Failure;
-use crate::parameters::{Id, texts};
+use crate::diagnostic::Diagnostic;
+use crate::parameters::{Id, string_list};
 use crate::scenario::Scenario;
 
 /// Most configurations of a grid.
@@ -36,12 +36,12 @@ impl Axis {
     /// Reads `PATH=VALUE,VALUE,...`; between the entries of a list stand semicolons.
     ///
     /// # Errors
-    /// [`Failure`] for an unknown parameter, or with the first value that it cannot have.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    /// [`Diagnostic`] for an unknown parameter, or with the first value that it cannot have.
+    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let path = Id::CapacityGrid.row().id;
         let bad = |why: &str| {
             let message = format!("{path}: {why}, got {text:?}");
-            Err(Failure::new("bad_axis", path, message).text("value", text))
+            Err(Diagnostic::error("bad_axis", path, message).text("value", text))
         };
         let Some((of, values)) = text.split_once('=') else { return bad("PATH=VALUE,VALUE expected") };
         let mut scratch = Scenario::default();
@@ -64,8 +64,8 @@ impl Grid {
     /// Reads axes, each as [`Axis::parse`] takes it.
     ///
     /// # Errors
-    /// [`Failure`] of an axis, or of [`Grid::check`].
-    pub fn parse<'t>(axes: impl IntoIterator<Item = &'t str>) -> Result<Self, Failure> {
+    /// [`Diagnostic`] of an axis, or of [`Grid::check`].
+    pub fn parse<'t>(axes: impl IntoIterator<Item = &'t str>) -> Result<Self, Diagnostic> {
         let axes = axes.into_iter().map(Axis::parse).collect::<Result<_, _>>()?;
         let grid = Self { axes };
         grid.check()?;
@@ -75,19 +75,19 @@ impl Grid {
     /// Checks what holds of all axes together.
     ///
     /// # Errors
-    /// [`Failure`] for a parameter named twice, or for more than [`MAX_CONFIGURATIONS`].
-    pub fn check(&self) -> Result<(), Failure> {
+    /// [`Diagnostic`] for a parameter named twice, or for more than [`MAX_CONFIGURATIONS`].
+    pub fn check(&self) -> Result<(), Diagnostic> {
         let path = Id::CapacityGrid.row().id;
         for (place, axis) in self.axes.iter().enumerate() {
             if self.axes[..place].iter().any(|other| other.id == axis.id) {
                 let id = axis.id.row().id;
                 let message = format!("{path}: {id} is named twice");
-                return Err(Failure::new("bad_axis", path, message).text("value", id));
+                return Err(Diagnostic::error("bad_axis", path, message).text("value", id));
             }
         }
         let count = self.axes.iter().map(|axis| axis.values.len() as f64).product::<f64>();
         if count > MAX_CONFIGURATIONS as f64 {
-            return Err(Failure::out_of_range(path, count, 1.0, MAX_CONFIGURATIONS as f64));
+            return Err(Diagnostic::out_of_range(path, count, 1.0, MAX_CONFIGURATIONS as f64));
         }
         Ok(())
     }
@@ -96,18 +96,18 @@ impl Grid {
     ///
     /// # Errors
     /// As [`Grid::parse`].
-    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
-        let texts = texts::split(&scenario.get(Id::CapacityGrid).to_text());
+    pub fn of(scenario: &Scenario) -> Result<Self, Diagnostic> {
+        let texts = string_list::split(&scenario.get(Id::CapacityGrid).to_text());
         Self::parse(texts.iter().map(String::as_str))
     }
 
     /// The axes that change nothing in any of the configurations, and are left out.
-    pub fn notes(&self, configurations: &[Configuration]) -> Vec<Failure> {
+    pub fn notes(&self, configurations: &[Configuration]) -> Vec<Diagnostic> {
         let is_without = |place: &usize| configurations.iter().all(|one| one.values[*place].is_empty());
         let of = |place: usize| {
             let path = self.axes[place].id.row().id;
             let message = format!("{path} has no effect on the capacity and is left out");
-            Failure::new("axis_without_effect", path, message).text("name", path)
+            Diagnostic::note("axis_without_effect", path, message).text("name", path)
         };
         (0..self.axes.len()).filter(is_without).map(of).collect()
     }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::search::{Capacity, Search};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::LoadedTrace;
 use crate::scenario::Scenario;
@@ -40,12 +40,12 @@ impl Load {
 ///
 /// # Errors
 /// Those of [`Search::new`].
-pub fn quick_search(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Search, Vec<Failure>> {
+pub fn quick_search(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Search, Vec<Diagnostic>> {
     let mut quick = scenario.clone();
     let tolerance = scenario.number(Id::CapacityTolerance).max(TOLERANCE);
     let most = scenario.number(Id::CapacityMostRequests).min(MOST_REQUESTS);
     for (id, value) in [(Id::CapacityTolerance, tolerance), (Id::CapacityMostRequests, most)] {
-        quick.set(id, Value::Number(value)).map_err(|failure| vec![failure])?;
+        quick.set(id, Value::Number(value)).map_err(|error| vec![error])?;
     }
     Search::new(&quick, loaded)
 }

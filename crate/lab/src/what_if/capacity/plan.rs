@@ -17,7 +17,7 @@ use crate::what_if::threads::on_threads;
 /// The ranking of the configurations of a grid for the load of their scenario, or of a file. `threads` work at it, and do not
 /// decide the result; `done` is called after every search.
 ///
-/// A configuration that cannot be run stands at the end with its failures.
+/// A configuration that cannot be run stands at the end with its errors.
 pub fn plan(
     all: &[Configuration],
     loaded: Option<&LoadedTrace>,
@@ -59,7 +59,7 @@ impl Ranked {
         let missed_rps = capacity.and_then(|capacity| capacity.missed_rps);
         match Check::new(&all[self.standing.place].scenario, loaded, need.replicas, requests, missed_rps) {
             Ok(check) => ranked.checks.push(check.finish()),
-            Err(failures) => ranked.failures = failures,
+            Err(errors) => ranked.errors = errors,
         }
         ranked
     }

@@ -8,7 +8,7 @@ use super::goal::METRICS;
 use super::grid::Grid;
 use super::probe::Miss;
 use super::search::Capacity;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 
 /// Configurations that are simulated at the load at most, where the first ones fail.
 const MOST_TRIED: usize = 12;
@@ -21,14 +21,14 @@ pub struct Found {
     /// The value of each axis.
     pub values: Vec<String>,
     /// The capacity, or why it cannot be run.
-    pub result: Result<Capacity, Vec<Failure>>,
+    pub result: Result<Capacity, Vec<Diagnostic>>,
 }
 
 /// What the order of a configuration depends on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityEntry"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct CapacityEntry {
     /// The rate found.
     pub rate_rps: Option<f64>,
     /// The load to be served.
@@ -93,8 +93,8 @@ pub enum Unranked {
 
 /// How a configuration stands among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityStanding"))]
-pub struct Standing {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CapacityStanding {
     /// Its place in the list.
     pub place: usize,
     /// 1 for the cheapest for the load; none where it cannot be compared.
@@ -113,7 +113,7 @@ pub struct Standing {
     pub is_on_tbt_front: bool,
 }
 
-impl Entry {
+impl CapacityEntry {
     fn of(ranked: &Ranked) -> Self {
         let Some(capacity) = &ranked.capacity else {
             return Self {
@@ -194,15 +194,15 @@ impl Entry {
 }
 
 /// What a request costs in each configuration: dollars where a price is known of any, else seconds of a GPU.
-pub fn costs(entries: &[Entry]) -> (Vec<Option<f64>>, bool) {
+pub fn costs(entries: &[CapacityEntry]) -> (Vec<Option<f64>>, bool) {
     let is_priced = entries.iter().any(|e| e.usd_per_request().is_some());
-    let cost = if is_priced { Entry::usd_per_request } else { Entry::gpu_s_per_request };
+    let cost = if is_priced { CapacityEntry::usd_per_request } else { CapacityEntry::gpu_s_per_request };
     (entries.iter().map(cost).collect(), is_priced)
 }
 
 /// What serving the load costs, and a request at capacity: dollars. Where no price is known and all have the same GPU,
 /// numbers of GPUs stand for them, whatever one costs.
-fn sort_key(entry: &Entry, in_gpus: bool) -> Option<(f64, f64)> {
+fn sort_key(entry: &CapacityEntry, in_gpus: bool) -> Option<(f64, f64)> {
     let need = entry.need().filter(|_| entry.excluded().is_none())?;
     if in_gpus {
         return Some((f64::from(need.gpus), entry.gpu_s_per_request()?));
@@ -214,14 +214,14 @@ fn sort_key(entry: &Entry, in_gpus: bool) -> Option<(f64, f64)> {
 /// below them, as they stand, those without a price, those that fail at the load, and those without a rate.
 ///
 /// Those of the first [`CHECKED`] that were not simulated at the load are next, as long as at most [`MOST_TRIED`] were.
-pub fn standings(entries: &[Entry]) -> Vec<Standing> {
+pub fn standings(entries: &[CapacityEntry]) -> Vec<CapacityStanding> {
     let (costs, is_priced) = costs(entries);
-    let front_by = |time: fn(&Entry) -> Option<f64>| {
+    let front_by = |time: fn(&CapacityEntry) -> Option<f64>| {
         let points = entries.iter().zip(&costs).map(|(entry, cost)| Some(((*cost)?, time(entry)?)));
         front(&points.collect::<Vec<_>>())
     };
     let (ttft, tbt) = (front_by(|e| e.ttft_s), front_by(|e| e.tbt_s));
-    let needs: Vec<Option<Need>> = entries.iter().map(Entry::need).collect();
+    let needs: Vec<Option<Need>> = entries.iter().map(CapacityEntry::need).collect();
     let mut gpus = entries.iter().zip(&needs).filter(|(_, need)| need.is_some()).map(|(e, _)| &e.gpu);
     let first = gpus.next();
     let in_gpus = !is_priced && gpus.all(|gpu| Some(gpu) == first);
@@ -242,7 +242,7 @@ pub fn standings(entries: &[Entry]) -> Vec<Standing> {
         let entry = &entries[place];
         let rank = keys[place].map(|_| above as u32 + 1);
         let is_first = rank.is_some_and(|rank| rank <= CHECKED);
-        Standing {
+        CapacityStanding {
             place,
             rank,
             unranked: rank.is_none().then(|| entry.excluded().unwrap_or(Unranked::NoPrice)),
@@ -261,7 +261,7 @@ pub fn standings(entries: &[Entry]) -> Vec<Standing> {
 pub struct Ranked {
     /// How it stands; its place is that in the grid.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub standing: CapacityStanding,
     /// The value of each axis; empty where the parameter has no effect.
     pub values: Vec<String>,
     /// What was found; none where it cannot be run.
@@ -269,18 +269,19 @@ pub struct Ranked {
     /// What was simulated at the load, in the order in which it was: the last is with the replicas that the load needs.
     pub checks: Vec<Checked>,
     /// Why it cannot be run, or checked.
-    pub failures: Vec<Failure>,
+    #[serde(rename = "failures")]
+    pub errors: Vec<Diagnostic>,
 }
 
 /// Puts configurations, given in the order of the grid, in the order of [`standings`].
 pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
     let places = found.into_iter().map(|Found { place, values, result }| {
-        let (capacity, failures) = match result {
+        let (capacity, errors) = match result {
             Ok(capacity) => (Some(capacity), Vec::new()),
-            Err(failures) => (None, failures),
+            Err(errors) => (None, errors),
         };
-        let standing = Standing { place, ..Standing::default() };
-        Ranked { standing, values, capacity, checks: Vec::new(), failures }
+        let standing = CapacityStanding { place, ..CapacityStanding::default() };
+        Ranked { standing, values, capacity, checks: Vec::new(), errors }
     });
     let mut ranking: Vec<Ranked> = places.collect();
     rank_again(&mut ranking);
@@ -290,12 +291,12 @@ pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
 /// Puts a ranking in order again, once something more was simulated.
 pub fn rank_again(ranking: &mut Vec<Ranked>) {
     ranking.sort_by_key(|ranked| ranked.standing.place);
-    let entries: Vec<Entry> = ranking.iter().map(Entry::of).collect();
+    let entries: Vec<CapacityEntry> = ranking.iter().map(CapacityEntry::of).collect();
     let mut left: Vec<Option<Ranked>> = std::mem::take(ranking).into_iter().map(Some).collect();
     ranking.extend(standings(&entries).into_iter().filter_map(|standing| {
         let ranked = left[standing.place].take()?;
         let place = ranked.standing.place;
-        Some(Ranked { standing: Standing { place, ..standing }, ..ranked })
+        Some(Ranked { standing: CapacityStanding { place, ..standing }, ..ranked })
     }));
 }
 
@@ -316,7 +317,7 @@ impl Ranked {
         let of =
             |checked: &Checked| Tried { replicas: checked.replicas, holds: Some(checked.miss.is_none()) };
         let mut tried: Vec<Tried> = self.checks.iter().map(of).collect();
-        if self.capacity.is_some() && !self.failures.is_empty() {
+        if self.capacity.is_some() && !self.errors.is_empty() {
             tried.push(Tried { replicas: 0, holds: None });
         }
         tried
@@ -324,8 +325,8 @@ impl Ranked {
 
     /// What the checks showed, in English; empty where there are none.
     pub fn told_check(&self) -> String {
-        if self.capacity.is_some() && !self.failures.is_empty() {
-            return format!("not simulated: {}", told_failures(&self.failures));
+        if self.capacity.is_some() && !self.errors.is_empty() {
+            return format!("not simulated: {}", told_errors(&self.errors));
         }
         self.checks.iter().map(Checked::told).collect::<Vec<_>>().join("; ")
     }
@@ -339,14 +340,14 @@ impl Ranked {
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
         match &self.capacity {
-            None => told_failures(&self.failures),
+            None => told_errors(&self.errors),
             Some(capacity) => capacity.reason(),
         }
     }
 }
 
-fn told_failures(failures: &[Failure]) -> String {
-    failures.iter().map(|failure| failure.message.as_str()).collect::<Vec<_>>().join("; ")
+fn told_errors(errors: &[Diagnostic]) -> String {
+    errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 impl Capacity {
@@ -510,8 +511,8 @@ mod tests {
         assert_eq!(front(&[None, Some((1.0, 1.0))]), [false, true]);
     }
 
-    fn entry(gpu: &str, rate_rps: f64, usd: Option<f64>) -> Entry {
-        Entry {
+    fn entry(gpu: &str, rate_rps: f64, usd: Option<f64>) -> CapacityEntry {
+        CapacityEntry {
             rate_rps: Some(rate_rps),
             load_rps: 10.0,
             gpus: 4,
@@ -527,7 +528,7 @@ mod tests {
     #[test]
     fn only_what_has_a_price_is_ranked_and_by_what_the_load_costs() {
         // Of one replica: 6, 4 and 3 requests a second, so 2, 3 and 4 replicas of two GPUs each.
-        let none = Entry { rate_rps: None, ..entry("d", 1.0, Some(1.0)) };
+        let none = CapacityEntry { rate_rps: None, ..entry("d", 1.0, Some(1.0)) };
         let entries = [
             none,
             entry("u", 100.0, None),
@@ -552,9 +553,9 @@ mod tests {
     fn what_fails_at_the_load_gets_a_replica_more_and_then_loses_its_rank() {
         // Of one replica 4 and 3 requests a second: 3 and 4 replicas for 10.
         let mut entries = [entry("a", 8.0, Some(1.0)), entry("a", 6.0, Some(1.0))];
-        let seen = |entries: &[Entry]| {
+        let seen = |entries: &[CapacityEntry]| {
             let all = standings(entries);
-            let of = |s: &Standing| (s.place, s.rank, s.need.map(|need| need.replicas), s.is_next);
+            let of = |s: &CapacityStanding| (s.place, s.rank, s.need.map(|need| need.replicas), s.is_next);
             all.iter().map(of).collect::<Vec<_>>()
         };
         assert_eq!(seen(&entries), [(0, Some(1), Some(3), true), (1, Some(2), Some(4), true)]);

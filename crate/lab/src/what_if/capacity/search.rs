@@ -6,10 +6,10 @@ use super::goal::Goal;
 use super::lateness::{Lateness, deviation};
 use super::price::Price;
 use super::probe::{Measures, Miss, Probe};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::growth::{TELLING, Verdict};
 use crate::parameters::{Id, Value};
-use crate::run::{LoadedTrace, Running};
+use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{MAX_REQUESTS, Scenario};
 
 /// What a search found.
@@ -33,7 +33,7 @@ pub struct Capacity {
     /// Where the runs were too short for the tolerance: how long they should be, seconds.
     pub needs_s: Option<f64>,
     /// What a reader of the rate should know: that the runs were too short, or that their rate is not the one asked for.
-    pub notes: Vec<Failure>,
+    pub notes: Vec<Diagnostic>,
     /// What the GPUs cost.
     pub price: Price,
     /// The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
@@ -83,7 +83,7 @@ pub struct Search {
     missed: Option<usize>,
     /// The factor to the next rate while one side is open.
     step: f64,
-    running: Option<(f64, Running)>,
+    running: Option<(f64, SimulationHandle)>,
     shown: f64,
     is_over: bool,
 }
@@ -100,8 +100,8 @@ impl Search {
     /// A search that begins at the rate of the scenario, or of the trace.
     ///
     /// # Errors
-    /// Every [`Failure`] of the scenario, or that its requests have no rate to search.
-    pub fn new(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Self, Vec<Failure>> {
+    /// Every [`Diagnostic`] of the scenario, or that its requests have no rate to search.
+    pub fn new(scenario: &Scenario, loaded: Option<LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         // What a file holds cannot go on, and what changes over the run would be another one.
         let grows = loaded.is_none() && scenario.changes_with_time().is_none();
         let mut search = Self {
@@ -126,14 +126,14 @@ impl Search {
         Ok(search)
     }
 
-    fn first_rate(&self) -> Result<f64, Vec<Failure>> {
+    fn first_rate(&self) -> Result<f64, Vec<Diagnostic>> {
         if self.loaded.is_some() {
             return Ok(self.natural_rate() / self.scenario.number(Id::TimeScale));
         }
         if !self.scenario.is_active(Id::Rate) {
             let path = Id::Loop.row().id;
             let message = format!("{path}: a closed loop has no rate to search; its users set it");
-            return Err(vec![Failure::new("no_rate", path, message)]);
+            return Err(vec![Diagnostic::error("no_rate", path, message)]);
         }
         Ok(self.scenario.number(Id::Rate))
     }
@@ -179,9 +179,9 @@ impl Search {
         self.duration_s.max(least / rate_rps).min(MAX_REQUESTS / rate_rps).min(longest_s())
     }
 
-    fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Failure>> {
+    fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Diagnostic>> {
         let scenario = at_rate(&self.scenario, self.loaded.as_ref(), asked_rps, self.duration_at(asked_rps))?;
-        self.running = Some((asked_rps, Running::begin(&scenario, self.loaded.as_ref())?));
+        self.running = Some((asked_rps, SimulationHandle::begin(&scenario, self.loaded.as_ref())?));
         Ok(())
     }
 
@@ -367,7 +367,7 @@ impl Search {
         let needs_s = run_s
             .filter(|_| is_bracketed && wanted > 1.0)
             .map(|s| s * if wanted.is_finite() { wanted } else { LONGER[1] });
-        let mut notes: Vec<Failure> = Vec::new();
+        let mut notes: Vec<Diagnostic> = Vec::new();
         // Of traffic that changes over the run its parts do not tell how well the rate is known.
         let changing = self.scenario.changes_with_time().filter(|_| self.loaded.is_none());
         let needs_s = needs_s.filter(|_| changing.is_none());
@@ -412,7 +412,7 @@ pub(super) fn at_rate(
     loaded: Option<&LoadedTrace>,
     rate_rps: f64,
     duration_s: f64,
-) -> Result<Scenario, Vec<Failure>> {
+) -> Result<Scenario, Vec<Diagnostic>> {
     let settings = match loaded {
         Some(loaded) => vec![(Id::TimeScale, natural_rate(scenario, loaded) / rate_rps)],
         None => vec![(Id::Rate, rate_rps), (Id::Duration, duration_s)],
@@ -420,7 +420,7 @@ pub(super) fn at_rate(
     let mut scenario = scenario.clone();
     for (id, value) in settings {
         let (low, high) = id.row().bounds().unwrap_or((0.0, f64::INFINITY));
-        scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|failure| vec![failure])?;
+        scenario.set(id, Value::Number(value.clamp(low, high))).map_err(|error| vec![error])?;
     }
     Ok(scenario)
 }
@@ -435,29 +435,29 @@ pub(super) fn longest_s() -> f64 {
 }
 
 /// That the runs were too short for the tolerance.
-fn short_run(run_s: f64, needs_s: f64) -> Failure {
+fn short_run(run_s: f64, needs_s: f64) -> Diagnostic {
     let path = Id::Duration.row().id;
     let [run_s, needs_s] = [run_s, needs_s].map(libm::ceil);
     let message =
         format!("{path}: a run of {run_s} s is too short for the tolerance; about {needs_s} s are needed");
-    Failure::new("short_run", path, message).number("run", run_s).number("needs", needs_s)
+    Diagnostic::warning("short_run", path, message).number("run", run_s).number("needs", needs_s)
 }
 
 /// That traffic changes over the run, by this parameter, so that a longer one would be another.
-fn changing_traffic(id: Id, run_s: f64) -> Failure {
+fn changing_traffic(id: Id, run_s: f64) -> Diagnostic {
     let (path, run_s) = (id.row().id, libm::ceil(run_s));
     let message = format!(
         "{path}: traffic changes over the run: the rate is the mean over its {run_s} s, and the run is not made longer"
     );
-    Failure::new("changing_traffic", path, message).number("run", run_s)
+    Diagnostic::warning("changing_traffic", path, message).number("run", run_s)
 }
 
 /// That the rate which the run had is not the one that was asked for.
-fn other_rate(probe: &Probe, goal: &Goal) -> Option<Failure> {
+fn other_rate(probe: &Probe, goal: &Goal) -> Option<Diagnostic> {
     let (rate, asked) = (probe.rate_rps, probe.asked_rps);
     ((rate / asked - 1.0).abs() > goal.tolerance).then(|| {
         let path = Id::Rate.row().id;
         let message = format!("{path}: where {asked:.4} requests/s were asked for, {rate:.4} arrived");
-        Failure::new("other_rate", path, message).number("asked", asked).number("rate", rate)
+        Diagnostic::warning("other_rate", path, message).number("asked", asked).number("rate", rate)
     })
 }

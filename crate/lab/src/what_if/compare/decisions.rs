@@ -6,7 +6,7 @@ use servescope_engine::first_difference::{FirstDifference, first_difference};
 
 use crate::run::Run;
 
-/// Where A and B part; both runs kept their decisions ([`Running::with_decisions`](crate::Running::with_decisions)).
+/// Where A and B part; both runs kept their decisions ([`SimulationHandle::with_decisions`](crate::SimulationHandle::with_decisions)).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecisionDifference(Option<FirstDifference>);
 
@@ -160,7 +160,7 @@ fn in_brackets(compared: &Compared) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Running, Scenario};
+    use crate::{Scenario, SimulationHandle};
 
     fn run(settings: &[(&str, &str)]) -> Run {
         let mut scenario = Scenario::default();
@@ -169,7 +169,7 @@ mod tests {
         {
             scenario.set_text(path, value).unwrap();
         }
-        Running::begin(&scenario, None).unwrap().with_decisions().run()
+        SimulationHandle::begin(&scenario, None).unwrap().with_decisions().run()
     }
 
     fn sides(difference: &DecisionDifference) -> [ShownDecision; 2] {

@@ -6,12 +6,12 @@ use serde_json::{Value as Json, json};
 use super::Comparison;
 use super::decisions::DecisionDifference;
 use super::requests::RequestPairs;
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::metric::{Measured, Metric};
 use crate::notes::Note;
 use crate::parameters::Id;
 use crate::replications::{seeds, with_seed};
-use crate::run::{LoadedTrace, Run, Running};
+use crate::run::{LoadedTrace, Run, SimulationHandle};
 use crate::scenario::Scenario;
 use crate::turn::Turns;
 
@@ -50,14 +50,14 @@ impl Task {
     /// A task; of no metrics the usual ones, of no number of seeds 20, or one where a trace is played, which no seed changes.
     ///
     /// # Errors
-    /// [`Failure`] for no seed or too many.
+    /// [`Diagnostic`] for no seed or too many.
     pub fn new(
         a: Scenario,
         b: Scenario,
         loaded: Option<LoadedTrace>,
         metrics: Vec<Metric>,
         count: Option<usize>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Diagnostic> {
         let count = count.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
         let seeds = seeds(&a, count)?;
         let metrics = if metrics.is_empty() { Metric::usual() } else { metrics };
@@ -72,11 +72,11 @@ impl Task {
     /// The run of a side with the first seed, which keeps its decisions.
     ///
     /// # Errors
-    /// Every [`Failure`] of its scenario, with the side's name.
-    pub fn first(&self, side: usize) -> Result<Run, Vec<Failure>> {
+    /// Every [`Diagnostic`] of its scenario, with the side's name.
+    pub fn first(&self, side: usize) -> Result<Run, Vec<Diagnostic>> {
         let scenario = with_seed(&self.sides[side], self.seeds[0]);
-        let running = Running::begin(&scenario, self.loaded.as_ref());
-        Ok(running.map_err(|failures| of_side(side, failures))?.with_decisions().run())
+        let running = SimulationHandle::begin(&scenario, self.loaded.as_ref());
+        Ok(running.map_err(|errors| of_side(side, errors))?.with_decisions().run())
     }
 
     /// Runs beside the first two: those of A, then those of B.
@@ -88,12 +88,12 @@ impl Task {
     ///
     /// # Errors
     /// As [`Task::first`].
-    pub fn measure(&self, place: usize) -> Result<Measured, Vec<Failure>> {
+    pub fn measure(&self, place: usize) -> Result<Measured, Vec<Diagnostic>> {
         let rest = &self.seeds[1..];
         let side = place / rest.len();
         let scenario = with_seed(&self.sides[side], rest[place % rest.len()]);
         let run = Measured::simulate(&scenario, self.loaded.as_ref(), &self.metrics);
-        run.map_err(|failures| of_side(side, failures))
+        run.map_err(|errors| of_side(side, errors))
     }
 
     /// What the runs tell: those of the first seed, and the metrics of the further ones in their order.
@@ -148,11 +148,11 @@ impl Task {
     }
 }
 
-/// Failures of a side, with its name.
-pub fn of_side(side: usize, failures: Vec<Failure>) -> Vec<Failure> {
-    let named = |failure: Failure| Failure {
-        message: format!("{}: {}", ["A", "B"][side], failure.message),
-        ..failure
+/// Errors of a side, with its name.
+pub fn of_side(side: usize, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let named = |error: Diagnostic| Diagnostic {
+        message: format!("{}: {}", ["A", "B"][side], error.message),
+        ..error
     };
-    failures.into_iter().map(named).collect()
+    errors.into_iter().map(named).collect()
 }

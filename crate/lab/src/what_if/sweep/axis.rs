@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Kind, Value};
 use crate::scenario::Scenario;
 
@@ -10,8 +10,9 @@ use crate::scenario::Scenario;
 pub const MAX_VALUES: usize = 10_000;
 
 /// An error in the description of a sweep.
-pub(super) fn bad(text: &str, reason: &str) -> Failure {
-    Failure::new("bad_sweep", "", format!("{text}: {reason}")).text("reason", &format!("{text}: {reason}"))
+pub(super) fn bad(text: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error("bad_sweep", "", format!("{text}: {reason}"))
+        .text("reason", &format!("{text}: {reason}"))
 }
 
 /// From one value of a number to another, evenly or by ratio.
@@ -33,8 +34,8 @@ impl Range {
     /// Reads `PATH=FROM:TO` or `PATH=FROM:TO:log`.
     ///
     /// # Errors
-    /// [`Failure`] for an unknown parameter, one that is no number, or values out of its bounds.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    /// [`Diagnostic`] for an unknown parameter, one that is no number, or values out of its bounds.
+    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let expected = "PATH=FROM:TO or PATH=FROM:TO:log expected";
         let (path, values) = text.split_once('=').ok_or_else(|| bad(text, expected))?;
         let parts: Vec<&str> = values.split(':').map(str::trim).collect();
@@ -45,9 +46,9 @@ impl Range {
         }
     }
 
-    fn new(text: &str, path: &str, from: &str, to: &str, is_log: bool) -> Result<Self, Failure> {
+    fn new(text: &str, path: &str, from: &str, to: &str, is_log: bool) -> Result<Self, Diagnostic> {
         let mut scratch = Scenario::default();
-        let mut end = |value: &str| -> Result<f64, Failure> {
+        let mut end = |value: &str| -> Result<f64, Diagnostic> {
             scratch.set_text(path, value)?;
             let id = Id::from_path(path).expect("its value was set");
             Ok(scratch.number(id))
@@ -120,8 +121,8 @@ impl Axis {
     /// semicolons). Of a whole number, steps that round to the same value are one.
     ///
     /// # Errors
-    /// [`Failure`] with the parameter, the bound, or the form that was expected.
-    pub fn parse(text: &str) -> Result<Self, Failure> {
+    /// [`Diagnostic`] with the parameter, the bound, or the form that was expected.
+    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let expected = "PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE expected";
         let (path, values) = text.split_once('=').ok_or_else(|| bad(text, expected))?;
         let path = path.trim();
@@ -146,7 +147,7 @@ impl Axis {
         to: &str,
         count: &str,
         is_log: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Diagnostic> {
         let range = Range::new(text, path, from, to, is_log)?;
         let count: usize = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n)).ok_or_else(|| {
             bad(text, &format!("the number of values is a whole number from 2 to {MAX_VALUES}, got {count}"))
@@ -156,7 +157,7 @@ impl Axis {
         Ok(Self { id: range.id, values: values.into_iter().map(Value::Number).collect() })
     }
 
-    fn of_list(text: &str, path: &str, values: &str) -> Result<Self, Failure> {
+    fn of_list(text: &str, path: &str, values: &str) -> Result<Self, Diagnostic> {
         let mut scratch = Scenario::default();
         let mut all = Vec::new();
         for value in values.split(',') {
@@ -175,7 +176,7 @@ impl Axis {
     ///
     /// # Errors
     /// As [`Axis::parse`].
-    pub(super) fn of_json(path: &str, values: &Json) -> Result<Self, Failure> {
+    pub(super) fn of_json(path: &str, values: &Json) -> Result<Self, Diagnostic> {
         let mut scratch = Scenario::default();
         // The message about an unknown path is the scenario's.
         let Some(id) = Id::from_path(path) else {
@@ -191,7 +192,7 @@ impl Axis {
         Ok(axis)
     }
 
-    fn check(&self, text: &str) -> Result<(), Failure> {
+    fn check(&self, text: &str) -> Result<(), Diagnostic> {
         let capacity = Id::CapacityGrid.row().group;
         if self.id == Id::Seed {
             return Err(bad(text, "each point has the seeds of --seeds; the seed itself is no axis"));

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{Axis, MAX_AXES, Sweep};
-use crate::failure::Failure;
+use crate::diagnostic::Diagnostic;
 use crate::metric::Metric;
 use crate::parameters::{Id, Value};
 use crate::profiles::LoadedProfile;
@@ -20,7 +20,7 @@ pub enum PlanError {
     NoPlan(String),
     /// Something in it is wrong.
     #[error("{0}")]
-    Failure(Failure),
+    Diagnostic(Diagnostic),
     /// A line is not what the first line says.
     #[error("line {line} is not what the first line of the plan says")]
     Changed {
@@ -39,9 +39,9 @@ pub enum PlanError {
     },
 }
 
-impl From<Failure> for PlanError {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
+impl From<Diagnostic> for PlanError {
+    fn from(error: Diagnostic) -> Self {
+        Self::Diagnostic(error)
     }
 }
 
@@ -86,10 +86,10 @@ impl Sweep {
         if made_by != own {
             return Err(PlanError::NoPlan(format!("it was made by {made_by}, this is {own}")));
         }
-        let (mut base, failures) =
+        let (mut base, errors) =
             Scenario::from_json(json.get("scenario").ok_or_else(|| missing("scenario"))?);
-        if let Some(failure) = failures.into_iter().next() {
-            return Err(failure.into());
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error.into());
         }
         base.set_profile(profile);
         let mut axes = Vec::new();
@@ -106,7 +106,7 @@ impl Sweep {
             seeds.push(seed);
         }
         if seeds.is_empty() || seeds.len() > MAX_SEEDS {
-            return Err(Failure::out_of_range("seeds", seeds.len() as f64, 1.0, MAX_SEEDS as f64).into());
+            return Err(Diagnostic::out_of_range("seeds", seeds.len() as f64, 1.0, MAX_SEEDS as f64).into());
         }
         let sweep = Self::of_seeds(&base, axes, metrics, seeds, loaded)?;
         let inputs =

@@ -6,32 +6,15 @@
 use serde_json::Value as Json;
 
 use super::json::{Field, document};
-use super::{NamedText, ReadError, Tool, room, tell_failed};
+use super::lines::{RequestLine, RequestLines, lines};
+use super::{NamedText, ReadError, Tool};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
-
-/// Name of the file of settings beside an export.
-pub(super) fn companion(name: &str) -> String {
-    format!("{}_aiperf.json", name.strip_suffix(".jsonl").unwrap_or(name))
-}
 
 /// Reads the lines, and the settings.
 pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
-    let (mut requests, mut lines, mut notes) = (Vec::new(), 0, Vec::new());
-    for (place, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = format!("line {}", place + 1);
-        room(&requests, &place)?;
-        let json = document(line).map_err(|error| error.within(&place))?;
-        let root = Field::root(&json);
-        if is_warm_up(&root) {
-            continue;
-        }
-        lines += 1;
-        requests.extend(request(&root).map_err(|error| error.within(&place))?);
-    }
-    tell_failed(&mut notes, lines - requests.len(), lines);
+    let RequestLines { requests, lines, notes } = lines(text, |line, _| {
+        if is_warm_up(line) { Ok(RequestLine::LeftOut) } else { request(line).map(RequestLine::of) }
+    })?;
     let (told, sending) = match settings {
         None => (Vec::new(), Sending::Times),
         Some(file) => {

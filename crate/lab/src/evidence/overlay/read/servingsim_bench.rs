@@ -5,23 +5,14 @@
 use serde_json::Value as Json;
 
 use super::json::{Field, document};
-use super::{NamedText, ReadError, Tool, room, tell_failed};
+use super::lines::{RequestLine, RequestLines, lines};
+use super::{NamedText, ReadError, Tool};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
 
 /// Reads the lines, and `meta.json`.
 pub(super) fn read(text: &str, meta: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
-    let (mut requests, mut lines, mut notes) = (Vec::new(), 0, Vec::new());
-    for (place, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = format!("line {}", place + 1);
-        room(&requests, &place)?;
-        lines += 1;
-        let json = document(line).map_err(|error| error.within(&place))?;
-        requests.extend(request(&Field::root(&json), lines).map_err(|error| error.within(&place))?);
-    }
-    tell_failed(&mut notes, lines - requests.len(), lines);
+    let RequestLines { requests, notes, .. } =
+        lines(text, |line, place| request(line, place).map(RequestLine::of))?;
     let told = match meta {
         None => Vec::new(),
         Some(meta) => told(&document(meta.text).map_err(|error| error.within(meta.name))?),

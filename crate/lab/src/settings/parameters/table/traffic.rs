@@ -3,19 +3,19 @@
 macro_rules! traffic {
     ([$($next:ident)*] $($before:tt)*) => {
         table! { [$($next)*] $($before)*
-            Rate = row("workload.rate_rps", "R", "heroes", number(0.001, 100_000.0, 1.4)).unit("req/s").log(0.1, 50.0, 0.01)
+            Rate = row("workload.rate_rps", "R", "headline", number(0.001, 100_000.0, 1.4)).unit("req/s").log(0.1, 50.0, 0.01)
                 .when(&[is(Id::Loop, &["open"])])
                 .says("Rate R", "Mean number of requests that arrive each second, all users together.");
-            Cv = row("workload.arrivals.cv", "cv", "heroes", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
+            Cv = row("workload.arrivals.cv", "cv", "headline", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
                 .marks(&[SliderStop { value: 1.0, message: "mark.poisson" }])
                 .when(&[is(Id::ArrivalKind, &["gamma"]), is(Id::ClientKind, &["together"])])
                 .says("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts. Where one process serves all adapters, an adapter with share p has a cv of √(1 + p (cv² − 1)), nearer to 1; workload.arrivals.per = adapter gives each adapter the full cv.");
-            Alpha = row("workload.adapters.alpha", "alpha", "heroes", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
+            Alpha = row("workload.adapters.alpha", "alpha", "headline", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
                 .marks(&[SliderStop { value: 1.0, message: "mark.uniform" }])
                 .when(&[is(Id::Popularity, &["power"])])
                 .beyond_tables(KNOWS_ADAPTERS)
                 .says("Skew alpha", "Smaller puts more requests on the first adapters and 1 spreads them evenly; above 1 (type it in) skew returns, toward the last adapter.");
-            Adapters = row("workload.adapters.count", "n", "heroes", whole(0.0, 100_000.0, 200.0)).linear(0.0, 400.0, 1.0)
+            Adapters = row("workload.adapters.count", "n", "headline", whole(0.0, 100_000.0, 200.0)).linear(0.0, 400.0, 1.0)
                 .marks(&[SliderStop { value: 0.0, message: "mark.base_model" }])
                 .says("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 

@@ -1,4 +1,5 @@
-//! Errors as data: a code and parameters that a page turns into words of its language, and the English text.
+//! Errors, warnings and notes as data: a severity, a code and parameters that a page turns into words of its language, and the
+//! English text.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +18,38 @@ pub enum Param {
     Text(String),
 }
 
-/// One thing that is wrong.
+/// How much a [`Diagnostic`] matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// There is no result.
+    Error,
+    /// There is a result, and it may mislead.
+    Warning,
+    /// There is a result; this tells how it was made, or what it leaves out.
+    Note,
+}
+
+impl Severity {
+    /// Its name, as in a terminal.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// What is wrong with an input, or what a reader of a result should know. A function that returns it as its error gives
+/// [`Severity::Error`].
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[error("{message}")]
-pub struct Failure {
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
     /// One of [`CODES`].
     pub code: &'static str,
     /// The parameter's path, or the file's name, or "".
@@ -32,7 +60,7 @@ pub struct Failure {
     pub params: BTreeMap<&'static str, Param>,
 }
 
-/// Every code of a [`Failure`].
+/// Every code of a [`Diagnostic`].
 pub const CODES: &[&str] = &[
     "unknown_parameter",
     "not_a_number",
@@ -167,11 +195,30 @@ pub const CODES: &[&str] = &[
     "file_missing",
 ];
 
-impl Failure {
-    /// A failure at `path`.
-    pub fn new(code: &'static str, path: &str, message: String) -> Self {
+impl Diagnostic {
+    fn new(severity: Severity, code: &'static str, path: &str, message: String) -> Self {
         debug_assert!(CODES.contains(&code), "{code}");
-        Self { code, path: path.to_owned(), message, params: BTreeMap::new() }
+        Self { severity, code, path: path.to_owned(), message, params: BTreeMap::new() }
+    }
+
+    /// An error at `path`.
+    pub fn error(code: &'static str, path: &str, message: String) -> Self {
+        Self::new(Severity::Error, code, path, message)
+    }
+
+    /// A warning at `path`.
+    pub fn warning(code: &'static str, path: &str, message: String) -> Self {
+        Self::new(Severity::Warning, code, path, message)
+    }
+
+    /// A note at `path`.
+    pub fn note(code: &'static str, path: &str, message: String) -> Self {
+        Self::new(Severity::Note, code, path, message)
+    }
+
+    /// The same where nothing is left to go on with.
+    pub fn into_error(self) -> Self {
+        Self { severity: Severity::Error, ..self }
     }
 
     /// With a number for the message.
@@ -188,7 +235,7 @@ impl Failure {
 
     /// A value outside its bounds.
     pub fn out_of_range(path: &str, value: f64, min: f64, max: f64) -> Self {
-        Self::new("out_of_range", path, format!("{path}: {value} is not between {min} and {max}"))
+        Self::error("out_of_range", path, format!("{path}: {value} is not between {min} and {max}"))
             .number("value", value)
             .number("min", min)
             .number("max", max)
@@ -202,51 +249,53 @@ impl Failure {
             StepError::OutOfRange { step, field, value, min, max } => {
                 Self::out_of_range(&format!("{step}.{field}"), *value, *min, *max)
             }
-            _ => Self::new("bad_step", "", message.clone()).text("reason", &message),
+            _ => Self::error("bad_step", "", message.clone()).text("reason", &message),
         }
     }
 
     /// What should be known about a trace file.
     pub fn of_warning(name: &str, warning: &Warning) -> Self {
-        let failure =
-            Self::new(warning.code, name, format!("{name}: {}", warning.to_text())).text("file", name);
-        warning.params.iter().fold(failure, |failure, &(param, value)| failure.number(param, value))
+        let message = format!("{name}: {}", warning.to_text());
+        let diagnostic = Self::warning(warning.code, name, message).text("file", name);
+        warning.params.iter().fold(diagnostic, |diagnostic, &(param, value)| diagnostic.number(param, value))
     }
 
     /// A trace file that was refused.
     pub fn of_file(name: &str, error: &FormatError) -> Self {
-        let failure = Self::new(error.code(), name, format!("{name}: {error}")).text("file", name);
+        let diagnostic = Self::error(error.code(), name, format!("{name}: {error}")).text("file", name);
         match error {
-            FormatError::Packed { bytes } => failure.number("bytes", *bytes as f64),
-            FormatError::EmptyFile | FormatError::NoRows | FormatError::Cancelled => failure,
-            FormatError::NoColumn { column, known } => failure.text("column", column).text("known", known),
-            FormatError::NoTimes { format } => failure.text("format", format),
+            FormatError::Packed { bytes } => diagnostic.number("bytes", *bytes as f64),
+            FormatError::EmptyFile | FormatError::NoRows | FormatError::Cancelled => diagnostic,
+            FormatError::NoColumn { column, known } => diagnostic.text("column", column).text("known", known),
+            FormatError::NoTimes { format } => diagnostic.text("format", format),
             FormatError::NotText { row, byte } => {
-                failure.number("row", *row as f64).number("byte", *byte as f64)
+                diagnostic.number("row", *row as f64).number("byte", *byte as f64)
             }
-            FormatError::UnknownFormat { found, known } => failure.text("found", found).text("known", known),
-            FormatError::CellCount { row, found, expected } => failure
+            FormatError::UnknownFormat { found, known } => {
+                diagnostic.text("found", found).text("known", known)
+            }
+            FormatError::CellCount { row, found, expected } => diagnostic
                 .number("row", *row as f64)
                 .number("found", *found as f64)
                 .number("expected", *expected as f64),
-            FormatError::BadCell { row, column, expected, value } => failure
+            FormatError::BadCell { row, column, expected, value } => diagnostic
                 .number("row", *row as f64)
                 .text("column", column)
                 .text("expected", expected)
                 .text("value", value),
-            FormatError::OutOfRange { row, column, value, min, max } => failure
+            FormatError::OutOfRange { row, column, value, min, max } => diagnostic
                 .number("row", *row as f64)
                 .text("column", column)
                 .text("value", value)
                 .number("min", *min)
                 .number("max", *max),
-            FormatError::RankConflict { row, adapter, rank, former } => failure
+            FormatError::RankConflict { row, adapter, rank, former } => diagnostic
                 .number("row", *row as f64)
                 .number("adapter", f64::from(*adapter))
                 .number("rank", f64::from(*rank))
                 .number("former", f64::from(*former)),
             FormatError::TooManyRows { row, max } => {
-                failure.number("row", *row as f64).number("max", *max as f64)
+                diagnostic.number("row", *row as f64).number("max", *max as f64)
             }
         }
     }

@@ -8,9 +8,9 @@ const FEW: usize = 1000;
 /// Share of zero gaps that is worth a word.
 const ZERO_GAPS: f64 = 0.01;
 
-/// Something noticed.
+/// A caution about a fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noticed {
+pub struct Finding {
     /// What, as a word for a program.
     pub code: &'static str,
     /// What, for a person.
@@ -20,10 +20,10 @@ pub struct Noticed {
 }
 
 /// All that is to be said of a fit.
-pub(super) fn all(fit: &Fit, trace: &Trace) -> Vec<Noticed> {
-    let mut noticed = Vec::new();
+pub(super) fn all(fit: &Fit, trace: &Trace) -> Vec<Finding> {
+    let mut findings = Vec::new();
     let mut say = |code, message: String, values: &[(&'static str, f64)]| {
-        noticed.push(Noticed { code, message, values: values.to_vec() });
+        findings.push(Finding { code, message, values: values.to_vec() });
     };
     if fit.requests < FEW {
         say(
@@ -102,5 +102,5 @@ pub(super) fn all(fit: &Fit, trace: &Trace) -> Vec<Noticed> {
             &[],
         );
     }
-    noticed
+    findings
 }

@@ -1,7 +1,7 @@
 import type { Translation } from '../area.js';
-import type { failures as english } from '../en/failures.js';
+import type { diagnostics as english } from '../en/diagnostics.js';
 
-export const failures: Translation<typeof english> = {
+export const diagnostics: Translation<typeof english> = {
   unknown_parameter: '未知参数“{value}”，最接近的是 {nearest}。',
   not_a_number: '“{value}”不是数字。',
   not_whole: '这里需要整数，不能是 {value}。',

@@ -4,12 +4,12 @@
 //! later (AIBrix's client holds the turns of a session so). Its `arrival_us` is therefore the earliest possible time, and
 //! the time at which it was really sent is an outcome of the run.
 
-/// Entry of [`Chain::after`] for a request that waits for no other.
+/// Entry of [`ClosedLoop::after`] for a request that waits for no other.
 pub const NO_REQUEST: u32 = u32::MAX;
 
 /// What each request of a trace waits for. A trace without one is open: every request is sent at its arrival time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub struct ClosedLoop {
     /// The request that must end first (completed, refused, or its client gone), or [`NO_REQUEST`].
     pub after: Vec<u32>,
     /// Time between that end and the sending, microseconds; 0 for a request that waits for no other.
@@ -21,13 +21,13 @@ pub struct Chain {
     pub is_shared: bool,
 }
 
-impl Default for Chain {
+impl Default for ClosedLoop {
     fn default() -> Self {
         Self { after: Vec::new(), think_us: Vec::new(), until_us: f64::INFINITY, is_shared: false }
     }
 }
 
-impl Chain {
+impl ClosedLoop {
     /// Appends what the next request waits for.
     pub fn push(&mut self, after: u32, think_us: f64) {
         self.after.push(after);

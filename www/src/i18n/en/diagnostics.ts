@@ -1,11 +1,11 @@
 // What is wrong, or what the reader should know of a run, by the code that the modules give it.
-import type { FailureCode } from '../../generated/parameters.js';
+import type { DiagnosticCode } from '../../generated/parameters.js';
 import { area } from '../area.js';
 
-/** The modules' failures, and the page's own: a part of it that could not be fetched. */
-type PageFailureCode = Exclude<FailureCode, `config_${string}`> | 'missing_part';
+/** The modules' diagnostics, and the page's own: a part of it that could not be fetched. */
+type PageDiagnosticCode = Exclude<DiagnosticCode, `config_${string}`> | 'missing_part';
 
-export const failures = area('failures', {
+export const diagnostics = area('diagnostics', {
   unknown_parameter: 'Unknown parameter “{value}”. Did you mean {nearest}?',
   not_a_number: '“{value}” is not a number.',
   not_whole: 'A whole number is needed here, not {value}.',
@@ -122,4 +122,4 @@ export const failures = area('failures', {
   unused_host: '{file} was not used: it has no row of the model {model}.',
   degrees_left_out: 'Tensor parallelism of {degrees} is left out: neither all_reduce.csv nor send_recv.csv has its communication time.',
   bad_gzip: '{file}: corrupt or truncated gzip, after {bytes} unpacked bytes.',
-} satisfies Record<PageFailureCode, string>);
+} satisfies Record<PageDiagnosticCode, string>);
