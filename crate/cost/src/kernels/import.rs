@@ -23,11 +23,10 @@ pub type Point = (Vec<f64>, f64, f64);
 /// Rows by the name of their table.
 pub type Points = BTreeMap<String, Vec<Point>>;
 
-/// Tokens at which products are kept: those between which times go straightest, with both sides of the borders of tiles where
-/// they step.
+/// Tokens at which products are kept: the tile borders where times step.
 const PRODUCT_TOKENS: [f64; 20] = [
-    1.0, 2.0, 8.0, 16.0, 48.0, 80.0, 112.0, 161.0, 224.0, 512.0, 513.0, 768.0, 1280.0, 1281.0, 1792.0,
-    2560.0, 3585.0, 4097.0, 8192.0, 32_768.0,
+    1.0, 8.0, 16.0, 32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 768.0, 1024.0, 1536.0, 2048.0, 3072.0,
+    4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0,
 ];
 /// Inputs and outputs at which they are kept.
 const PRODUCT_WIDTHS: [f64; 14] = [

@@ -94,14 +94,15 @@ fn between_others(kind: &str, points: &[Point]) -> Vec<(f64, f64)> {
     let mut errors = Vec::new();
     let axes = points.first().map_or(0, |(at, ..)| at.len());
     for axis in 0..axes {
-        let mut lines: BTreeMap<Vec<u64>, Vec<&Point>> = BTreeMap::new();
+        // Sizes are not negative, so that their bits are in their order; of two rows of one shape the last counts, as in a table.
+        let mut lines: BTreeMap<Vec<u64>, BTreeMap<u64, &Point>> = BTreeMap::new();
         for point in points {
             let mut others: Vec<u64> = point.0.iter().map(|x| x.to_bits()).collect();
-            others.remove(axis);
-            lines.entry(others).or_default().push(point);
+            let size = others.remove(axis);
+            lines.entry(others).or_default().insert(size, point);
         }
-        for line in lines.values_mut() {
-            line.sort_by(|a, b| a.0[axis].total_cmp(&b.0[axis]));
+        for line in lines.values() {
+            let line: Vec<&Point> = line.values().copied().collect();
             for three in line.windows(3) {
                 let [(low, low_base, low_us), (at, base, us), (high, high_base, high_us)] = three else {
                     continue;
@@ -114,7 +115,7 @@ fn between_others(kind: &str, points: &[Point]) -> Vec<(f64, f64)> {
                     let ends = [libm::log(low_us / low_base), libm::log(high_us / high_base)];
                     base * libm::exp(ends[0] + (ends[1] - ends[0]) * share)
                 };
-                // Two rows of one size leave no share.
+                // A size of 0 has no logarithm.
                 if told.is_finite() {
                     errors.push((size(kind, at), told / us - 1.0));
                 }
