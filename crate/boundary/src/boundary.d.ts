@@ -108,7 +108,7 @@ export type CapacityChecked = {
   /** Requests of the run. */
   requests: number,
   /** The goal's quantile of each of [`METRICS`], seconds; missing where it is infinite or there is no sample. */
-  quantile_s: [number | null, number | null, number | null, number | null],
+  quantile_s: [number | null, number | null, number | null, number | null, number | null],
   /** The share of all requests that were completed within every bound of the SLO. */
   in_slo: number,
   /** The digest of the run, hexadecimal. */
@@ -181,7 +181,7 @@ export type CapacityMeasures = {
    * The goal's quantile of each of [`METRICS`], seconds, over all requests offered: one that was rejected, timed out or
    * never served counts as infinitely late. Missing where it is infinite or there is no sample.
    */
-  quantile_s: [number | null, number | null, number | null, number | null],
+  quantile_s: [number | null, number | null, number | null, number | null, number | null],
   /** Completed requests over the makespan. */
   throughput_rps: number,
   /** Tokens produced over the makespan. */
@@ -591,6 +591,8 @@ export type ExpectedError = {
    * medians over the models.
    */
   of: 'model_and_gpu' | 'gpu' | 'all' | 'models',
+  /** Whether constants of the iteration-time model were calibrated on other deployments of the models that the rows are of. */
+  is_calibrated: boolean,
   /** How far single models were off, for `models`. */
   models: ModelErrors | null,
 };

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use servescope_lab::cost::kernels::Kernels;
-use servescope_lab::cost::kernels::import::{self, Columns, FitError};
+use servescope_lab::cost::kernels::import::{self, Columns};
+use servescope_lab::cost::kernels::{FitError, Kernels, left_out, ranges};
 use servescope_lab::silicon;
 
-use crate::output::{CliError, print};
+use crate::output::{CliError, print, write};
 
 /// Most rows of a file.
 const MAX_ROWS: usize = 5_000_000;
@@ -41,6 +41,9 @@ pub(crate) struct ImportArguments {
     /// Where the tables go: kernels_GPU.txt for each GPU.
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
+    /// Writes the errors as CSV: a row for each GPU, operator, version and range of sizes.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
 }
 
 /// Operators: the folder, the table, and the folder of the backend where it is not the backend's own.
@@ -60,6 +63,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     let folder = &arguments.folder;
     let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
     let mut told = Vec::new();
+    let mut csv = format!("{}\n", COLUMNS.join(","));
     for system in systems {
         let path = folder.join(&system);
         let Some(gpu) = silicon::gpu(&system).filter(|_| path.join("gemm").is_dir()) else {
@@ -83,7 +87,9 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
                 let Some(points) = import::points(table, gpu, &columns).map_err(named)? else { continue };
                 let source = format!("{}-{version}", own.unwrap_or(&arguments.backend));
                 import::add(&mut kernels, &source, &points);
-                told.push(errors(&source, &import::left_out(&points)));
+                let found = left_out(&points);
+                told.push(errors(&source, &found));
+                found.iter().for_each(|error| csv.push_str(&csv_row(gpu.id, &source, error)));
             }
         }
         let file = arguments.output.join(format!("kernels_{}.txt", gpu.id));
@@ -95,6 +101,9 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     if told.is_empty() {
         return Err(CliError::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
     }
+    if let Some(path) = &arguments.csv {
+        write(path, &csv)?;
+    }
     print(&told.concat())
 }
 
@@ -102,12 +111,34 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
 fn errors(source: &str, errors: &[FitError]) -> String {
     let line = |e: &FitError| {
         let (median, p95) = (100.0 * e.median, 100.0 * e.p95);
+        let sizes = range(e);
         format!(
-            "  {:<18}{source:<16}{:>8} rows left out: median {median:>5.1} %, P95 {p95:>5.1} %\n",
-            e.operator, e.count
+            "  {:<18}{source:<16}{:>8} rows left out: median {median:>5.1} %, P95 {p95:>5.1} %{}{sizes}\n",
+            e.operator,
+            e.count,
+            if sizes.is_empty() { "" } else { "  " },
         )
     };
     errors.iter().map(line).collect()
+}
+
+/// The sizes that an error is of; empty for all.
+fn range(error: &FitError) -> String {
+    let (unit, [low, high]) = ranges(&error.operator);
+    match error.range {
+        None => String::new(),
+        Some(0) => format!("up to {low} {unit}"),
+        Some(1) => format!("up to {high} {unit}"),
+        Some(_) => format!("above {high} {unit}"),
+    }
+}
+
+/// Columns of the errors as CSV: the share by which times are off, signed in the last one.
+const COLUMNS: [&str; 8] = ["gpu", "operator", "source", "sizes", "rows", "median", "p95", "bias"];
+
+fn csv_row(gpu: &str, source: &str, e: &FitError) -> String {
+    let (operator, sizes) = (&e.operator, range(e));
+    format!("{gpu},{operator},{source},{sizes},{},{:.5},{:.5},{:.5}\n", e.count, e.median, e.p95, e.bias)
 }
 
 /// Names of the folders in a folder, in order.

@@ -304,9 +304,14 @@ fn expected(error: &ExpectedError) -> String {
     if let Some(ModelErrors { count, worst_ttft, worst_tpot }) = error.models {
         let [ttft, tpot, worst_ttft, worst_tpot] =
             [error.ttft, error.tpot, worst_ttft, worst_tpot].map(|share| percent(Some(share)));
+        let constants = if error.is_calibrated {
+            "; the constants around kernels were fitted to other deployments of these models, so this one may be further off"
+        } else {
+            ""
+        };
         return format!(
             "no measurement of this model; error of {count} others ({} measured vLLM rows that no constant was fitted to): mean \
-             TTFT {ttft}, worst {worst_ttft}; mean TPOT {tpot}, worst {worst_tpot} (median over models)",
+             TTFT {ttft}, worst {worst_ttft}; mean TPOT {tpot}, worst {worst_tpot} (median over models{constants})",
             error.rows
         );
     }

@@ -8,6 +8,7 @@ mod base;
 mod curves;
 mod grid;
 pub mod import;
+mod left_out;
 mod step;
 mod text;
 
@@ -16,6 +17,7 @@ mod tests;
 
 pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
+pub use left_out::{FitError, left_out, ranges};
 pub use step::{KernelCost, Layout, MissingTable, Overheads};
 pub use text::{Kernels, Measured};
 

@@ -132,7 +132,6 @@ pub const CODES: &[&str] = &[
     "no_kernels",
     "no_kernels_of_format",
     "no_kernels_of_model",
-    "kernels_one_stage",
     "bad_row",
     "bad_profile",
     "unused_attention",

@@ -36,6 +36,7 @@ fn decoding(base_ms: &str, each_ms: &str, more: &[(&str, &str)]) -> Scenario {
         ("scheduler.allocation", "on_demand"),
         ("scheduler.max_running_requests", "100000"),
         ("capacity.ttft_s", "100000"),
+        ("capacity.tpot_s", "100000"),
         ("capacity.queue_s", "100000"),
         ("capacity.tolerance", "0.01"),
     ];
@@ -308,6 +309,7 @@ fn chunked_prompts_take_a_higher_rate_where_gaps_are_short() {
                 ("scheduler.batch_max_tokens", "16384"),
                 ("scheduler.max_running_requests", batch),
                 ("capacity.ttft_s", "100000"),
+                ("capacity.tpot_s", "100000"),
                 ("capacity.tbt_s", "0.1"),
                 ("capacity.queue_s", "2"),
                 ("capacity.queue_quantile", "0.5"),
@@ -323,8 +325,8 @@ fn chunked_prompts_take_a_higher_rate_where_gaps_are_short() {
     assert!((small / vllm - 1.0).abs() < 0.05, "stalls bound it, not memory: {small} and {vllm}");
 }
 
-/// Where the search has no bound of its own on TTFT and TBT, the SLO is its bound: the answer is that of the same bounds given to
-/// the search.
+/// Where the search has no bound of its own on TTFT, TBT and TPOT, the SLO is its bound: the answer is that of the same bounds
+/// given to the search.
 #[test]
 fn the_slo_is_the_goal() {
     let of = |settings: &[(&str, &str)]| {
@@ -342,6 +344,11 @@ fn the_slo_is_the_goal() {
         ("capacity.tbt_s", "100000"),
     ]);
     assert!(wide.rate_rps > slo.rate_rps, "{:?} and {:?}", wide.rate_rps, slo.rate_rps);
+    let bounded = of(&[("slo.tpot_s", "0.03")]);
+    assert!(matches!(bounded.miss, Some(Miss::Bound { metric: "tpot_s", .. })), "{:?}", bounded.miss);
+    assert_eq!(bounded.rate_rps, of(&[("capacity.tpot_s", "0.03")]).rate_rps);
+    let unbounded = of(&[("slo.tpot_s", "0.03"), ("capacity.tpot_s", "100000")]);
+    assert!(unbounded.rate_rps > bounded.rate_rps, "{:?} and {:?}", unbounded.rate_rps, bounded.rate_rps);
 }
 
 /// The plan for a load: the first three are simulated at it, and what is told of a run is told of the run that the scenario makes.

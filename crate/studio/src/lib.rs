@@ -17,5 +17,5 @@ pub use result_file::read_result;
 pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
 pub use sweep::{Sweeps, sweep_csv, sweep_results};
-pub use turn::turn_step;
+pub use turn::TurnSearch;
 pub use vllm_serve::vllm_serve;

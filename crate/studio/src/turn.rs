@@ -27,49 +27,81 @@ fn side(settings: &Json) -> Result<Scenario, JsCallErrors> {
     }
 }
 
-/// The next step of a search for the turns: the values at which both settings are to be simulated, or, where all that
-/// it needs is known, what was found with its chart and the terminal's command.
-///
-/// # Errors
-/// What is wrong with the settings, the range or the number of seeds.
+/// A search for the turns, with what is known so far.
 #[wasm_bindgen]
-pub fn turn_step(spec: &JsTurnSpec, known: &JsTurnKnown) -> Result<JsTurnStep, JsCallErrors> {
-    let one = |error: Diagnostic| to_js_error(vec![error]);
-    let spec: TurnSpec = read(spec.into())?;
-    let known: Vec<TurnKnown> = read(known.into())?;
-    let (a, b) = (side(&spec.a)?, side(&spec.b)?);
-    let range = Range::parse(&spec.over).map_err(one)?;
-    // A comparison has checked it; to look among all metrics would bring the simulator into this module.
-    let metric = Metric::of_path(&spec.metric);
-    let all_seeds = seeds(&a, spec.seeds).map_err(one)?;
-    if all_seeds.len() < 2 {
-        return Err(one(Diagnostic::out_of_range("seeds", all_seeds.len() as f64, 2.0, f64::INFINITY)));
-    }
-    let found = turns(range, &metric, all_seeds.len(), |values: &[f64]| {
-        let of = |value: f64| known.iter().find(|known| known.value == value).map(TurnKnown::paired);
-        let missing: Vec<f64> = values.iter().copied().filter(|&value| of(value).is_none()).collect();
-        if missing.is_empty() {
-            Ok(values.iter().filter_map(|&value| of(value)).collect())
-        } else {
-            Err(missing)
+#[derive(Debug)]
+pub struct TurnSearch {
+    spec: TurnSpec,
+    a: Scenario,
+    b: Scenario,
+    range: Range,
+    metric: Metric,
+    seeds: Vec<u64>,
+    known: Vec<TurnKnown>,
+}
+
+#[wasm_bindgen]
+impl TurnSearch {
+    /// A search that knows nothing yet.
+    ///
+    /// # Errors
+    /// What is wrong with the settings, the range or the number of seeds.
+    #[wasm_bindgen(constructor)]
+    pub fn new(spec: &JsTurnSpec) -> Result<Self, JsCallErrors> {
+        let one = |error: Diagnostic| to_js_error(vec![error]);
+        let spec: TurnSpec = read(spec.into())?;
+        let (a, b) = (side(&spec.a)?, side(&spec.b)?);
+        let range = Range::parse(&spec.over).map_err(one)?;
+        // A comparison has checked it; to look among all metrics would bring the simulator into this module.
+        let metric = Metric::of_path(&spec.metric);
+        let seeds = seeds(&a, spec.seeds).map_err(one)?;
+        if seeds.len() < 2 {
+            return Err(one(Diagnostic::out_of_range("seeds", seeds.len() as f64, 2.0, f64::INFINITY)));
         }
-    });
-    let need = |&value: &f64| {
-        let of = |side: &Scenario| {
-            let mut scenario = side.clone();
-            range.set(&mut scenario, value);
-            scenario.patch()
+        Ok(Self { spec, a, b, range, metric, seeds, known: Vec::new() })
+    }
+
+    /// The next step, once `more` is known too: the values at which both settings are to be simulated, or, where all that
+    /// the search needs is known, what was found with its chart and the terminal's command.
+    ///
+    /// # Errors
+    /// That `more` cannot be read.
+    pub fn step(&mut self, more: &JsTurnKnown) -> Result<JsTurnStep, JsCallErrors> {
+        let more: Vec<TurnKnown> = read(more.into())?;
+        self.known.extend(more);
+        let reply = self.reply();
+        Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
+    }
+}
+
+impl TurnSearch {
+    fn reply(&self) -> TurnStep {
+        let Self { spec, a, b, range, metric, known, .. } = self;
+        let found = turns(*range, metric, self.seeds.len(), |values: &[f64]| {
+            let of = |value: f64| known.iter().find(|known| known.value == value).map(TurnKnown::paired);
+            let missing: Vec<f64> = values.iter().copied().filter(|&value| of(value).is_none()).collect();
+            if missing.is_empty() {
+                Ok(values.iter().filter_map(|&value| of(value)).collect())
+            } else {
+                Err(missing)
+            }
+        });
+        let need = |&value: &f64| {
+            let of = |side: &Scenario| {
+                let mut scenario = side.clone();
+                range.set(&mut scenario, value);
+                scenario.patch()
+            };
+            TurnNeed { value, a: of(a), b: of(b) }
         };
-        TurnNeed { value, a: of(&a), b: of(&b) }
-    };
-    let reply = TurnStep {
-        seeds: all_seeds,
-        needs: found.as_ref().err().map_or_else(Vec::new, |missing| missing.iter().map(need).collect()),
-        found: found.as_ref().ok().map(Turns::found),
-        command: command(&spec, &a, &b),
-        charts: found.iter().map(turn_curves).collect(),
-    };
-    Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
+        TurnStep {
+            seeds: self.seeds.clone(),
+            needs: found.as_ref().err().map_or_else(Vec::new, |missing| missing.iter().map(need).collect()),
+            found: found.as_ref().ok().map(Turns::found),
+            command: command(spec, a, b),
+            charts: found.iter().map(turn_curves).collect(),
+        }
+    }
 }
 
 /// The terminal's command that finds the same.

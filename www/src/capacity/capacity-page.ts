@@ -132,12 +132,12 @@ export class CapacityPage extends LightElement {
       ${this.#outsideSlo(row)}`;
   }
 
-  /** The search has no bound on TPOT, and the SLO may have one. */
+  /** The search holds a quantile of each time by itself, so that fewer requests may be within all bounds. */
   #outsideSlo(row: Row): TemplateResult | typeof nothing {
     const { app } = this;
     const { values } = app.store.resolved;
     const share = checkOf(row)?.in_slo;
-    if (share === undefined || !(Number(values['slo.tpot_s']) > 0) || share >= Number(values[QUANTILE])) return nothing;
+    if (share === undefined || share >= Number(values[QUANTILE])) return nothing;
     return html`<p class="notice" data-plan="outside-slo">${app.text.say(capacity)('answer.outside', { share: app.text.format.share(share) })}</p>`;
   }
 

@@ -1,5 +1,5 @@
 // The bounds of the search: those of the SLO, where it has none of its own.
-export interface Goal { ttft_s: number; tbt_s: number; e2e_s: number; queue_s: number }
+export interface Goal { ttft_s: number; tbt_s: number; e2e_s: number; queue_s: number; tpot_s: number }
 
 /** 0 is no bound. */
 export function goalOf(values: Readonly<Record<string, unknown>>): Goal {
@@ -9,5 +9,6 @@ export function goalOf(values: Readonly<Record<string, unknown>>): Goal {
     tbt_s: number('capacity.tbt_s') || number('slo.tbt_s'),
     e2e_s: number('capacity.e2e_s'),
     queue_s: number('capacity.queue_s'),
+    tpot_s: number('capacity.tpot_s') || number('slo.tpot_s'),
   };
 }

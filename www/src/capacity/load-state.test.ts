@@ -4,10 +4,10 @@ import type { Summary } from '../simulation/types.js';
 import { estimateOf } from './load-state.js';
 
 const TIMES = { mean: 1, p50: 1, p90: 2, p95: 3, p99: 4, max: 5 };
-const VALUES = { 'capacity.queue_s': 5, 'capacity.queue_quantile': 0.99, 'capacity.quantile': 0.99, 'capacity.ttft_s': 0, 'capacity.tbt_s': 0, 'capacity.e2e_s': 0 };
+const VALUES = { 'capacity.queue_s': 5, 'capacity.queue_quantile': 0.99, 'capacity.quantile': 0.99, 'capacity.ttft_s': 0, 'capacity.tbt_s': 0, 'capacity.tpot_s': 0, 'capacity.e2e_s': 0 };
 
 function summary(busy: number | null, codes: string[] = []): Summary {
-  const times = { ttft_s: TIMES, tbt_s: TIMES, e2e_s: TIMES, queue_s: TIMES };
+  const times = { ttft_s: TIMES, tbt_s: TIMES, e2e_s: TIMES, queue_s: TIMES, tpot_s: TIMES };
   return { ...times, gpu: { busy, mfu: null, bandwidth: null }, warnings: codes.map((code) => ({ code })) } as unknown as Summary;
 }
 

@@ -24,7 +24,7 @@ const WAITING: LoadAnswer = { state: 'waiting', load: null };
 
 export interface Estimate { sign: '≈' | '≥'; share: number }
 
-const GOALS = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s'] as const;
+const GOALS = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s', 'tpot_s'] as const;
 
 /**
  * What the run says by itself: one that misses the goal of the capacity search has a load of 100 % or more; of one that

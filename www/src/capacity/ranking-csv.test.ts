@@ -15,7 +15,7 @@ function columns(): string[] {
     expect(names).toHaveLength(Number(found?.[1]));
     return names;
   };
-  return [...list('RATE'), 'ttft_s', 'tbt_s', 'e2e_s', 'queue_s', ...list('SHOWN'), ...list('OF_LOAD'), 'reason'];
+  return [...list('RATE'), 'ttft_s', 'tbt_s', 'e2e_s', 'queue_s', 'tpot_s', ...list('SHOWN'), ...list('OF_LOAD'), 'reason'];
 }
 
 it('has a cell for every column of the terminal, and none without a search', () => {

@@ -3,7 +3,7 @@ import { checkOf, type Row } from './capacity-state.js';
 
 type Cell = string | number | boolean | null | undefined;
 
-const QUANTILES = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s'];
+const QUANTILES = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s', 'tpot_s'];
 
 /** Columns but for the axes, the quantiles and the reason. */
 const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {

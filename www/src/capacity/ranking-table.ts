@@ -19,7 +19,7 @@ import { missWords, quantileWords } from './miss.js';
 import { priced, priceWords } from './price-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: `column.${'load_replicas' | 'load_gpus' | 'load_usd' | 'headroom' | 'in_slo' | 'rate' | 'per_usd' | 'ttft' | 'tbt' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
+interface Column { key: `column.${'load_replicas' | 'load_gpus' | 'load_usd' | 'headroom' | 'in_slo' | 'rate' | 'per_usd' | 'ttft' | 'tbt' | 'tpot' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
 
 /** What the load takes, before what was simulated and what can be done with it. */
 const OF_LOAD: readonly Column[] = [
@@ -35,6 +35,7 @@ const OF_CAPACITY: readonly Column[] = [
   { key: 'column.per_usd', name: 'requests_per_usd', kind: 'count', of: ({ standing }) => standing?.requests_per_usd ?? null },
   { key: 'column.ttft', name: 'ttft_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[0] ?? null },
   { key: 'column.tbt', name: 'tbt_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[1] ?? null },
+  { key: 'column.tpot', name: 'tpot_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[4] ?? null },
   { key: 'column.gpu_usd', name: 'usd_per_gpu_hour', kind: 'number', of: ({ capacity }) => capacity?.price.usd_per_gpu_hour ?? null },
 ];
 

@@ -1,5 +1,5 @@
 // The bounds that the search holds at its quantile, in words.
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { capacity } from '../i18n/en/capacity.js';
 import { goalOf } from './goal.js';
@@ -10,6 +10,5 @@ export function boundsLine(app: App): TemplateResult {
   const { values } = app.store.resolved;
   const goal = Object.entries(goalOf(values)).filter(([, seconds]) => seconds > 0);
   const bounds = goal.map(([name, seconds]) => `${app.text.find(capacity, `metric.${name}`) ?? name} ≤ ${app.text.format.seconds(Number(seconds))}`);
-  return html`<p class="about slo-link">${say('slo.in_force', { quantile: quantileWords(app), bounds: app.text.list(bounds) })}
-    ${Number(values['slo.tpot_s']) > 0 ? say('slo.no_tpot') : nothing}</p>`;
+  return html`<p class="about slo-link">${say('slo.in_force', { quantile: quantileWords(app), bounds: app.text.list(bounds) })}</p>`;
 }

@@ -87,9 +87,9 @@ export class TurnState {
   async #search(turn: number, spec: TurnSpec): Promise<void> {
     const inputs = await inputsOf(this.app);
     const studio = await this.app.traceFile.studio();
-    const known: TurnKnown[] = [];
-    for (;;) {
-      const step = await studio.call('turn_step', { spec, known });
+    let more: TurnKnown[] = [];
+    for (let begins = true; ; begins = false) {
+      const step = await studio.call('turn_step', { spec: begins ? spec : null, more });
       if (turn !== this.#turn) return;
       if (step.found !== null) {
         this.charts.set(chartMap(step.charts));
@@ -106,10 +106,10 @@ export class TurnState {
         return values[0] ?? null;
       };
       const side = (scenario: ScenarioPatch): Promise<(number | null)[]> => Promise.all(step.seeds.map((seed) => measure(scenario, seed)));
-      known.push(...await Promise.all(step.needs.map(async ({ value, a, b }): Promise<TurnKnown> => {
+      more = await Promise.all(step.needs.map(async ({ value, a, b }): Promise<TurnKnown> => {
         const [of, other] = await Promise.all([side(a), side(b)]);
         return { value, a: of, b: other };
-      })));
+      }));
       if (turn !== this.#turn) return;
     }
   }

@@ -13,7 +13,7 @@ import { slider } from './slider.js';
 
 const TYPING_PAUSE_MS = 400;
 /** At 0 the bound of the SLO stands for these. */
-const AS_SLO: ReadonlySet<string> = new Set(['capacity.ttft_s', 'capacity.tbt_s']);
+const AS_SLO: ReadonlySet<string> = new Set(['capacity.ttft_s', 'capacity.tbt_s', 'capacity.tpot_s']);
 
 export class ParameterControl extends LightElement {
   static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false }, lead: { attribute: false } };

@@ -3,9 +3,11 @@
 export const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'] as const;
 export type Check = (typeof CHECKS)[number];
 
+/** The parameter. */
+export const CHAIN = 'gateway.checks';
 /** What an empty text stands for. */
-const USUAL = 'rpm|tpm|concurrency|queue';
-const NONE = 'none';
+export const USUAL = 'rpm|tpm|concurrency|queue';
+export const NONE = 'none';
 
 /** The checks that are made, in their order; names that no check has are left out. */
 export function readChain(text: string): Check[] {

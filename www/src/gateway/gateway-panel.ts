@@ -7,11 +7,9 @@ import { unmetOf } from '../controls/inactive.js';
 import { LightElement } from '../element.js';
 import type { Parameter, Summary } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { arranged, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
+import { arranged, CHAIN, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
 import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
-
-const CHAIN = 'gateway.checks';
 
 /** Rows by the check that reads them; a name that ends with a dot stands for all that begin with it. */
 const OF_CHECK: Readonly<Record<Check, readonly string[]>> = {

@@ -19,11 +19,11 @@ export function expectedError(app: App): TemplateResult | typeof nothing {
 }
 
 /** Of a model of one's own there is no measurement: what other models were off by, and what that leaves out. */
-function ofModels({ text, store }: App, { ttft, tpot, models }: NonNullable<Summary['expected_error']>): string {
+function ofModels({ text }: App, { ttft, tpot, models, is_calibrated }: NonNullable<Summary['expected_error']>): string {
   if (models === null) return '';
   const percent = (share: number): string => text.format.short(100 * share);
   const said = text.t('expected.models', {
     count: models.count, ttft: percent(ttft), tpot: percent(tpot), worst_ttft: percent(models.worst_ttft), worst_tpot: percent(models.worst_tpot),
   });
-  return store.resolved.values['cost.kind'] === 'kernels' ? [said, text.t('expected.models_calibrated')].join(text.language === 'zh' ? '' : ' ') : said;
+  return is_calibrated ? [said, text.t('expected.models_calibrated')].join(text.language === 'zh' ? '' : ' ') : said;
 }

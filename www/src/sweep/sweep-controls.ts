@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { inactiveReason } from '../controls/inactive.js';
+import { CHAIN } from '../gateway/chain.js';
 import { compare } from '../i18n/en/compare.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { Parameter } from '../simulation/types.js';
@@ -17,7 +18,7 @@ const METRICS = Object.keys(compare.english).filter((key) => key.startsWith(METR
 
 const isNumber = ({ type }: Parameter): boolean => type === 'number' || type === 'integer';
 /** Every value of these has a curve of its own. */
-const hasCurves = (parameter: Parameter): boolean => isNumber(parameter) || parameter.type === 'choice' || parameter.type === 'boolean';
+const hasCurves = (parameter: Parameter): boolean => isNumber(parameter) || parameter.type === 'choice' || parameter.type === 'boolean' || parameter.id === CHAIN;
 
 export function sweepForm(state: SweepState): TemplateResult {
   const { app } = state;

@@ -1,6 +1,7 @@
 // What is to be swept, as it is typed, and as the terminal's `sweep` and the link write it.
 import type { Parameter } from '../simulation/types.js';
 import type { Sweep } from '../state/address.js';
+import { CHAIN, NONE, USUAL } from '../gateway/chain.js';
 
 export type Spacing = 'linear' | 'log' | 'list';
 
@@ -68,9 +69,10 @@ export function usualAxis({ id, type, options, slider, min, max }: Parameter, pr
   return { path: id, spacing: isLog && low > 0 ? 'log' : 'linear', from: within(low), to: within(high), steps: USUAL_STEPS, values: '' };
 }
 
-/** The whole numbers from one to a few, where each is to have its curve. */
+/** The whole numbers from one to a few, where each is to have its curve; chains of checks from none to one that reserves KV memory. */
 export function usualCurves(parameter: Parameter, present: number): Axis {
   if (parameter.type === 'choice' || parameter.type === 'boolean') return usualAxis(parameter, present);
+  if (parameter.id === CHAIN) return { ...axisOf(`${parameter.id}=`), values: [NONE, USUAL, `${USUAL}|kv`].join() };
   const first = Math.max(present, 1);
   const values = [first, first * 2, first * 4].filter((value) => value <= (parameter.max ?? Infinity));
   return { ...axisOf(`${parameter.id}=`), values: values.join() };

@@ -8,7 +8,7 @@ import { inTurns } from './sweep-state.js';
 const row = (part: Partial<Parameter>): Parameter => ({ id: 'a.b', key: 'ab', group: 'g', type: 'number', unit: '', marks: [], options: [], names: [], default: 0, applies: [], changes: 'run', ...part });
 
 describe('the form of a sweep', () => {
-  it.each(['workload.rate_rps=1:8:4', 'workload.rate_rps=0.5:8:9:log', 'scheduler.order=fcfs,vtc', 'workload.rate_rps=1', 'workload.adapters.ranks=8,8;64'])('reads and writes %s', (text) => {
+  it.each(['workload.rate_rps=1:8:4', 'workload.rate_rps=0.5:8:9:log', 'scheduler.order=fcfs,vtc', 'gateway.checks=none,rpm|tpm', 'workload.rate_rps=1', 'workload.adapters.ranks=8,8;64'])('reads and writes %s', (text) => {
     expect(axisText(axisOf(text))).toBe(text);
   });
 
@@ -32,6 +32,7 @@ describe('the form of a sweep', () => {
     expect(axisText(usualAxis(row({ type: 'choice', options: ['x', 'y'] }), NaN))).toBe('a.b=x,y');
     expect(axisText(usualCurves(row({ type: 'integer', max: 5 }), 2))).toBe('a.b=2,4');
     expect(axisText(usualCurves(row({ type: 'boolean' }), NaN))).toBe('a.b=false,true');
+    expect(axisText(usualCurves(row({ type: 'text', id: 'gateway.checks' }), NaN))).toBe('gateway.checks=none,rpm|tpm|concurrency|queue,rpm|tpm|concurrency|queue|kv');
   });
 });
 

@@ -45,8 +45,8 @@ export interface StudioCalls {
   vllm_serve: { args: { scenario: ScenarioPatch }; reply: string };
   /** The measured run of a result file, for a thread of the pool. */
   result: { args: { names: string[]; texts: string[] }; reply: ReadResult };
-  /** The next step of a search for where the better of two settings changes. */
-  turn_step: { args: { spec: TurnSpec; known: readonly TurnKnown[] }; reply: TurnStep };
+  /** The next step of a search for where the better of two settings changes, a new one with a `spec`; `more` is known since the last step. */
+  turn_step: { args: { spec: TurnSpec | null; more: readonly TurnKnown[] }; reply: TurnStep };
   sweep_inputs: { args: Inputs; reply: null };
   sweep_plan: { args: { spec: SweepSpec }; reply: SweepPlan };
   /** The settings of a run, its seed among them. */

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, turn_step, vllm_serve, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, vllm_serve, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -44,6 +44,19 @@ async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told:
 /** Made when the first sweep comes. */
 let sweeps: Sweeps | null = null;
 
+/** The search under way for where the better of two settings changes. */
+let search: TurnSearch | null = null;
+
+function turnStep({ spec, more }: StudioCalls['turn_step']['args']): StudioCalls['turn_step']['reply'] {
+  if (spec !== null) {
+    search?.free();
+    search = null;
+    search = new TurnSearch(spec);
+  }
+  if (search === null) throw new Error('a step of no search');
+  return search.step([...more]);
+}
+
 function takeInputs({ trace, profile }: StudioCalls['sweep_inputs']['args']): void {
   sweeps?.free();
   sweeps = new Sweeps();
@@ -72,7 +85,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
-    case 'turn_step': return turn_step(message.args.spec, [...message.args.known]);
+    case 'turn_step': return turnStep(message.args);
     case 'vllm_serve': return vllm_serve(message.args.scenario);
     case 'result': return read_result(message.args.names, message.args.texts);
     case 'sweep_inputs': takeInputs(message.args); return null;

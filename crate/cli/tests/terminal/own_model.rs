@@ -36,6 +36,11 @@ fn a_config_gives_the_digest_of_its_dimensions_and_of_its_model() {
     assert!(note.is_empty(), "{note}");
     let (table, _) = good(&[&RUN[..7], &["--model-config", &path]].concat());
     assert!(table.contains("no measurement of this model; error of"), "{table}");
+    let fitted = "fitted to other deployments of these models";
+    assert!(!table.contains(fitted), "{table}");
+    let kernels = ["--set", "cost.kind=kernels"];
+    let (table, _) = good(&[&RUN[..7], &["--model-config", &path], &kernels].concat());
+    assert!(table.contains(fitted), "{table}");
 }
 
 #[test]

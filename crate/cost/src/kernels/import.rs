@@ -17,21 +17,11 @@ pub struct Columns {
     pub rows: usize,
 }
 
-/// How far interpolation is off at rows that a fit did not see: shares of the measured time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FitError {
-    /// Operator and what it was timed for.
-    pub operator: String,
-    /// Rows left out.
-    pub count: usize,
-    /// Median absolute error.
-    pub median: f64,
-    /// 95th percentile.
-    pub p95: f64,
-}
+/// A row: its place on the axes, the time that the roofline says and the time measured, microseconds.
+pub type Point = (Vec<f64>, f64, f64);
 
-/// Rows of a kind: their place on the axes, the time that the roofline says and the time measured, microseconds.
-type Points = BTreeMap<String, Vec<(Vec<f64>, f64, f64)>>;
+/// Rows by the name of their table.
+pub type Points = BTreeMap<String, Vec<Point>>;
 
 /// Tokens at which products are kept: the tile borders where times step.
 const PRODUCT_TOKENS: [f64; 20] = [
@@ -200,40 +190,42 @@ fn latent_decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((name, vec![batch, tokens], peaks.latent_us(heads, batch, read, read, kv_bytes))))
 }
 
-/// Knots of each axis: those at which products are kept, all that were measured of other operators; with `every` above 1 only
-/// every so many, and the last.
-fn knots(name: &str, points: &[(Vec<f64>, f64, f64)], every: usize) -> Vec<Vec<f64>> {
+/// Whether a table is of products.
+pub(super) fn is_product(name: &str) -> bool {
+    name.starts_with("gemm")
+}
+
+/// Knots of each axis: those at which products are kept, all that were measured of other operators.
+fn knots(name: &str, points: &[Point]) -> Vec<Vec<f64>> {
     let axes = points.first().map_or(0, |(at, ..)| at.len());
     let of_axis = |axis: usize| {
         let measured: BTreeSet<u64> = points.iter().map(|(at, ..)| at[axis].to_bits()).collect();
         let is_kept = |value: &f64| {
             *value >= 1.0
-                && match (name.starts_with("gemm"), axis) {
+                && match (is_product(name), axis) {
                     (true, 2) => PRODUCT_TOKENS.contains(value),
                     (true, _) => PRODUCT_WIDTHS.contains(value),
                     _ => true,
                 }
         };
-        let kept: Vec<f64> = measured.into_iter().map(f64::from_bits).filter(is_kept).collect();
-        let last = kept.len().saturating_sub(1);
-        let thinned = kept.iter().enumerate().filter(|(i, _)| i % every == 0 || *i == last);
-        thinned.map(|(_, value)| *value).collect()
+        measured.into_iter().map(f64::from_bits).filter(is_kept).collect()
     };
     (0..axes).map(of_axis).collect()
 }
 
-fn grid(name: &str, points: &[(Vec<f64>, f64, f64)], every: usize) -> Option<Grid> {
+/// The table of these rows.
+pub(super) fn grid(name: &str, points: &[Point]) -> Option<Grid> {
     let ratios: Vec<(Vec<f64>, f64)> =
         points.iter().map(|(at, base, us)| (at.clone(), libm::log(us / base))).collect();
-    Grid::of(knots(name, points, every), &ratios)
+    Grid::of(knots(name, points), &ratios)
 }
 
 /// Least time of any product that a CUDA graph replays; where no row is below, launches were timed, not kernels.
 const LAUNCHED_US: f64 = 30.0;
 
 /// Whether the rows of a table were timed without a CUDA graph, so that small ones all take what a launch takes.
-fn is_eager(name: &str, points: &[(Vec<f64>, f64, f64)]) -> bool {
-    name.starts_with("gemm") && points.iter().all(|(.., us)| *us > LAUNCHED_US)
+pub(super) fn is_eager(name: &str, points: &[Point]) -> bool {
+    is_product(name) && points.iter().all(|(.., us)| *us > LAUNCHED_US)
 }
 
 /// Adds the tables of a file to the kernels of a GPU; those that are there stay, and products timed without a CUDA graph are left
@@ -241,32 +233,9 @@ fn is_eager(name: &str, points: &[(Vec<f64>, f64, f64)]) -> bool {
 pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
         if !kernels.tables.contains_key(name)
-            && let Some(grid) = grid(name, points, 1)
+            && let Some(grid) = grid(name, points)
         {
             kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
         }
     }
-}
-
-/// The error of interpolation by operator: every other knot of each axis is left out, and so are rows between knots.
-pub fn left_out(points: &Points) -> Vec<FitError> {
-    let mut errors: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (name, points) in points {
-        let Some(grid) = grid(name, points, 2) else { continue };
-        let kind =
-            if name.starts_with("gemm") { name.as_str() } else { name.split(':').next().unwrap_or(name) };
-        let of = errors.entry(kind).or_default();
-        for (at, base, us) in points {
-            let is_knot = grid.axes.iter().zip(at).all(|(axis, x)| axis.contains(x));
-            if !is_knot && grid.covers(at) {
-                of.push((base * libm::exp(grid.at(at)) / us - 1.0).abs());
-            }
-        }
-    }
-    let sum = |(operator, mut sizes): (&str, Vec<f64>)| {
-        sizes.sort_by(f64::total_cmp);
-        let at = |share: f64| sizes.get(((sizes.len() as f64 - 1.0) * share) as usize).copied();
-        Some(FitError { operator: operator.to_owned(), count: sizes.len(), median: at(0.5)?, p95: at(0.95)? })
-    };
-    errors.into_iter().filter_map(sum).collect()
 }

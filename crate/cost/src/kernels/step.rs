@@ -5,10 +5,11 @@ use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
 use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
-use crate::deployment::KvFormat;
+use crate::deployment::{Deployment, KvFormat};
 use crate::gpus::Gpu;
 use crate::models::{Attention, Experts, Model};
 use crate::nodes;
+use crate::roofline::Corrections;
 
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
@@ -142,6 +143,8 @@ pub struct KernelCost {
     all_reduce: Option<TokenCurve>,
     /// Gathering and scattering what attention's replicas send to the experts.
     dispatch: Option<[TokenCurve; 2]>,
+    /// The deployment, where it has several stages.
+    stages: Option<Deployment>,
     borrowed: Vec<String>,
 }
 
@@ -353,9 +356,28 @@ impl KernelCost {
             mlp,
             peaks: assembly.peaks,
             borrowed: assembly.borrowed,
+            stages: None,
             layout,
             overheads,
         })
+    }
+
+    /// The same in the pipeline stages of a deployment: each has its share of the layers, the last one embedding and head, and
+    /// the others send on what they have computed, in the time that the roofline gives, as no table has it. The host schedules
+    /// an iteration once, for all stages.
+    #[must_use]
+    pub fn in_stages(mut self, deployment: &Deployment) -> Self {
+        if deployment.pipeline_parallel > 1 {
+            self.borrowed.push(format!("send_recv:{}", deployment.pipeline_parallel));
+            self.stages = Some(*deployment);
+        }
+        self
+    }
+
+    /// Which share of the layers a stage has.
+    fn share(&self, is_last: bool) -> f64 {
+        let layers = f64::from(self.layout.model.layers);
+        self.stages.as_ref().map_or(1.0, |deployment| deployment.stage_layers(is_last) / layers)
     }
 
     /// The tables that were not measured for this layout, by their names: others stand in, interpolated, or of a related shape
@@ -470,18 +492,19 @@ impl KernelCost {
         }
     }
 
-    fn rest(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64) {
+    fn rest(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64, is_last: bool) {
         let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
         let (model, o) = (&self.layout.model, &self.overheads);
-        let (h, layers) = (f64::from(model.hidden), f64::from(model.layers));
+        let (h, share) = (f64::from(model.hidden), self.share(is_last));
+        let layers = share * f64::from(model.layers);
         let tensor = f64::from(self.layout.tensor_parallel);
         // Two norms with their residual sums, rotary embedding, activation.
         let inner = f64::from(model.mlp_hidden) / tensor;
         let bytes = ACTIVATION * tokens * (8.0 * h + 4.0 * h / tensor + 3.0 * inner);
-        let share = POINTWISE_SHARE * self.peaks.bytes_us();
-        let with_experts = f64::from(model.expert_layers());
+        let bytes_us = POINTWISE_SHARE * self.peaks.bytes_us();
+        let with_experts = share * f64::from(model.expert_layers());
         let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
-        add(OperatorClass::Pointwise, fixed + layers * bytes / share);
+        add(OperatorClass::Pointwise, fixed + layers * bytes / bytes_us);
         if let Some(curve) = &self.all_reduce {
             let sum_us = |values: f64| {
                 let beyond_us =
@@ -494,18 +517,22 @@ impl KernelCost {
             }
             // Where attention's replicas send tokens to the experts, the second one is that.
             let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };
-            add(OperatorClass::Communication, (times * layers + 1.0) * us);
+            let embedding = if is_last { 1.0 } else { 0.0 };
+            add(OperatorClass::Communication, (times * layers + embedding) * us);
+        }
+        if !is_last {
+            return;
         }
         let asked = f64::from(batch.requests());
         add(OperatorClass::Linear, self.product_us(&self.head, asked));
         // The logits at 32 bits: softmax and a draw pass over them three times.
-        add(OperatorClass::Pointwise, 12.0 * asked * f64::from(model.vocabulary) / share);
+        add(OperatorClass::Pointwise, 12.0 * asked * f64::from(model.vocabulary) / bytes_us);
     }
 }
 
 impl BatchCost for KernelCost {
     fn stages(&self) -> u32 {
-        1
+        self.stages.as_ref().map_or(1, |deployment| deployment.pipeline_parallel)
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
@@ -516,12 +543,12 @@ impl BatchCost for KernelCost {
         let (growth, holds) = self.growth(batch);
         StageTime {
             first_us,
-            growth_us: growth * self.overheads.decode_factor,
+            growth_us: growth * self.share(is_last) * self.overheads.decode_factor,
             holds: holds.clamp(1.0, LONG) as u32,
         }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, _is_last: bool) -> StageParts {
+    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
         let mut parts = StageParts::default();
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
@@ -529,14 +556,22 @@ impl BatchCost for KernelCost {
         }
         self.attention(&mut parts, batch, tokens);
         self.mlp(&mut parts, tokens, !batch.chunks.is_empty());
-        self.rest(&mut parts, batch, tokens);
+        let share = self.share(is_last);
+        parts.iter_mut().for_each(|us| *us *= share);
+        self.rest(&mut parts, batch, tokens, is_last);
         let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
         let factor = if has_prompts { o.prompt_factor } else { o.decode_factor };
         parts.iter_mut().for_each(|us| *us *= factor);
-        let layers = f64::from(self.layout.model.layers);
+        let layers = share * f64::from(self.layout.model.layers);
         let launches = if has_prompts { layers * o.prompt_layer_us } else { 0.0 };
-        parts[OperatorClass::Host as usize] +=
-            o.iteration_us + o.request_us * f64::from(batch.requests()) + launches;
+        let scheduling =
+            if is_last { o.iteration_us + o.request_us * f64::from(batch.requests()) } else { 0.0 };
+        parts[OperatorClass::Host as usize] += scheduling + launches;
+        if let Some(deployment) = self.stages.as_ref().filter(|_| !is_last) {
+            let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);
+            let send = Corrections::of(deployment.gpu.id);
+            parts[OperatorClass::Communication as usize] += send.send_us(deployment, bytes);
+        }
         parts
     }
 }

@@ -4,6 +4,9 @@
 //! only, collectives on DGX A100 and DGX H100; LoRA operators are calibrated on S-LoRA's published rows. Other GPUs borrow the
 //! shares of the measured one that is nearest in kind: [`Corrections::measured_on`] says which.
 
+use crate::deployment::Deployment;
+use crate::nodes;
+
 /// What becomes of an operator's time at the peaks of its GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Efficiency {
@@ -106,6 +109,16 @@ impl Corrections {
             "a10" | "a10g" | "a40" | "l4" | "l40s" | "rtx4090" => &A40,
             _ => &H100,
         }
+    }
+
+    /// Microseconds in which each GPU of a stage sends so many bytes to the next one: over the link of a node, and over the
+    /// network for the share of the sends that leave it.
+    pub fn send_us(&self, deployment: &Deployment, bytes: f64) -> f64 {
+        let (gpu, send) = (deployment.gpu, &self.send);
+        let link_bytes_s = gpu.link_gb_s.value * 1e9;
+        let on_node_us = send.fixed_us + bytes / (send.memory * link_bytes_s) * 1e6;
+        let leaving = nodes::share_of_sends(deployment);
+        (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, bytes))
     }
 
     /// Whether they were measured on this GPU itself, attention apart.

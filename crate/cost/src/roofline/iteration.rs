@@ -167,11 +167,8 @@ impl Roofline {
         if is_last {
             self.embedding_and_head(&mut costs, batch, tokens);
         } else {
-            let send = &self.corrections.send;
-            let on_node_us = send.fixed_us + tokens * row / (send.memory * self.link_bytes_s) * 1e6;
-            let (gpu, leaving) = (self.deployment.gpu, nodes::share_of_sends(&self.deployment));
             costs.parts[OperatorClass::Communication as usize] +=
-                (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, tokens * row));
+                self.corrections.send_us(&self.deployment, tokens * row);
         }
         let on_gpu: f64 = costs.parts.iter().sum();
         let launches = layers * self.host.launch_per_layer_us;

@@ -23,6 +23,8 @@ pub struct ExpectedError {
     /// medians over the models.
     #[cfg_attr(feature = "types", ts(type = "'model_and_gpu' | 'gpu' | 'all' | 'models'"))]
     pub of: &'static str,
+    /// Whether constants of the iteration-time model were calibrated on other deployments of the models that the rows are of.
+    pub is_calibrated: bool,
     /// How far single models were off, for `models`.
     pub models: Option<ModelErrors>,
 }
@@ -64,9 +66,14 @@ impl Scenario {
     }
 }
 
+/// Of the models of iteration times only that of measured kernels has constants from measured deployments.
+fn is_calibrated(times: &str) -> bool {
+    times == CostKind::Kernels.name()
+}
+
 fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
     let (_, rows, [ttft, tpot]) = lines().find(|(names, ..)| *names == wanted)?;
-    Some(ExpectedError { ttft, tpot, rows, of, models: None })
+    Some(ExpectedError { ttft, tpot, rows, of, is_calibrated: is_calibrated(wanted[0]), models: None })
 }
 
 /// Names, rows and both errors of every line.
@@ -103,6 +110,7 @@ fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
         tpot: median(&tpot),
         rows: of.iter().map(|(_, rows, _)| rows).sum(),
         of: "models",
+        is_calibrated: is_calibrated(times),
         models: Some(ModelErrors {
             count: of.len() as u32,
             worst_ttft: worst(&ttft),
@@ -142,6 +150,7 @@ mod tests {
         for cost in ["kernels", "roofline"] {
             let own = expected(cost, "h200_sxm", "own").unwrap();
             let models = own.models.unwrap();
+            assert_eq!(own.is_calibrated, cost == "kernels");
             assert!(own.of == "models" && models.count >= 3 && own.rows > 50, "{own:?}");
             assert!(models.worst_ttft > own.ttft && models.worst_tpot > own.tpot, "{own:?}");
             // One model was measured on it.

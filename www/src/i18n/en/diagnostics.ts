@@ -114,7 +114,6 @@ export const diagnostics = area('diagnostics', {
   no_kernels: 'No kernels were measured on {gpu}. Available: {known}.',
   no_kernels_of_format: 'No kernels of {model} with {value} weights were measured on {gpu}. Available: {known}.',
   no_kernels_of_model: 'Not all kernels of {model} were measured on {gpu}. Missing: {table}.',
-  kernels_one_stage: 'Measured kernels are of one pipeline stage, not of {value}.',
   no_host_profile: 'No CPU overhead was measured for {model} on {gpu}.',
   bad_row: '{file}, row {row}: {expected} expected.',
   bad_profile: '{file}: {reason}.',

@@ -110,7 +110,6 @@ export const diagnostics: Translation<typeof english> = {
   no_kernels: '{gpu} 上没有实测的 kernel。现有：{known}。',
   no_kernels_of_format: '没有 {model} 以 {value} 权重在 {gpu} 上的 kernel 实测。现有：{known}。',
   no_kernels_of_model: '{model} 在 {gpu} 上的 kernel 没有测全。缺少：{table}。',
-  kernels_one_stage: '实测 kernel 只支持一个流水线阶段，不支持 {value} 个。',
   no_host_profile: '没有 {model} 在 {gpu} 上的主机开销实测。',
   bad_row: '{file} 第 {row} 行：应为 {expected}。',
   bad_profile: '{file}：{reason}。',

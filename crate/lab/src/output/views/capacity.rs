@@ -4,7 +4,7 @@ use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty};
 use crate::capacity::{CapacityEntry, METRICS, Probe, costs};
 
 /// Roles of [`METRICS`].
-const ROLES: [Role; METRICS.len()] = [Role::Ttft, Role::Tbt, Role::E2e, Role::Queue];
+const ROLES: [Role; METRICS.len()] = [Role::Ttft, Role::Tbt, Role::E2e, Role::Queue, Role::Decode];
 
 /// The quantile of each time over the rate, with the bounds that there are.
 pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> Chart {

@@ -90,7 +90,7 @@ impl Scenario {
             };
             match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
                 // Products of another format do not tell what these take.
-                Ok(cost) if !cost.has_borrowed_format() => return Ok(cost),
+                Ok(cost) if !cost.has_borrowed_format() => return Ok(cost.in_stages(deployment)),
                 Ok(_) => {}
                 Err(table) => lack = Lack::Table(table),
             }
@@ -137,17 +137,6 @@ impl Scenario {
             parts: Vec::new(),
             held_out: Vec::new(),
             stand_ins: cost.borrowed().to_vec(),
-        })
-    }
-
-    /// Stages, which measured kernels do not have.
-    pub(super) fn kernel_problems(&self) -> Option<Diagnostic> {
-        let stages = self.whole(Id::PipelineParallel);
-        let is_asked = self.cost_kind() == CostKind::Kernels && stages > 1;
-        is_asked.then(|| {
-            let path = Id::PipelineParallel.row().id;
-            let message = format!("{path}: {stages} stages, but measured kernels are of 1");
-            Diagnostic::error("kernels_one_stage", path, message).number("value", stages.into())
         })
     }
 }
@@ -205,6 +194,27 @@ mod tests {
     }
 
     #[test]
+    fn stages_share_the_layers_and_an_iteration_of_all_takes_longer() {
+        let alone = [("workload.adapters.count", "0"), ("workload.rate_rps", "0.2")];
+        let tpot_s = |stages| tpot_s(&[alone[0], alone[1], ("fleet.pipeline_parallel", stages)]);
+        let (one, two, four) = (tpot_s("1"), tpot_s("2"), tpot_s("4"));
+        // Requests that are alone wait for every stage: nothing is gained, and each send adds its time.
+        assert!(two > one && two < 1.1 * one, "{one} {two}");
+        assert!((four - one) / (two - one) > 2.0, "{one} {two} {four}");
+        // As many requests as there are stages are served side by side.
+        let busy =
+            [("workload.adapters.count", "0"), ("workload.rate_rps", "400"), ("workload.duration_s", "5")];
+        let rate = |stages| {
+            let settings = [&busy[..], &[("fleet.pipeline_parallel", stages)]].concat();
+            Run::simulate(&scenario(&settings), None).unwrap().summary().run.throughput_rps.unwrap()
+        };
+        let (one, two) = (rate("1"), rate("2"));
+        assert!(two > 1.3 * one && two < 2.0 * one, "{one} {two}");
+        let source = scenario(&[("fleet.pipeline_parallel", "2")]).cost_source().unwrap();
+        assert!(source.stand_ins.contains(&"send_recv:2".to_owned()), "{:?}", source.stand_ins);
+    }
+
+    #[test]
     fn what_was_not_measured_is_refused_with_what_there_is() {
         let refused = |settings: &[(&str, &str)]| {
             let errors = Run::simulate(&scenario(settings), None).unwrap_err();
@@ -216,8 +226,6 @@ mod tests {
         assert!(code == "no_kernels_of_format" && message.ends_with("there is bf16, fp8"), "{message}");
         let (code, message) = refused(&[("fleet.weights", "int4")]);
         assert!(code == "no_kernels_of_format" && message.ends_with("there is bf16, fp8"), "{message}");
-        let (code, _) = refused(&[("fleet.pipeline_parallel", "2")]);
-        assert_eq!(code, "kernels_one_stage");
         let (code, message) = refused(&[("fleet.model", "phi-2")]);
         assert!(code == "no_kernels_of_model" && message.contains("prefill:bfloat16:80"), "{message}");
         let own = [("fleet.model", "gpt-oss-120b"), ("fleet.tensor_parallel", "4")];

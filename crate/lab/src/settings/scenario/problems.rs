@@ -39,7 +39,6 @@ impl Scenario {
         problems.extend(self.order_problem());
         problems.extend(self.own_model_problems());
         problems.extend(self.split_problems());
-        problems.extend(self.kernel_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
@@ -134,5 +133,10 @@ mod tests {
         );
         assert_eq!(code([fleet("lightllm"), roofline, ("fleet.pipeline_parallel", "2")]), Some("one_stage"));
         assert_eq!(code([fleet("sarathi"), roofline, ("fleet.pipeline_parallel", "2")]), None);
+        let kernels = ("cost.kind", "kernels");
+        assert_eq!(
+            code([fleet("vllm_v1"), kernels, ("fleet.pipeline_parallel", "33")]),
+            Some("more_stages_than_layers")
+        );
     }
 }

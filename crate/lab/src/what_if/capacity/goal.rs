@@ -4,7 +4,7 @@ use crate::parameters::Id;
 use crate::scenario::Scenario;
 
 /// The times that a goal can bound, in the order of [`Goal::limits_s`].
-pub const METRICS: [&str; 4] = ["ttft_s", "tbt_s", "e2e_s", "queue_s"];
+pub const METRICS: [&str; 5] = ["ttft_s", "tbt_s", "e2e_s", "queue_s", "tpot_s"];
 
 /// Bounds on quantiles of some times.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +18,8 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The goal of a scenario. Where the search has no bound on TTFT or TBT of its own, that of the SLO is its bound.
+    /// The goal of a scenario. Where the search has no bound of its own on TTFT, TBT or TPOT, that of the SLO is its
+    /// bound.
     pub fn of(scenario: &Scenario) -> Self {
         let positive = |id: Id| Some(scenario.number(id)).filter(|&s| s > 0.0);
         let limit = |own: Id, slo: Option<Id>| {
@@ -31,6 +32,7 @@ impl Goal {
                 limit(Id::CapacityTbt, Some(Id::SloTbt)),
                 limit(Id::CapacityE2e, None),
                 limit(Id::CapacityQueue, None),
+                limit(Id::CapacityTpot, Some(Id::SloTpot)),
             ],
             tolerance: scenario.number(Id::CapacityTolerance),
         }
@@ -39,7 +41,7 @@ impl Goal {
     /// The quantile of each of [`METRICS`] that a scenario asks about.
     pub fn quantiles(scenario: &Scenario) -> [f64; METRICS.len()] {
         let all = scenario.number(Id::CapacityQuantile);
-        [all, all, all, scenario.number(Id::CapacityQueueQuantile)]
+        [all, all, all, scenario.number(Id::CapacityQueueQuantile), all]
     }
 
     /// The share of what is offered that must be served at least.

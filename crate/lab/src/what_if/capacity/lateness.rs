@@ -37,12 +37,14 @@ impl Lateness {
             }
             let part = (((arrive_us - from_us) / part_us) as usize).min(PARTS - 1);
             let is_served = result.outcome == Outcome::Completed;
+            // A single token has no time between tokens, so that it breaks no bound on it.
             let waited = |us: Option<f64>| us.map(|us| us - arrive_us);
             let times = [
                 waited(report.first_token_us(id)),
                 None,
                 waited(result.finish_us),
                 waited(report.scheduled_us(id)),
+                Some(report.tpot_us(id).unwrap_or(0.0)),
             ];
             for kind in (0..KINDS).filter(|&kind| kind != GAPS) {
                 let is_late = !is_served

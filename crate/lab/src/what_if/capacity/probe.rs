@@ -107,12 +107,14 @@ impl Probe {
             (!values.is_empty()).then(|| upper_quantile(&mut values, q) / 1e6)
         };
         let waited = |id: usize| report.scheduled_us(id).map(|at| at - arrival[id]);
-        let [ttft, tbt, e2e, queue] = goal.quantiles;
+        let [ttft, tbt, e2e, queue, tpot] = goal.quantiles;
         let quantile_s = [
             quantile(ttft, &|id| report.ttft_us(id)),
             run.token_gaps().quantile_us(&report.timeline, tbt).map(|us| us / 1e6),
             quantile(e2e, &|id| report.e2e_us(id)),
             quantile(queue, &waited),
+            // A single token has no time between tokens, so that it breaks no bound on it.
+            quantile(tpot, &|id| Some(report.tpot_us(id).unwrap_or(0.0))),
         ];
         let growth = Growth::of_report(report, window_us);
         let end_s = report.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max) / 1e6;

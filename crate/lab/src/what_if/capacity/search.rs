@@ -299,7 +299,7 @@ impl Search {
 
     /// The same where no bound would be broken by a queue that grows unseen: waits of a surplus over the whole run.
     fn wanted_for_growth(&self, passed: &Probe) -> f64 {
-        let [ttft, _, e2e, queue] = self.goal.limits_s;
+        let [ttft, _, e2e, queue, _] = self.goal.limits_s;
         let wait_s = ttft.min(e2e).min(queue);
         match passed.told.verdict() {
             Verdict::TooShort { needs_s } if wait_s > TELLING * passed.told.run_s => {

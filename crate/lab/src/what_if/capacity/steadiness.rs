@@ -100,9 +100,10 @@ const SERVICES: [Named; 2] = [
             ("workload.adapters.count", "0"),
             ("capacity.ttft_s", "2"),
             ("capacity.tbt_s", "0.1"),
+            ("capacity.tpot_s", "100000"),
         ],
     ),
-    ("S-LoRA", &[("capacity.ttft_s", "6")]),
+    ("S-LoRA", &[("capacity.ttft_s", "6"), ("capacity.tpot_s", "100000")]),
 ];
 
 /// What arrives, with its settings.

@@ -70,6 +70,8 @@ macro_rules! cost {
                 .off_at_zero().says("TTFT at most", "The quantile of TTFT may be at most this. 0 = the SLO's bound on TTFT, in older links and files as well; a large value is no limit.");
             CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
                 .off_at_zero().says("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = the SLO's bound on TBT, in older links and files as well; a large value is no limit.");
+            CapacityTpot = row("capacity.tpot_s", "cpo", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
+                .off_at_zero().says("TPOT at most", "The quantile of the time per output token may be at most this. 0 = the SLO's bound on TPOT, in older links and files as well; a large value is no limit.");
             CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
                 .off_at_zero().says("E2E at most", "The quantile of the end-to-end time may be at most this. 0 = no limit.");
             CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
