@@ -29,7 +29,7 @@ use crate::failure::Failure;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
-use arrivals::arrivals_of;
+use arrivals::{Arrivals, arrivals_of};
 
 pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
@@ -58,6 +58,7 @@ pub struct Running {
     workload: Arc<WorkloadSpec>,
     generated: bool,
     context: Context,
+    extra_request: Option<u32>,
 }
 
 impl Running {
@@ -66,13 +67,14 @@ impl Running {
     /// # Errors
     /// Every [`Failure`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Failure>> {
-        let (trace, workload) = arrivals_of(scenario, loaded)?;
+        let Arrivals { trace, workload, extra_request } = arrivals_of(scenario, loaded)?;
         Ok(Self {
             fleet: Box::new(fleet_of(scenario, trace).map_err(|failure| vec![failure])?),
             scenario: scenario.clone(),
             workload: Arc::new(workload),
             generated: loaded.is_none(),
             context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
+            extra_request,
         })
     }
 
@@ -107,6 +109,7 @@ impl Running {
             workload: self.workload,
             generated: self.generated,
             context: Some(self.context),
+            extra_request: self.extra_request,
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -128,6 +131,8 @@ pub struct Run {
     pub generated: bool,
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
     pub context: Option<Context>,
+    /// The request of `workload.extra_request`, if the settings ask for one.
+    pub extra_request: Option<u32>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once it is asked for.
@@ -163,6 +168,8 @@ pub struct RunSummary {
     pub gateway: Option<GatewaySummary>,
     /// How far these times are to be expected from a real server's.
     pub expected_error: Option<ExpectedError>,
+    /// The id of the request that `workload.extra_request` asks for; null where it asks for none.
+    pub extra_request: Option<u32>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Failure>,
 }
@@ -184,6 +191,7 @@ impl Run {
             workload: Arc::new(scenario.workload()),
             generated: false,
             context: None,
+            extra_request: None,
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -246,6 +254,7 @@ impl Run {
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
+            extra_request: None,
             warnings: Vec::new(),
         })
     }
@@ -295,6 +304,7 @@ impl Run {
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),
+            extra_request: self.extra_request,
             warnings,
         }
     }
@@ -316,7 +326,7 @@ impl Run {
     fn ran_out(&self) -> Option<Failure> {
         const PART: f64 = 0.9;
         let id = Id::ClosedRequests;
-        let sent = self.report.results.len() as f64;
+        let sent = (self.report.results.len() - usize::from(self.extra_request.is_some())) as f64;
         let last_s = self.report.trace.arrival_us.last()? / 1e6;
         let out = self.generated
             && self.scenario.is_active(id)
