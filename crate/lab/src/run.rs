@@ -22,6 +22,7 @@ use servescope_engine::metrics::{
 };
 use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
+use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
 use crate::expected_error::ExpectedError;
@@ -58,7 +59,7 @@ pub struct Running {
     workload: Arc<WorkloadSpec>,
     generated: bool,
     context: Context,
-    extra_request: Option<u32>,
+    extra_request: Option<Request>,
 }
 
 impl Running {
@@ -132,7 +133,7 @@ pub struct Run {
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
     pub context: Option<Context>,
     /// The request of `workload.extra_request`, if the settings ask for one.
-    pub extra_request: Option<u32>,
+    extra_request: Option<Request>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once it is asked for.
@@ -304,9 +305,15 @@ impl Run {
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),
-            extra_request: self.extra_request,
+            extra_request: self.extra_request(),
             warnings,
         }
+    }
+
+    /// The id of the request of `workload.extra_request`. A closed loop numbers requests as they are sent, so it is looked for.
+    fn extra_request(&self) -> Option<u32> {
+        let (asked, trace) = (self.extra_request?, &self.report.trace);
+        (0..trace.len()).rev().find(|&id| trace.request(id) == asked).map(|id| id as u32)
     }
 
     /// Changed settings that have no effect in this run.

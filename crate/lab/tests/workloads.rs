@@ -331,23 +331,17 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
         let trace = &with.report.trace;
         let sent = trace.request(id);
         assert_eq!((sent.arrival_us, sent.input_tokens, sent.output_tokens, sent.user), (20e6, 700, 30, 4));
-        // The others are those that come without it.
-        let others = trace.filter(|other| other != id);
-        assert_eq!(
-            (others.input_tokens, others.user),
-            (without.report.trace.input_tokens.clone(), without.report.trace.user.clone())
-        );
         assert!(with.report.results[id].finish_us.is_some());
-        let loaded = LoadedTrace::from_trace(
-            "file",
-            servescope_lab::run::trace_of(&scenario(settings), None).unwrap().as_ref().clone(),
-        );
-        let of_file = Run::simulate(&scenario(&own), Some(&loaded)).unwrap();
+        // In a closed loop, when the others are sent depends on how it is served.
+        if without.report.trace.chain.is_some() {
+            continue;
+        }
+        let others = trace.filter(|other| other != id);
+        let alone = without.report.trace.as_ref();
+        assert_eq!((&others.arrival_us, &others.input_tokens), (&alone.arrival_us, &alone.input_tokens));
+        let of_file = Run::simulate(&scenario(&own), Some(&LoadedTrace::from_trace("file", alone.clone())));
+        let of_file = of_file.unwrap_or_else(|failures| panic!("{failures:?}"));
         assert_eq!(of_file.summary().extra_request, Some(id as u32));
-        assert!(
-            of_file.notes().iter().all(|note| !note.text().contains("extra_request")),
-            "{:?}",
-            of_file.notes()
-        );
+        assert!(of_file.notes().iter().all(|note| !note.text().contains("extra_request")));
     }
 }

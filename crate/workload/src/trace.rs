@@ -128,9 +128,9 @@ impl Trace {
         true
     }
 
-    /// The trace with one more request, after those of its time, and the id of that request. It waits for no other, and only
-    /// the columns that every trace has tell of it.
-    pub fn with_request(&self, request: Request) -> (Self, u32) {
+    /// The trace with one more request, after those of its time. It waits for no other, and only the columns that every trace
+    /// has tell of it.
+    pub fn with_request(&self, request: Request) -> Self {
         let place = self.arrival_us.partition_point(|&arrival_us| arrival_us <= request.arrival_us) as u32;
         let new = self.len() as u32;
         let mut all = self.clone();
@@ -142,7 +142,7 @@ impl Trace {
             all.set_extra(Extra::joined(&[(Some(extra), self.len()), (None, 1)], false).0);
         }
         let order: Vec<u32> = (0..place).chain([new]).chain(place..new).collect();
-        (all.select(&order), place)
+        all.select(&order)
     }
 
     /// The requests for which `keep` holds, which is asked in order.
@@ -236,8 +236,8 @@ mod tests {
         }
         trace.chain = Some(Box::new(chain));
         trace.cancellations = vec![(3.0, 0), (4.0, 2)];
-        let (more, id) = trace.with_request(request(1.0, 9));
-        assert_eq!((id, more.user.as_slice()), (2, [0, 1, 9, 2].as_slice()));
+        let more = trace.with_request(request(1.0, 9));
+        assert_eq!(more.user, [0, 1, 9, 2]);
         let chain = more.chain.clone().expect("a chain");
         assert_eq!(
             (chain.after, chain.think_us),
@@ -245,7 +245,7 @@ mod tests {
         );
         assert_eq!(more.cancellations, [(3.0, 0), (4.0, 3)]);
         assert_eq!(more.filter(|request| request != 2), trace.select(&[0, 1, 2]));
-        let (last, id) = trace.with_request(request(8.0, 9));
-        assert_eq!((id, last.user.as_slice()), (3, [0, 1, 2, 9].as_slice()));
+        let last = trace.with_request(request(8.0, 9));
+        assert_eq!(last.user, [0, 1, 2, 9]);
     }
 }

@@ -4,7 +4,7 @@ import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import type { ComparedPair } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import { sameValues, type Values } from '../state/store.js';
+import { sameValue, sameValues, type Values } from '../state/store.js';
 import { Topic } from '../state/topic.js';
 import type { ChartMark } from './chart-feed.js';
 
@@ -17,6 +17,12 @@ export function markOf({ text }: App, first: ComparedPair['first_difference']): 
   const request = first.a?.request ?? first.b?.request ?? null;
   const time = text.format.seconds(first.time_s);
   return { x: first.time_s, request, words: request === null ? text.t('chart.first_difference', { time }) : text.t('chart.first_difference.request', { id: String(request), time }) };
+}
+
+/** Whether two settings send different requests. */
+function differ(a: Values, b: Values): boolean {
+  const ofTraffic = (path: string): boolean => path.startsWith('workload.') || path === 'seed';
+  return [...Object.keys(a), ...Object.keys(b)].some((path) => ofTraffic(path) && !sameValue(a[path], b[path]));
 }
 
 export class FirstDifference {
@@ -36,6 +42,7 @@ export class FirstDifference {
     if (this.#asked !== null && sameValues(this.#asked.a, a) && sameValues(this.#asked.b, b)) return;
     this.end();
     const asked = this.#asked = { a, b };
+    if (differ(a, b)) return;
     this.#settling = setTimeout(() => { void this.#ask(asked); }, SETTLE_MS);
   }
 

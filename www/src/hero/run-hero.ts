@@ -6,6 +6,7 @@ import type { Drawable, Size } from '../draw/scheduler.js';
 import { LightElement } from '../element.js';
 import { hero } from '../i18n/en/hero.js';
 import type { Moment } from '../simulation/types.js';
+import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { HeroData } from './hero-data.js';
 import { drawPicture, roleOf } from './hero-picture.js';
@@ -64,6 +65,7 @@ export class RunHero extends LightElement implements Drawable {
     const playing = this.playing === true;
     return html`
       <div class="hero-canvas" role="img" aria-label=${t('label')}><canvas aria-hidden="true"></canvas></div>
+      ${this.starts === undefined ? nothing : html`<ol class="hero-stations" aria-hidden="true">${STATIONS.map((station) => html`<li>${this.app.text.t(`station.${station}`)}</li>`)}</ol>`}
       <div class="hero-foot">
         ${this.#still.matches ? nothing : html`<button type="button" class="icon" data-action="play" aria-label=${t(playing ? 'pause' : 'play')} title=${t(playing ? 'pause' : 'play')}
           @click=${() => { this.#play(!playing); }}>${playing ? '❚❚' : '▶'}</button>`}

@@ -142,7 +142,8 @@ export class LessonView extends LightElement {
   }
 
   protected override updated(changed?: PropertyValues): void {
-    if (changed?.has('entry') === true) this.#focus();
+    // A frame leaves the focus where it is in the page around it.
+    if (changed?.has('entry') === true && this.app.embed === null) this.#focus();
     this.#lookForFirst();
   }
 
@@ -210,11 +211,12 @@ export class LessonView extends LightElement {
     const runs = this.#runs;
     const predicted = this.progress.predicted[place];
     const hidden = screen.predict !== undefined && predicted === undefined;
+    const told = new Set<number>();
     return html`
       ${this.#state()}
-      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs)}</div>
-      ${keyed(place, prediction({ app, screen, runs, predicted, predict: (value) => { this.#keep({ predicted: { ...this.progress.predicted, [place]: value } }); } }))}
-      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs)}</div>`}
+      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs, told)}</div>
+      ${keyed(place, prediction({ app, screen, runs, told, predicted, predict: (value) => { this.#keep({ predicted: { ...this.progress.predicted, [place]: value } }); } }))}
+      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs, told)}</div>`}
       ${keyed(`${this.entry.id} ${String(place)}`, this.#figure(screen, hidden))}`;
   }
 

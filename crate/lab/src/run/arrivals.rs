@@ -27,7 +27,7 @@ pub(super) struct Arrivals {
     /// The workload that the settings describe.
     pub(super) workload: WorkloadSpec,
     /// The request that was put in beside those of the workload or the file.
-    pub(super) extra_request: Option<u32>,
+    pub(super) extra_request: Option<Request>,
 }
 
 /// The requests that a scenario simulates.
@@ -52,11 +52,9 @@ pub(super) fn arrivals_of(
     if trace.is_empty() {
         return Err(vec![no_requests(scenario, &workload, loaded)]);
     }
-    let Some(request) = extra_request(scenario, &workload) else {
-        return Ok(Arrivals { trace, workload, extra_request: None });
-    };
-    let (trace, id) = trace.with_request(request);
-    Ok(Arrivals { trace: Arc::new(trace), workload, extra_request: Some(id) })
+    let extra_request = extra_request(scenario, &workload);
+    let trace = extra_request.map_or(trace.clone(), |request| Arc::new(trace.with_request(request)));
+    Ok(Arrivals { trace, workload, extra_request })
 }
 
 /// The request that `workload.extra_request` asks for. It sends `max_tokens` as those of the workload do.

@@ -29,7 +29,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'rule': '规则：',
   'source': '源代码：',
   'adapter': '适配器 {index}',
-  'base': '基础模型',
+  'base': '基座模型',
   'queue': '等待队列',
   'queue.gateway': '网关队列',
   'queue.about': '{count} 个请求，按{key}排序（{rule}）',
