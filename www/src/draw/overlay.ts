@@ -101,22 +101,25 @@ export class Overlay {
     place(this.#end, { left: xToPixel(frame, chart.x, end), top: frame.top, height: frame.bottom - frame.top });
   }
 
-  /** A line at its time, or a ring around its request's point. */
+  /** A line at its time, or a ring around its request's point; beside the axis where the time is not shown, an arrow to it. */
   #updateMark(): void {
     const { chart, frame, source } = this.view;
     const mark = source.mark?.() ?? null;
     const isTime = chart?.x.kind === 'time';
     const point = chart === undefined || mark === null || isTime ? null : pointOf(chart, mark.request);
-    const out = frame === null || mark === null || (isTime ? !insideX(frame, mark.x) : point === null);
+    const out = frame === null || mark === null || (!isTime && point === null);
     hide(this.#mark, out);
     if (out || chart === undefined || frame === null || mark === null) return;
-    if (this.#mark.title !== mark.words) [this.#mark.title, this.#mark.dataset['words']] = [mark.words, mark.words];
+    const [before, after] = isTime ? [mark.x < frame.x_min, mark.x > frame.x_max] : [false, false];
+    const words = before ? `← ${mark.words}` : after ? `${mark.words} →` : mark.words;
+    if (this.#mark.dataset['words'] !== words) this.#mark.dataset['words'] = words;
+    this.#mark.classList.toggle('outside', before || after);
     this.#mark.classList.toggle('ring', point !== null);
     if (point !== null) {
       place(this.#mark, { left: xToPixel(frame, chart.x, point.x), top: yToPixel(frame, chart.y, point.y), height: 0 });
       return;
     }
-    const left = xToPixel(frame, chart.x, mark.x);
+    const left = xToPixel(frame, chart.x, Math.min(frame.x_max, Math.max(frame.x_min, mark.x)));
     this.#mark.classList.toggle('before', left > (frame.left + frame.right) / 2);
     place(this.#mark, { left, top: frame.top, height: frame.bottom - frame.top });
   }
