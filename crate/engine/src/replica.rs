@@ -244,7 +244,6 @@ impl Replica {
     /// Passes the head of the queue over, for whose adapter there is no LoRA slot, and those behind it of which this is true,
     /// too; the request that comes after them is the head until the iteration is formed.
     pub(crate) fn pass_over(&mut self, context: &mut ScheduleContext<'_>) -> Option<u32> {
-        self.passes_over = true;
         let mut skipped = context.record.decisions.is_on().then(Vec::new);
         let head = if self.adapters.admits_none() {
             if let Some(skipped) = &mut skipped {
@@ -255,12 +254,19 @@ impl Replica {
             let is_gone = |id| context.is_gone(id);
             self.waiting.skip_to_slots(context.trace, self.adapters.in_use(), is_gone, skipped.as_mut())
         };
+        self.passes_over = true;
         for id in skipped.into_iter().flatten() {
-            let (in_use, slots) = (self.adapters.in_use().len(), self.adapters.max_loras());
-            let compared = || Compared::new(Test::LoraSlots, in_use + 1, slots);
-            context.decided(self.index, id, Verdict::Skipped, compared);
+            self.tell_no_slot(context, id);
         }
         head
+    }
+
+    /// A request is skipped, for whose adapter there is no LoRA slot.
+    pub(crate) fn tell_no_slot(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+        self.passes_over = true;
+        let (in_use, slots) = (self.adapters.in_use().len(), self.adapters.max_loras());
+        let compared = || Compared::new(Test::LoraSlots, in_use + 1, slots);
+        context.decided(self.index, id, Verdict::Skipped, compared);
     }
 
     /// The head of the waiting queue.

@@ -200,7 +200,11 @@ impl ClientQueue {
         predicted_output: f64,
         at_us: f64,
     ) -> bool {
-        let number = self.number;
+        let number = match &self.ranking {
+            // A preempted request is back in its place among those of its class that arrived when it did.
+            Ranking::QueueKey(QueuePolicy::Priority { .. }, _) => id,
+            _ => self.number,
+        };
         self.number += 1;
         let key = match &self.ranking {
             Ranking::QueueKey(QueuePolicy::Lifo, _) => lifo::key(number),

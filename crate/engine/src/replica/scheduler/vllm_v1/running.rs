@@ -17,7 +17,6 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
             if step.defers_prompts && entry.is_prompt_chunk {
                 context.record.phases.defer(entry.id, context.now_us, true);
             }
-            release_last(replica, context, place);
             next += 1;
             continue;
         }
@@ -49,14 +48,6 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
             let id = replica.state.vllm.entries[place as usize].id;
             context.record.phases.defer(id, context.now_us, false);
         }
-    }
-}
-
-/// The adapter of a request whose last token is under way is in no later iteration.
-pub(super) fn release_last(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32) {
-    let Replica { state, adapters, .. } = replica;
-    if is_last_under_way(state.vllm.entry(place), context) {
-        state.vllm.release_adapter(adapters, context, place);
     }
 }
 

@@ -244,7 +244,7 @@ fn follow_up(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
                 join(replica, context, place, iterations);
                 return false;
             }
-            Next::Waits => running::release_last(replica, context, place),
+            Next::Waits => {}
             Next::Other => is_ready = false,
         }
         true

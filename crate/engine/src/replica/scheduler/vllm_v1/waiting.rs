@@ -33,16 +33,15 @@ pub(super) fn schedule(
                 Compared::new(Test::TokensUnderWay, tokens, 0u32)
             });
             // Its last token is not back; those behind it go on.
-            replica.leave_line(context);
-            passed.push(id);
-            let deferred = &mut replica.state.vllm.deferred;
-            if !deferred.contains(&id) {
-                deferred.push(id);
-            }
+            defer(replica, context, &mut passed, id);
             continue;
         } else if !replica.adapters.admits(context.adapter(id).0) {
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
-            if replica.pass_over(context).is_none() {
+            if step.rules.prefill_schedule_interval > 1 {
+                // Each of them counts as deferred, so they are skipped one by one.
+                replica.tell_no_slot(context, id);
+                defer(replica, context, &mut passed, id);
+            } else if replica.pass_over(context).is_none() {
                 break;
             }
             continue;
@@ -66,6 +65,16 @@ pub(super) fn schedule(
     }
     context.record.phases.scanned(replica.index, context.now_us, stop, step.defers_prompts);
     QueueScan::Stopped(stop)
+}
+
+/// Takes the head out of the waiting queue until the iteration is formed, so that the requests behind it are looked at.
+fn defer(replica: &mut Replica, context: &mut ScheduleContext<'_>, passed: &mut Vec<u32>, id: u32) {
+    replica.leave_line(context);
+    passed.push(id);
+    let deferred = &mut replica.state.vllm.deferred;
+    if !deferred.contains(&id) {
+        deferred.push(id);
+    }
 }
 
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
