@@ -161,7 +161,7 @@ export const parameters: ParameterTexts = {
   'model.layers': { label: '层数', help: '自定义模型的层数（num_hidden_layers）。这一组的默认值取自 Llama-3.1-8B。' },
   'model.hidden_size': { label: '隐藏维度', help: '残差流的宽度（hidden_size）。' },
   'model.attention_heads': { label: '注意力头数', help: '查询的头数（num_attention_heads）。张量并行时由各 GPU 平分。' },
-  'model.kv_heads': { label: 'KV 头数', help: '键和值的头数（num_key_value_heads），每个头由同样多的查询头共用；与查询头一样多即多头注意力，1 即多查询注意力（multi-query）。每个 token 的 KV 字节数由它决定。' },
+  'model.kv_heads': { label: 'KV 头数', help: '键和值的头数（num_key_value_heads），每个头由同样多的查询头共用；与查询头一样多即多头注意力，1 即多查询注意力（MQA）。每个 token 的 KV 字节数由它决定。' },
   'model.head_dim': { label: '头维度', help: '一个头的数值个数（head_dim；config.json 没有给出时为隐藏维度除以头数）。' },
   'model.sliding_window': { label: '滑动窗口', help: '带窗口的层往回看多少个 token（sliding_window）。0 表示每层都看全部 token。窗口缩短注意力的时间，KV 缓存仍保留每个 token。' },
   'model.sliding_layers': { label: '带窗口的层数', help: '有多少层只看窗口之内；最多为全部层。' },
