@@ -47,9 +47,13 @@ export class App {
   /** What is swept; null where nothing is. */
   readonly sweep = new Topic<Sweep | null>(null);
   readonly turn = new Topic<Turn | null>(null);
+  /** The step at which the scheduler debugger stands; null while it is closed. */
+  readonly step = new Topic<number | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
   /** Ranges of the shown curves over further seeds, by chart. */
   readonly bands = new Topic<ReadonlyMap<string, ChartData>>(new Map());
+  /** The time at which a request arrives that the picture of the run shall follow. */
+  readonly follow = new Topic<{ time: number } | null>(null);
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });
@@ -66,6 +70,8 @@ export class App {
   readonly #address: Address;
   /** What the trace in place of generated requests carries. */
   #traffic: Traffic | null = null;
+  /** Whether a link of the Validation tab was followed. */
+  #leading = false;
   #undrawn: string | null = null;
   /** The last result that is no preview: a cancelled run goes back to it. */
   #whole: { answer: Shown; setting: Setting } | null = null;
@@ -125,7 +131,8 @@ export class App {
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
     this.turn.set(keys.turn);
-    for (const kept of [this.pins, this.sweep, this.turn]) kept.subscribe(() => { this.#address.schedule(); });
+    this.step.set(keys.step);
+    for (const kept of [this.pins, this.sweep, this.turn, this.step]) kept.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -239,6 +246,11 @@ export class App {
     if (charts === null || answer === null) return;
     this.session.update({ answer: { ...answer, charts: chartMap(charts) } });
     this.scheduler.invalidateAll();
+  }
+
+  /** A link of the Validation tab is followed: what it opens says where it comes from. */
+  followed(): void {
+    this.#leading = true;
   }
 
   /** Goes to a tab; the Back button leads back. */
@@ -414,17 +426,22 @@ export class App {
       pins: this.pins.value,
       sweep: this.sweep.value,
       turn: this.turn.value,
+      step: this.step.value,
       embed: this.embed,
     };
   }
 
   #readAddress(): void {
     const { scenario, problems, keys } = this.#address.read();
+    const place = placeOf(keys.tab);
+    if (this.#leading && place.tab === 'explore') this.notices.offer('opened_from_validation', () => this.text.t('notice.opened_from_validation'), 'notice.back_to_validation', () => { this.show('validation'); });
+    this.#leading = false;
     this.traceFile.expect(keys.file);
     this.pins.set(keys.pins);
     this.sweep.set(keys.sweep);
     this.turn.set(keys.turn);
-    this.view.update({ ...placeOf(keys.tab), window: keys.zoom, splitBy: splitOf(keys.by) });
+    this.step.set(keys.step);
+    this.view.update({ ...place, window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);
     this.editor.replace(scenario, 'address');
     this.#setOrigin(keys.preset);

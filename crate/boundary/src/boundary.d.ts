@@ -1055,6 +1055,8 @@ export type Moment = {
   coming_s: Array<number>,
   /** Their users. */
   coming_users: Array<number>,
+  /** Their ids. */
+  coming_ids: Array<number>,
   /** Requests that the gateway holds. */
   at_gateway: number,
   /** Requests rejected so far. */
@@ -1063,10 +1065,14 @@ export type Moment = {
   waiting: number,
   /** Their users, in the order of arrival. */
   waiting_users: Array<number>,
+  /** Their ids. */
+  waiting_ids: Array<number>,
   /** Requests in the batches of all replicas. */
   running: number,
   /** Their users, in the order of admission. */
   running_users: Array<number>,
+  /** Their ids. */
+  running_ids: Array<number>,
   /** What each of them does: 0 prefill, 1 decode, 2 stalled. */
   running_phases: Array<number>,
   /** Replicas that compute an iteration, that load adapters before one, and all. */
@@ -2216,6 +2222,8 @@ export type Summary = {
   gateway: GatewaySummary | null,
   /** How far these times are to be expected from a real server's. */
   expected_error: ExpectedError | null,
+  /** The id of the request that `workload.extra_request` asks for; null where it asks for none. */
+  extra_request: number | null,
   /** What a reader of the numbers should know. */
   warnings: Array<Diagnostic>,
   /** 64-bit digest of all outcomes, hexadecimal. */

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use servescope_charts::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Style, svg};
+use servescope_charts::{Axis, AxisKind, Chart, Clock, Mark, Role, ScaleKind, Series, Style, svg};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("usage: gallery DIRECTORY")?);
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
         for (width, height) in [(520.0, 200.0), (340.0, 150.0)] {
             for (name, now, before) in charts() {
-                let style = Style { dark, width, height, dpr: 1.0 };
+                let style = Style { dark, width, height, dpr: 1.0, clock: Clock::Symbols };
                 let theme = if dark { "dark" } else { "light" };
                 let file = format!("{name}-{theme}-{width}.svg");
                 std::fs::write(folder.join(&file), svg(&now, before.as_ref(), &style)?)?;

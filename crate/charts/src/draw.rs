@@ -4,7 +4,7 @@ use plotters::backend::DrawingBackend;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBAColor};
 
-use crate::frame::Rect;
+use crate::frame::{Clock, Rect};
 use crate::label::{cut, ems};
 use crate::marks::{self, Look, Plot};
 use crate::palette::Ground;
@@ -137,7 +137,7 @@ fn labels<B: DrawingBackend>(
 
 fn y_ticks(plot: &Plot, axis: &Axis, style: &Style) -> Vec<Tick> {
     let most = f64::from(plot.rect.height()) / style.dpr / Y_TICK;
-    ticks_of(axis, &plot.y, (most as usize).clamp(3, 6))
+    ticks_of(axis, &plot.y, (most as usize).clamp(3, 6), style.clock)
 }
 
 /// As many ticks as their labels leave room for.
@@ -145,7 +145,7 @@ fn x_ticks(plot: &Plot, axis: &Axis, style: &Style) -> Vec<Tick> {
     let most = f64::from(plot.rect.width()) / style.dpr / X_TICK;
     let mut most = (most as usize).clamp(2, MOST);
     loop {
-        let ticks = ticks_of(axis, &plot.x, most);
+        let ticks = ticks_of(axis, &plot.x, most, style.clock);
         let apart = ticks.windows(2).all(|pair| {
             let labels = ems(&pair[0].label).midpoint(ems(&pair[1].label)) * FONT + LABEL_GAP;
             plot.x.pixel(pair[1].value) - plot.x.pixel(pair[0].value) >= labels * style.dpr
@@ -157,16 +157,20 @@ fn x_ticks(plot: &Plot, axis: &Axis, style: &Style) -> Vec<Tick> {
     }
 }
 
-fn ticks_of(axis: &Axis, scale: &Scale, most: usize) -> Vec<Tick> {
+fn ticks_of(axis: &Axis, scale: &Scale, most: usize, clock: Clock) -> Vec<Tick> {
     let steps = match axis.kind {
         AxisKind::Time => Steps::Clock,
         AxisKind::Value => Steps::Decimal,
         AxisKind::Index => Steps::Whole,
     };
-    match axis.scale {
+    let ticks = match axis.scale {
         ScaleKind::Linear => ticks::linear(scale.min, scale.max, most, steps),
         ScaleKind::Log => ticks::log(scale.min, scale.max, most),
+    };
+    if axis.kind != AxisKind::Time {
+        return ticks;
     }
+    ticks.into_iter().map(|tick| Tick { label: clock.label(tick.label), ..tick }).collect()
 }
 
 /// The categories' names in the middle of their slots, cut to the slot; where slots are too narrow for a few letters,

@@ -25,6 +25,36 @@ pub struct Style {
     pub height: f64,
     /// Device pixels in a CSS px; every length of the drawing is multiplied by it.
     pub dpr: f64,
+    /// How axes of time name their units.
+    pub clock: Clock,
+}
+
+/// How an axis of time names its units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// s, min, h, d.
+    #[default]
+    Symbols,
+    /// Chinese words.
+    Chinese,
+}
+
+impl Clock {
+    /// Chinese words, or symbols.
+    pub fn of(chinese: bool) -> Self {
+        if chinese { Self::Chinese } else { Self::Symbols }
+    }
+
+    /// A label that ends with the symbol of a unit, as this clock writes it.
+    pub(crate) fn label(self, label: String) -> String {
+        const WORDS: [(&str, &str); 4] = [(" s", " 秒"), (" min", " 分"), (" h", " 小时"), (" d", " 天")];
+        if self == Self::Symbols {
+            return label;
+        }
+        let word =
+            |(symbol, word): (&str, &str)| label.strip_suffix(symbol).map(|number| format!("{number}{word}"));
+        WORDS.into_iter().find_map(word).unwrap_or(label)
+    }
 }
 
 /// Where a chart's data lies on its canvas, in CSS px and data units: hover is arithmetic on this. `x_min` lies at
@@ -134,6 +164,16 @@ impl Rect {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_chinese_clock_has_words_for_its_units() {
+        let label = |of: &str| Clock::of(true).label(of.to_owned());
+        assert_eq!(
+            ["0", "2.5 s", "30 min", "4 h", "5 d"].map(label),
+            ["0", "2.5 秒", "30 分", "4 小时", "5 天"]
+        );
+        assert_eq!(Clock::of(false).label("30 min".to_owned()), "30 min");
+    }
+
     const RECT: Rect = Rect { left: 0, top: 0, right: 10, bottom: 10 };
 
     #[test]
@@ -148,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_plot_scales_with_the_device() -> Result<(), DrawError> {
-        let style = Style { dark: false, width: 340.0, height: 150.0, dpr: 1.0 };
+        let style = Style { dark: false, width: 340.0, height: 150.0, dpr: 1.0, clock: Clock::Symbols };
         let (canvas, plot) = style.layout()?;
         assert_eq!(canvas, Rect { left: 0, top: 0, right: 340, bottom: 150 });
         assert_eq!(plot, Rect { left: 52, top: 8, right: 324, bottom: 126 });
@@ -160,7 +200,7 @@ mod tests {
 
     #[test]
     fn sizes_without_room_are_refused() {
-        let style = Style { dark: false, width: 340.0, height: 150.0, dpr: 1.0 };
+        let style = Style { dark: false, width: 340.0, height: 150.0, dpr: 1.0, clock: Clock::Symbols };
         for wrong in [
             Style { width: 0.0, ..style },
             Style { height: 20.0, ..style },

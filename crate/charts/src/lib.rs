@@ -21,7 +21,7 @@ mod ticks;
 
 pub use draw::draw;
 pub use error::DrawError;
-pub use frame::{PlotFrame, Style};
+pub use frame::{Clock, PlotFrame, Style};
 pub use palette::palette;
 pub use servescope_chart::{Axis, AxisKind, Chart, Mark, Marker, Role, ScaleKind, Series, UnknownName};
 pub use svg::svg;

@@ -4,10 +4,11 @@ mod recorder;
 
 use recorder::{Recorder, Shape};
 use servescope_charts::{
-    Axis, AxisKind, Chart, DrawError, Mark, PlotFrame, Role, ScaleKind, Series, Style, draw, palette, svg,
+    Axis, AxisKind, Chart, Clock, DrawError, Mark, PlotFrame, Role, ScaleKind, Series, Style, draw, palette,
+    svg,
 };
 
-const STYLE: Style = Style { dark: false, width: 520.0, height: 200.0, dpr: 1.0 };
+const STYLE: Style = Style { dark: false, width: 520.0, height: 200.0, dpr: 1.0, clock: Clock::Symbols };
 
 fn axis(kind: AxisKind, scale: ScaleKind, min: f64, max: f64) -> Axis {
     Axis { unit: "", scale, kind, min, max }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_charts::{Chart, Role, Style};
+use servescope_charts::{Chart, Clock, Role, Style};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::workload::Trace;
 
@@ -17,7 +17,7 @@ pub(crate) fn create(folder: &Path) -> Result<(), CliError> {
 /// Writes each chart as a file of its name.
 pub(crate) fn write_charts(folder: &Path, charts: impl IntoIterator<Item = Chart>) -> Result<(), CliError> {
     create(folder)?;
-    let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0 };
+    let style = Style { dark: false, width: 720.0, height: 240.0, dpr: 1.0, clock: Clock::Symbols };
     for chart in charts {
         let path = folder.join(format!("{}.svg", chart.name));
         let text = servescope_charts::svg(&chart, None, &style);

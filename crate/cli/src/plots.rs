@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_charts::{Chart, DrawError, Mark, Role, Series, Style, palette, svg};
+use servescope_charts::{Chart, Clock, DrawError, Mark, Role, Series, Style, palette, svg};
 
 /// Size of the chart itself, CSS px.
 const SIZE: (f64, f64) = (720.0, 320.0);
@@ -74,7 +74,7 @@ impl Plot {
                 escaped(name)
             );
         }
-        let style = Style { dark: false, width: SIZE.0, height: SIZE.1, dpr: 1.0 };
+        let style = Style { dark: false, width: SIZE.0, height: SIZE.1, dpr: 1.0, clock: Clock::Symbols };
         let _ = writeln!(text, "<g transform=\"translate(0 {top})\">{}</g>", svg(&self.chart, None, &style)?);
         let _ = writeln!(
             text,

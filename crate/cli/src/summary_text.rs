@@ -52,6 +52,9 @@ pub(crate) fn table(
             counts.unfinished
         ),
     );
+    if let Some(id) = summary.extra_request {
+        line("your request", format!("request {id} (--why {id} says where its time went)"));
+    }
     line("makespan", format!("{} s", short(run.makespan_s)));
     line(
         "throughput",

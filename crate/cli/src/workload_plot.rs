@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, Style, svg};
+use servescope_charts::{Axis, AxisKind, Chart, Clock, DrawError, Mark, Role, ScaleKind, Series, Style, svg};
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::trace::NO_LABEL;
 
@@ -41,7 +41,7 @@ pub(crate) fn plot(trace: &Trace) -> Result<String, DrawError> {
         ("Mean output length, tokens", chart(end_s, Role::Output, Mark::Step, &x, output)),
         ("Sessions, a dot a request", sessions(trace, end_s)),
     ];
-    let style = Style { dark: false, width: SIZE.0, height: SIZE.1, dpr: 1.0 };
+    let style = Style { dark: false, width: SIZE.0, height: SIZE.1, dpr: 1.0, clock: Clock::Symbols };
     let height = charts.len() as f64 * (SIZE.1 + TITLE);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",

@@ -22,6 +22,7 @@ use servescope_engine::metrics::{
 };
 use servescope_engine::{Fleet, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
+use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
 use crate::diagnostic::Diagnostic;
@@ -29,7 +30,7 @@ use crate::expected_error::ExpectedError;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
-use arrivals::arrivals_of;
+use arrivals::{Arrivals, arrivals_of};
 
 pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
@@ -58,6 +59,7 @@ pub struct SimulationHandle {
     workload: Arc<WorkloadSpec>,
     generated: bool,
     context: Context,
+    extra_request: Option<Request>,
 }
 
 impl SimulationHandle {
@@ -66,13 +68,14 @@ impl SimulationHandle {
     /// # Errors
     /// Every [`Diagnostic`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
-        let (trace, workload) = arrivals_of(scenario, loaded)?;
+        let Arrivals { trace, workload, extra_request } = arrivals_of(scenario, loaded)?;
         Ok(Self {
             fleet: Box::new(fleet_of(scenario, trace).map_err(|error| vec![error])?),
             scenario: scenario.clone(),
             workload: Arc::new(workload),
             generated: loaded.is_none(),
             context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
+            extra_request,
         })
     }
 
@@ -107,6 +110,7 @@ impl SimulationHandle {
             workload: self.workload,
             generated: self.generated,
             context: Some(self.context),
+            extra_request: self.extra_request,
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -128,6 +132,8 @@ pub struct Run {
     pub generated: bool,
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
     pub context: Option<Context>,
+    /// The request of `workload.extra_request`, if the settings ask for one.
+    extra_request: Option<Request>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once it is asked for.
@@ -163,6 +169,8 @@ pub struct RunSummary {
     pub gateway: Option<GatewaySummary>,
     /// How far these times are to be expected from a real server's.
     pub expected_error: Option<ExpectedError>,
+    /// The id of the request that `workload.extra_request` asks for; null where it asks for none.
+    pub extra_request: Option<u32>,
     /// What a reader of the numbers should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -184,6 +192,7 @@ impl Run {
             workload: Arc::new(scenario.workload()),
             generated: false,
             context: None,
+            extra_request: None,
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -246,6 +255,7 @@ impl Run {
             fleet: None,
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
+            extra_request: None,
             warnings: Vec::new(),
         })
     }
@@ -295,8 +305,15 @@ impl Run {
             fleet: None,
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),
+            extra_request: self.extra_request(),
             warnings,
         }
+    }
+
+    /// The id of the request of `workload.extra_request`. A closed loop numbers requests as they are sent, so it is looked for.
+    fn extra_request(&self) -> Option<u32> {
+        let (asked, trace) = (self.extra_request?, &self.report.trace);
+        (0..trace.len()).rev().find(|&id| trace.request(id) == asked).map(|id| id as u32)
     }
 
     /// Changed settings that have no effect in this run.
@@ -316,7 +333,7 @@ impl Run {
     fn ran_out(&self) -> Option<Diagnostic> {
         const PART: f64 = 0.9;
         let id = Id::ClosedRequests;
-        let sent = self.report.results.len() as f64;
+        let sent = (self.report.results.len() - usize::from(self.extra_request.is_some())) as f64;
         let last_s = self.report.trace.arrival_us.last()? / 1e6;
         let out = self.generated
             && self.scenario.is_active(id)

@@ -363,8 +363,8 @@ proptest! {
 fn every_parameter_that_a_file_decides_is_one_of_the_workload() {
     let context = plain().context(Purpose::Run);
     for &id in Id::ALL {
-        let is_workload =
-            id.row().id.starts_with("workload.") && !matches!(id.row().group, "trace" | "sampling");
+        let is_workload = id.row().id.starts_with("workload.")
+            && !matches!(id.row().group, "trace" | "sampling" | "extra_request");
         assert_eq!(
             idle(&Scenario::default(), &context, id) == Some(Reason::File),
             is_workload,

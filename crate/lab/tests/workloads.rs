@@ -310,3 +310,38 @@ fn rates_by_adapter_are_requests_over_the_time_of_arrivals() {
     let row = &summary.run.per_adapter[0];
     assert_eq!(row.rate_rps, Some(f64::from(row.offered) / last_s));
 }
+
+#[test]
+fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
+    let own = [
+        ("workload.extra_request.input_tokens", "700"),
+        ("workload.extra_request.output_tokens", "30"),
+        ("workload.extra_request.time_s", "20"),
+        ("workload.extra_request.user", "4"),
+    ];
+    for settings in [
+        &[("workload.duration_s", "60")][..],
+        &[("workload.loop", "closed"), ("workload.users.count", "5"), ("workload.duration_s", "60")],
+        &[("workload.sessions.kind", "held"), ("workload.duration_s", "60")],
+    ] {
+        let without = run(settings);
+        let with = run(&[settings, &own].concat());
+        let id = with.summary().extra_request.expect("the settings ask for it") as usize;
+        assert_eq!(without.summary().extra_request, None);
+        let trace = &with.report.trace;
+        let sent = trace.request(id);
+        assert_eq!((sent.arrival_us, sent.input_tokens, sent.output_tokens, sent.user), (20e6, 700, 30, 4));
+        assert!(with.report.results[id].finish_us.is_some());
+        // In a closed loop, when the others are sent depends on how it is served.
+        if without.report.trace.chain.is_some() {
+            continue;
+        }
+        let others = trace.filter(|other| other != id);
+        let alone = without.report.trace.as_ref();
+        assert_eq!((&others.arrival_us, &others.input_tokens), (&alone.arrival_us, &alone.input_tokens));
+        let of_file = Run::simulate(&scenario(&own), Some(&LoadedTrace::from_trace("file", alone.clone())));
+        let of_file = of_file.unwrap_or_else(|failures| panic!("{failures:?}"));
+        assert_eq!(of_file.summary().extra_request, Some(id as u32));
+        assert!(of_file.notes().iter().all(|note| !note.text().contains("extra_request")));
+    }
+}

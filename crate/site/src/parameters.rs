@@ -25,6 +25,7 @@ const HEADINGS: [&str; GROUPS.len()] = [
     "Trace files",
     "Rate over time",
     "Lengths over time",
+    "A request of your own",
     "Sampling of request bodies",
     "The run",
 ];

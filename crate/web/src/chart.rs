@@ -1,6 +1,6 @@
 //! Charts on a canvas of the page.
 
-use servescope_charts::Style;
+use servescope_charts::{Clock, Style};
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
@@ -39,6 +39,7 @@ impl ChartSurface {
         width: f64,
         height: f64,
         dpr: f64,
+        chinese: bool,
     ) -> Result<JsPlotFrame, JsCallErrors> {
         let (chart, ghost) = (read(chart)?, read_maybe(ghost)?);
         let pixels = |css: f64| (css * dpr).round().max(1.0) as u32;
@@ -55,7 +56,7 @@ impl ChartSurface {
         let Some(backend) = Canvas::new(&self.canvas, context) else {
             return Err(refused("the canvas has no 2d context"));
         };
-        let style = Style { dark, width, height, dpr: dpr * FINER };
+        let style = Style { dark, width, height, dpr: dpr * FINER, clock: Clock::of(chinese) };
         let frame = servescope_charts::draw(backend, &chart, ghost.as_ref(), &style).map_err(not_drawn)?;
         Ok(object(&frame).unchecked_into())
     }

@@ -128,6 +128,23 @@ impl Trace {
         true
     }
 
+    /// The trace with one more request, after those of its time. It waits for no other, and only the columns that every trace
+    /// has tell of it.
+    pub fn with_request(&self, request: Request) -> Self {
+        let place = self.arrival_us.partition_point(|&arrival_us| arrival_us <= request.arrival_us) as u32;
+        let new = self.len() as u32;
+        let mut all = self.clone();
+        all.push(request);
+        if let Some(chain) = &mut all.chain {
+            chain.push(NO_REQUEST, 0.0);
+        }
+        if let Some(extra) = &self.extra {
+            all.set_extra(Extra::joined(&[(Some(extra), self.len()), (None, 1)], false).0);
+        }
+        let order: Vec<u32> = (0..place).chain([new]).chain(place..new).collect();
+        all.select(&order)
+    }
+
     /// The requests for which `keep` holds, which is asked in order.
     pub fn filter(&self, mut keep: impl FnMut(usize) -> bool) -> Self {
         let kept: Vec<u32> = (0..self.len() as u32).filter(|&id| keep(id as usize)).collect();
@@ -199,5 +216,36 @@ mod tests {
         assert_eq!(trace.user, [1, 2, 0]);
         assert_eq!(trace.cancellations, [(9.0, 2)]);
         assert!(!trace.sort());
+    }
+
+    #[test]
+    fn one_more_request_moves_what_names_those_behind_it() {
+        let request = |arrival_us: f64, user: u32| Request {
+            arrival_us,
+            user,
+            adapter: BASE_MODEL,
+            input_tokens: 1,
+            output_tokens: 1,
+            max_tokens: 1,
+        };
+        let mut trace = Trace::default();
+        let mut chain = Chain::default();
+        for (id, after) in [(0, NO_REQUEST), (1, NO_REQUEST), (2, 1)] {
+            trace.push(request(f64::from(id), id));
+            chain.push(after, 5.0);
+        }
+        trace.chain = Some(Box::new(chain));
+        trace.cancellations = vec![(3.0, 0), (4.0, 2)];
+        let more = trace.with_request(request(1.0, 9));
+        assert_eq!(more.user, [0, 1, 9, 2]);
+        let chain = more.chain.clone().expect("a chain");
+        assert_eq!(
+            (chain.after, chain.think_us),
+            (vec![NO_REQUEST, NO_REQUEST, NO_REQUEST, 1], vec![0.0, 0.0, 0.0, 5.0])
+        );
+        assert_eq!(more.cancellations, [(3.0, 0), (4.0, 3)]);
+        assert_eq!(more.filter(|request| request != 2), trace.select(&[0, 1, 2]));
+        let last = trace.with_request(request(8.0, 9));
+        assert_eq!(last.user, [0, 1, 2, 9]);
     }
 }

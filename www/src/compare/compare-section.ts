@@ -11,7 +11,7 @@ import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
 import { CompareState, SEEDS } from './compare-state.js';
-import { differenceOf, sentenceOf, valueOf } from './compare-words.js';
+import { differenceOf, nameOfMetric, sentenceOf, valueOf } from './compare-words.js';
 import { turnSection, type TurnSection } from './turn-section.js';
 import { turn } from '../i18n/en/turn.js';
 
@@ -95,7 +95,7 @@ export class CompareSection extends LightElement {
           const told = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
-              <th scope="row">${app.text.find(compare, `metric.${path}`) ?? path} <small class="sentence">${sentenceOf(app.text, path, row)}</small></th>
+              <th scope="row">${nameOfMetric(app.text, path)} <small class="sentence">${sentenceOf(app.text, path, row)}</small></th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
               <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
         })}</tbody></table></div>`;

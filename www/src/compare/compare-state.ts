@@ -3,6 +3,7 @@
 import type { App } from '../app.js';
 import { compare } from '../i18n/en/compare.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
+import { markOf } from '../draw/first-difference.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
@@ -61,6 +62,7 @@ export class CompareState {
       about: (name) => app.text.find(compare, `chart.${name}.about`) ?? name,
       role: (chart, role) => app.text.find(compare, `role.${chart}.${role}`) ?? app.text.named('role.', role),
       former: () => app.text.say(compare)('a'),
+      mark: () => markOf(app, this.answer.value.pair?.first_difference ?? null),
     };
     const changed = (): void => { this.#changed(); };
     app.store.values.subscribe(changed);

@@ -4,11 +4,26 @@ import { MISSING, type NumberKind } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import type { ComparedMetric } from '../simulation/types.js';
 
+const OF_ONE = /^per_(user|adapter)\.(\d+)\.(\w+)$/;
+
+/** What a metric is called; of one user or adapter with its index. */
+export function nameOfMetric(text: Text, path: string): string {
+  const known = text.find(compare, `metric.${path}`);
+  const [, of, index = '', column = ''] = OF_ONE.exec(path) ?? [];
+  const name = text.find(compare, `column.${column}`);
+  if (known !== undefined || of === undefined || name === undefined) return known ?? path;
+  return text.say(compare)(of === 'user' ? 'metric.of_user' : 'metric.of_adapter', { index, name });
+}
+
 const SHARES: ReadonlySet<string> = new Set(['slo.attainment', 'kv.mean_usage', 'gpu.busy']);
 
+function isShare(path: string): boolean {
+  return SHARES.has(path) || /^per_\w+\.\d+\.(share|attainment|attainment_all)$/.test(path);
+}
+
 function kindOf(path: string): NumberKind {
-  if (SHARES.has(path)) return 'share';
-  return path.includes('_s.') ? 'seconds' : 'number';
+  if (isShare(path)) return 'share';
+  return path.includes('_s.') || path.endsWith('_s') ? 'seconds' : 'number';
 }
 
 export function valueOf(text: Text, path: string, value: number | null): string {
@@ -17,7 +32,7 @@ export function valueOf(text: Text, path: string, value: number | null): string 
 
 /** What two values differ by: shares in percentage points, which a relative difference is not. */
 function apart(text: Text, path: string, value: number | null): string {
-  return SHARES.has(path) && value !== null ? text.say(compare)('points', { n: text.format.short(100 * value) }) : valueOf(text, path, value);
+  return isShare(path) && value !== null ? text.say(compare)('points', { n: text.format.short(100 * value) }) : valueOf(text, path, value);
 }
 
 export interface Difference { difference: string; interval: string; relative: string }
@@ -37,14 +52,14 @@ export function differenceOf(text: Text, path: string, row: ComparedMetric): Dif
 /** One sentence: by how much B is lower or higher, or that nothing is told. Relative to A where that can be said. */
 export function sentenceOf(text: Text, path: string, row: ComparedMetric): string {
   const say = text.say(compare);
-  const name = text.find(compare, `metric.${path}`) ?? path;
+  const name = nameOfMetric(text, path);
   const { difference, low, high } = row;
   if (difference === null) return say('told.missing', { name });
   const samples = row.batches === null ? say('seeds.counted', { n: row.seeds }) : say('batches.counted', { n: row.batches });
   if (low === null || high === null) return say('told.one', { name });
   if (difference === 0 && low === 0 && high === 0) return say('told.same', { name, samples });
   if (low <= 0 && high >= 0) return say('told.none', { name, samples });
-  const isRelative = !SHARES.has(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
+  const isRelative = !isShare(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
   const ends = isRelative ? [row.relative_low ?? 0, row.relative_high ?? 0] : [low, high];
   const sizes = ends.map(Math.abs).sort((one, other) => one - other);
   const shown = (of: number): string => isRelative ? text.format.share(of) : apart(text, path, of);

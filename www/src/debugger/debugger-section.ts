@@ -26,7 +26,10 @@ export class DebuggerSection extends LightElement {
     this.#state = new DebuggerState(app);
     // All time charts mark the moment of the step.
     this.#state.answer.subscribe(({ step, state }) => {
-      if (step !== null && state === 'ready' && this.contains(document.activeElement)) app.cursor.set({ time: step.view.time_s, chart: 'debugger' });
+      if (step === null || state !== 'ready') return;
+      const arrived = this.#state.isLinked && step.view.step === app.step.value;
+      if (arrived || this.contains(document.activeElement)) app.cursor.set({ time: step.view.time_s, chart: 'debugger' });
+      if (arrived) void this.updateComplete.then(() => { this.scrollIntoView({ block: 'start' }); });
     });
   }
 

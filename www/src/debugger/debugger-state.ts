@@ -31,6 +31,8 @@ export class DebuggerState {
   #going = false;
   #next: Omit<Go, 'kind'> | null = null;
   #target = 0;
+  /** Whether a link brought the step at which the reader stands, and nothing was done since. */
+  #linked = false;
 
   constructor(private readonly app: App) {
     partsOf(app.session, ({ answer }) => answer?.summary).subscribe(() => {
@@ -38,6 +40,8 @@ export class DebuggerState {
       clearTimeout(this.#settling);
       if (this.#open) this.#settling = setTimeout(() => { void this.#prepare(); }, SETTLE_MS);
     });
+    // A link or the way back.
+    app.step.subscribe((step) => { if (step !== null && step !== this.answer.value.step?.view.step) this.go('to', step); });
   }
 
   /** A closed section keeps no run: its checkpoints may take much memory. */
@@ -54,6 +58,11 @@ export class DebuggerState {
     this.#link.end(new Cancelled());
   }
 
+  /** Whether the reader stands at the step of a link. */
+  get isLinked(): boolean {
+    return this.#linked;
+  }
+
   /** The step at which the reader will stand when all was answered. */
   get target(): number {
     return this.#target;
@@ -68,6 +77,7 @@ export class DebuggerState {
   /** Goes to a step. Of wishes that come while one is under way the last is carried out. */
   go(way: Way, number: number, of: StepKind = ''): void {
     if (this.answer.value.state !== 'ready') return;
+    this.#linked = false;
     if (way === 'to') this.#target = number;
     this.#next = { way, number, of };
     if (!this.#going) void this.#go();
@@ -82,7 +92,8 @@ export class DebuggerState {
     this.#isOld = false;
     this.#turn += 1;
     const turn = this.#turn;
-    const at_s = this.answer.value.step?.view.time_s ?? 0;
+    const former = this.answer.value.step;
+    const linked = app.step.value ?? 0;
     this.answer.update({ state: 'running', progress: 0, errors: [] });
     try {
       const inputs = await inputsOf(app);
@@ -95,8 +106,14 @@ export class DebuggerState {
         this.answer.set({ state: 'other_requests', progress: 0, step: null, errors: [] });
         return;
       }
+      if (former === null && linked > 0) {
+        this.answer.set({ state: 'ready', progress: 1, step, errors: [] });
+        this.go('to', linked);
+        this.#linked = true;
+        return;
+      }
       this.#take(step);
-      if (at_s > 0 && at_s <= step.end_s) this.go('time', at_s);
+      if (former !== null && former.view.time_s > 0 && former.view.time_s <= step.end_s) this.go('time', former.view.time_s);
     } catch (thrown) {
       this.#refused(thrown, turn, 'failed');
     }
@@ -121,6 +138,7 @@ export class DebuggerState {
   #take(step: DebuggerStep): void {
     if (this.#next === null) this.#target = step.view.step;
     this.answer.set({ state: 'ready', progress: 1, step, errors: [] });
+    if (this.#next === null && this.app.step.value !== null) this.app.step.set(step.view.step);
   }
 
   #refused(thrown: unknown, turn: number, state: 'ready' | 'failed'): void {
@@ -128,6 +146,7 @@ export class DebuggerState {
     if (!(thrown instanceof Refusal)) throw thrown;
     if (turn !== this.#turn || this.answer.value.state === 'failed') return;
     this.#target = this.answer.value.step?.view.step ?? 0;
+    if (this.app.step.value !== null) this.app.step.set(this.#target);
     this.answer.update({ state, errors: thrown.errors, ...(state === 'failed' ? { step: null } : {}) });
   }
 }

@@ -7,7 +7,8 @@ import type { StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepP
 type Cell = string | number | TemplateResult;
 type Row = readonly Cell[];
 
-const BAR = 400;
+/** Share of the pool from which a piece has room for its request's number. */
+const NAMED_SHARE = 0.045;
 
 /** An adapter by its index; -1 is the base model. */
 export function adapterName(text: Text, index: number): string {
@@ -18,10 +19,10 @@ export function adapterName(text: Text, index: number): string {
 export function partsOfStep(text: Text, view: StepView): unknown[] {
   return [
     view.queue === null ? nothing : queue(text, view.queue),
-    view.kv === null ? nothing : batch(text, view.kv),
+    view.kv === null ? nothing : batch(text, view.kv, view.candidate?.request ?? null),
     view.memory_test === null ? nothing : memoryTest(text, view.memory_test),
     view.limits === null ? nothing : limits(text, view.limits),
-    view.adapters === null ? nothing : adapters(text, view.adapters),
+    view.adapters === null ? nothing : adapters(text, view.adapters, view.candidate?.adapter ?? null),
     view.counters === null ? nothing : counters(text, view.counters),
     view.gateway === null ? nothing : gateway(text, view.gateway),
     view.replicas.length > 1 || view.kv === null ? replicas(text, view.replicas) : nothing,
@@ -71,7 +72,7 @@ function stateOf(text: Text, { state, was_preempted }: StepQueueRow): string {
 }
 
 /** Who holds the KV blocks, as a bar and as a table. */
-function batch(text: Text, kv: StepKv): TemplateResult {
+function batch(text: Text, kv: StepKv, candidate: number | null): TemplateResult {
   const say = text.say(debuggerTexts);
   const { format } = text;
   const title = say('batch');
@@ -85,21 +86,35 @@ function batch(text: Text, kv: StepKv): TemplateResult {
   const rows = kv.holders.map((holder): Row => [
     String(holder.request), holder.user, short(text, holder.adapter), say(holder.decodes ? 'phase.decode' : 'phase.prefill'), format.whole(holder.blocks), format.whole(holder.tokens),
   ]);
-  return part('kv', title, html`<p class="hint">${about}</p>${blocks(kv)}
-    ${rows.length === 0 ? html`<p class="hint">${say('batch.empty')}</p>` : table(title, heads, rows)}`);
+  return part('kv', title, html`<p class="hint">${about}</p>${blocks(text, kv, candidate)}
+    ${rows.length === 0 ? html`<p class="hint">${say('batch.empty')}</p>` : table(title, heads, rows, (place) => (kv.holders[place]?.request === candidate ? 'candidate' : ''))}`);
 }
 
-/** The pool: a piece for each request, those of adapters, and what is free. Shared blocks are drawn once for each request. */
-function blocks(kv: StepKv): TemplateResult {
+/** The pool: a piece for each request, one for adapters, and what is free. Shared blocks are drawn once for each request. */
+function blocks(text: Text, kv: StepKv, candidate: number | null): TemplateResult {
+  const say = text.say(debuggerTexts);
   const all = Math.max(kv.total, kv.adapters + kv.holders.reduce((sum, holder) => sum + holder.blocks, 0), 1);
+  const percent = (count: number): string => `${((100 * count) / all).toFixed(3)}%`;
   let from = 0;
-  const piece = (count: number, role: string): TemplateResult => {
-    const x = (BAR * from) / all;
+  const piece = (count: number, role: string, name: string, told: string): TemplateResult | typeof nothing => {
+    if (count <= 0) return nothing;
+    const before = from;
     from += count;
-    return svg`<rect class="face" data-role=${role} x=${x.toFixed(2)} y="0" height="16" width=${((BAR * count) / all).toFixed(2)}/>`;
+    return svg`<g data-role=${role} data-mark=${candidate !== null && name === String(candidate) ? 'candidate' : ''}><title>${told}</title>
+      <rect class="face" x=${percent(before)} y="0" height="100%" width=${percent(count)}/>
+      ${count / all < NAMED_SHARE ? nothing : svg`<text x=${percent(before + count / 2)} y="50%">${name}</text>`}</g>`;
   };
-  return html`<svg class="block-bar" viewBox="0 0 ${BAR} 16" preserveAspectRatio="none" aria-hidden="true">
-    ${kv.holders.map((holder) => piece(holder.blocks, holder.decodes ? 'decode' : 'prefill'))}${piece(kv.adapters, 'adapters')}</svg>`;
+  const held = kv.holders.map(({ request, blocks: count, decodes }) => piece(
+    count, decodes ? 'decode' : 'prefill', String(request),
+    say('kv.piece', { request: String(request), blocks: count, phase: say(decodes ? 'phase.decode' : 'phase.prefill') }),
+  ));
+  const ofAdapters = piece(kv.adapters, 'adapters', say('kv.piece.adapters'), say('kv.piece.adapters'));
+  const free = piece(all - from, 'free', say('adapters.free'), say('adapters.free'));
+  const roles = [
+    kv.holders.some(({ decodes }) => !decodes) ? 'prefill' as const : null, kv.holders.some(({ decodes }) => decodes) ? 'decode' as const : null,
+  ].filter((role) => role !== null);
+  return html`<svg class="block-bar" role="img" aria-label=${say('kv.drawn')}>${held}${ofAdapters}${free}</svg>
+    ${roles.length === 0 ? nothing : html`<ul class="gantt-legend">${roles.map((role) => html`<li data-role=${role}>${say(`phase.${role}`)}</li>`)}</ul>`}`;
 }
 
 function memoryTest(text: Text, { rows, need, worst, limit, pool_tokens }: StepPeak): TemplateResult {
@@ -128,13 +143,13 @@ function limits(text: Text, own: StepLimits): TemplateResult {
 }
 
 /** LoRA slots, one by one, or the adapters that are resident. */
-function adapters(text: Text, { slots, used, resident, list: all }: StepAdapters): TemplateResult {
+function adapters(text: Text, { slots, used, resident, list: all }: StepAdapters, wanted: number | null): TemplateResult {
   const say = text.say(debuggerTexts);
   const free = slots === null ? 0 : Math.max(slots - all.length, 0);
   const about = slots === null ? say('adapters.about', { resident, used }) : say('adapters.slots', { resident, used, slots });
   return part('adapters', say('adapters'), html`<p class="hint">${about}</p>
     ${all.length + free === 0 ? nothing : html`<ul class="slots">
-      ${all.map(({ adapter, users }) => html`<li data-used=${users > 0} title=${say('adapters.one', { adapter: String(adapter), requests: users })}>${adapter}<small>×${users}</small></li>`)}
+      ${all.map(({ adapter, users }) => html`<li data-used=${users > 0} data-mark=${adapter === wanted ? 'candidate' : ''} title=${say('adapters.one', { adapter: String(adapter), requests: users })}>${adapter}<small>×${users}</small></li>`)}
       ${Array.from({ length: free }, () => html`<li class="free">${say('adapters.free')}</li>`)}</ul>`}`);
 }
 

@@ -9,7 +9,10 @@ import { partsOf, type Watchable } from '../state/topic.js';
 import './replica-table.js';
 import { replicas } from '../i18n/en/replicas.js';
 
-const CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'] as const;
+/** On one clock; the last, which is never empty, has its axis. */
+const CHARTS = ['lanes', 'operators', 'batch', 'preemptions', 'utilisation'] as const;
+/** More lanes need the height of a chart of its own. */
+const MOST_STACKED_LANES = 8;
 /** Lanes that the module draws at most. */
 const MOST_LANES = 32;
 
@@ -23,11 +26,15 @@ class ReplicasSection extends LightElement {
 
   /** Of one replica the charts above say what matters most: these are one line until they are opened. */
   get #areSeveral(): boolean {
-    return Number(this.app.store.resolved.values['fleet.replicas']) > 1;
+    return this.#replicas > 1;
+  }
+
+  get #replicas(): number {
+    return Number(this.app.store.resolved.values['fleet.replicas']);
   }
 
   protected override look(): string {
-    return String(this.#areSeveral);
+    return `${String(this.#areSeveral)} ${String(this.#replicas <= MOST_STACKED_LANES)}`;
   }
 
   protected override render(): TemplateResult {
@@ -38,7 +45,7 @@ class ReplicasSection extends LightElement {
     return html`
       <details class="section charts replicas" ?open=${this.#areSeveral} @toggle=${() => { app.scheduler.invalidateAll(); }}>
         <summary><h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2></summary>
-        <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+        <div class="chart-grid">${CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${name === 'lanes' ? this.#replicas <= MOST_STACKED_LANES : place < CHARTS.length - 1}></chart-view>`)}</div>
         <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
           <summary><h3>${say('section.table')}</h3></summary>
           <replica-table .app=${app} .data=${fleet}></replica-table>

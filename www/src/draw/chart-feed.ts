@@ -5,6 +5,9 @@ import type { ReadOut } from './read-out.js';
 import type { MessageKey } from '../i18n/text.js';
 import { both, partsOf, type Watchable } from '../state/topic.js';
 
+/** A moment on the axis of time, or the point of a request. */
+export interface ChartMark { x: number; request: number | null; words: string }
+
 export interface ChartFeed {
   /** Heard whenever this chart changes. */
   topic(chart: string): Watchable;
@@ -26,6 +29,8 @@ export interface ChartFeed {
   pick?(chart: string, id: number): void;
   /** What is read out of the nearest point, however far; of the service's charts, a near request. */
   point?(chart: string, id: number): ReadOut;
+  /** What is marked beside the cursor. */
+  mark?(): ChartMark | null;
   /** What lies along the axis below, where the page's own words do not say. */
   xName?(chart: string): string;
   /** What the heights are, beside the title. */

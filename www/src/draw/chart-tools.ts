@@ -40,5 +40,5 @@ function withPicture(view: ChartView, use: (picture: Picture) => void): void {
   const { drawn: chart, ghost, app } = view;
   if (chart === undefined || !maySave(view)) return;
   const { clientWidth: width, clientHeight: height } = view.place;
-  use({ chart, ghost, dark: app.settings.value.dark, width, height });
+  use({ chart, ghost, dark: app.settings.value.dark, width, height, chinese: app.text.language === 'zh' });
 }

@@ -129,7 +129,7 @@ export class ChartView extends LightElement implements Drawable {
     // Of a chart that was empty, the place is still one line high: its new size is reported, and it is drawn then.
     if (height < LEAST_PX) return;
     const { dark } = this.app.settings.value;
-    this.frame = this.#surface.draw(chart, this.ghost, dark, width, height + (this.stacked === true ? AXIS_PX : 0), devicePixelRatio);
+    this.frame = this.#surface.draw(chart, this.ghost, dark, width, height + (this.stacked === true ? AXIS_PX : 0), devicePixelRatio, this.app.text.language === 'zh');
     this.#overlay?.update();
   }
 
@@ -166,6 +166,7 @@ export class ChartView extends LightElement implements Drawable {
           <div class="brush" hidden></div>
           <div class="picked" hidden></div>
           <div class="traffic-end" data-words=${text.t('chart.traffic_end')} hidden></div>
+          <div class="marked-moment" hidden></div>
           <div class="read-out" aria-hidden="true" hidden></div>
           <p class="empty" data-empty=${chart?.empty ?? ''} ?hidden=${empty === null}>${empty}</p>
           ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}

@@ -21,7 +21,7 @@ export async function chartsDocument(app: App): Promise<string> {
     if (chart.empty !== '') continue;
     const { name } = chart;
     const ghost = feed.ghost(name);
-    const drawing = await chartSvg(app, { chart, ghost, dark: false, width: WIDTH, height: HEIGHT });
+    const drawing = await chartSvg(app, { chart, ghost, dark: false, width: WIDTH, height: HEIGHT, chinese: text.language === 'zh' });
     const words = document.createElement('div');
     render(legend(chart.series, (role) => feed.role(name, role), ghost === null ? null : text.t('role.former')), words);
     figures.push(`<figure data-chart="${name}"><figcaption><h2>${escaped(feed.title(name))}</h2> <small>${escaped(yName(text, chart))}</small>`

@@ -16,12 +16,12 @@ export function downloadText(name: string, text: string, type: string): void {
   download(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }
 
-export interface Picture { chart: ChartData; ghost: ChartData | null; dark: boolean; width: number; height: number }
+export interface Picture { chart: ChartData; ghost: ChartData | null; dark: boolean; width: number; height: number; chinese: boolean }
 
-async function chartPng({ chart, ghost, dark, width, height }: Picture): Promise<Blob> {
+async function chartPng({ chart, ghost, dark, width, height, chinese }: Picture): Promise<Blob> {
   const canvas = document.createElement('canvas');
   const surface = new ChartSurface(canvas);
-  surface.draw(chart, ghost, dark, width, height, 2);
+  surface.draw(chart, ghost, dark, width, height, 2, chinese);
   surface.free();
   // The chart is drawn on nothing; a file needs its paper.
   const pen = canvas.getContext('2d');

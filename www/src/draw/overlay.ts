@@ -1,6 +1,7 @@
 // What lies over a chart's canvas: the cursor line, the read-out beside it, the brush, the ring of the picked request.
 // All of it moves by the object model; the canvas is not drawn again.
 import { render } from 'lit';
+import type { ChartData } from '../simulation/types.js';
 import type { ChartView } from './chart-view.js';
 import { PointUsers } from './point-users.js';
 import { insideX, nearestPoint, xToPixel, yToPixel } from './plot.js';
@@ -17,6 +18,7 @@ export class Overlay {
   readonly #brush: HTMLElement;
   readonly #ring: HTMLElement;
   readonly #end: HTMLElement;
+  readonly #mark: HTMLElement;
   readonly #spoken: HTMLElement;
   readonly #users: PointUsers;
   #speaking: ReturnType<typeof setTimeout> | undefined;
@@ -33,6 +35,7 @@ export class Overlay {
     this.#brush = part('.brush');
     this.#ring = part('.picked');
     this.#end = part('.traffic-end');
+    this.#mark = part('.marked-moment');
     this.#spoken = part('.spoken');
   }
 
@@ -45,6 +48,7 @@ export class Overlay {
   update(): void {
     this.#updateRing();
     this.#updateEnd();
+    this.#updateMark();
     const { chart, frame } = this.view;
     const { x } = this;
     const shown = chart !== undefined && frame !== null && x !== null && insideX(frame, x) && chart.empty === '';
@@ -97,6 +101,29 @@ export class Overlay {
     place(this.#end, { left: xToPixel(frame, chart.x, end), top: frame.top, height: frame.bottom - frame.top });
   }
 
+  /** A line at its time, or a ring around its request's point; beside the axis where the time is not shown, an arrow to it. */
+  #updateMark(): void {
+    const { chart, frame, source } = this.view;
+    const mark = source.mark?.() ?? null;
+    const isTime = chart?.x.kind === 'time';
+    const point = chart === undefined || mark === null || isTime ? null : pointOf(chart, mark.request);
+    const out = frame === null || mark === null || (!isTime && point === null);
+    hide(this.#mark, out);
+    if (out || chart === undefined || frame === null || mark === null) return;
+    const [before, after] = isTime ? [mark.x < frame.x_min, mark.x > frame.x_max] : [false, false];
+    const words = before ? `← ${mark.words}` : after ? `${mark.words} →` : mark.words;
+    if (this.#mark.dataset['words'] !== words) this.#mark.dataset['words'] = words;
+    this.#mark.classList.toggle('outside', before || after);
+    this.#mark.classList.toggle('ring', point !== null);
+    if (point !== null) {
+      place(this.#mark, { left: xToPixel(frame, chart.x, point.x), top: yToPixel(frame, chart.y, point.y), height: 0 });
+      return;
+    }
+    const left = xToPixel(frame, chart.x, Math.min(frame.x_max, Math.max(frame.x_min, mark.x)));
+    this.#mark.classList.toggle('before', left > (frame.left + frame.right) / 2);
+    place(this.#mark, { left, top: frame.top, height: frame.bottom - frame.top });
+  }
+
   #updateRing(): void {
     const { chart, frame, app } = this.view;
     const { selected } = app.view.value;
@@ -117,6 +144,15 @@ export class Overlay {
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => { this.#spoken.textContent = readOutSentence(readOut); }, SPEAK_AFTER_MS);
   }
+}
+
+/** Where a scatter has the point of a request. */
+function pointOf({ series }: ChartData, request: number | null): { x: number; y: number } | null {
+  for (const { id, x, y } of series) {
+    const place = request === null ? -1 : id.indexOf(request);
+    if (place >= 0) return { x: x[place] ?? 0, y: y[place] ?? 0 };
+  }
+  return null;
 }
 
 /** Nothing is written where it stands: every drawn chart asks this, and a written attribute costs its style. */

@@ -46,7 +46,7 @@ export class GatewaySection extends LightElement {
         <summary><h2 id="section-gateway">${say('section.gateway')} <small>${say('section.gateway.about')}</small></h2></summary>
         <load-ribbon .app=${app}></load-ribbon>
         ${summary === undefined || summary === null ? nothing : this.#facts(summary)}
-        <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+        <div class="chart-grid">${CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${place < CHARTS.length - 1}></chart-view>`)}</div>
       </details>`;
   }
 

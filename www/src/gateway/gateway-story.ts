@@ -37,6 +37,7 @@ export class GatewayStory extends LightElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#other.end();
+    this.#charts?.first.end();
   }
 
   /** The scenario of a side, as the controls are now. */
@@ -67,6 +68,7 @@ export class GatewayStory extends LightElement {
     const charts = this.#sides.story.view?.charts;
     const options = charts === undefined ? NO_CHARTS : { ...this.app.options, in_sight: [...charts] };
     void this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
+    if (charts !== undefined) this.#charts?.first.look(this.#scenario(this.#sides, 'without'), this.#scenario(this.#sides, 'with'));
   }
 
   protected override render(): TemplateResult | typeof nothing {

@@ -1,6 +1,7 @@
 // The charts of a story: each of both runs, one beside the other, on the same axes.
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { FirstDifference } from '../draw/first-difference.js';
 import { gateway } from '../i18n/en/gateway.js';
 import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 import type { Axis, ChartData } from '../simulation/types.js';
@@ -26,7 +27,12 @@ export class StoryCharts {
   readonly #shown = new Topic<{ side: Side | null; own: Charts | null; other: readonly ChartData[] | null }>({ side: null, own: null, other: null });
   #feed: ChartFeed | undefined;
 
-  constructor(private readonly app: App) {}
+  readonly first: FirstDifference;
+
+  constructor(private readonly app: App) {
+    this.first = new FirstDifference(app);
+    this.first.found.subscribe(() => { app.scheduler.invalidateAll(); });
+  }
 
   show(side: Side | null, own: Charts | null, other: readonly ChartData[] | null): void {
     const before = this.#shown.value;
@@ -46,6 +52,7 @@ export class StoryCharts {
       of: 'run',
       chart: (name) => this.#chart(name),
       ghost: () => null,
+      mark: () => this.first.mark,
       title: (name) => {
         const { side, chart } = partsOfName(name);
         return say('story.chart', { chart: of(chart).title(chart), run: words[side] });

@@ -22,6 +22,8 @@ export interface Picture {
   words: Words;
   /** Whether users are told apart. */
   byUser: boolean;
+  /** The request that is marked. */
+  marked: number | null;
 }
 
 export interface Box { left: number; top: number; width: number; height: number }
@@ -63,7 +65,7 @@ export function drawPicture(to: CanvasRenderingContext2D, size: { width: number;
 }
 
 /** Requests on their way, as far from the gateway as they are from their arrival. */
-function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, colours, byUser }: Picture): void {
+function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, colours, byUser, marked }: Picture): void {
   const middle = box.top + box.height / 2;
   const end = box.left + box.width;
   stroke(to, colours['grid'] ?? '', [[box.left, middle], [end, middle]]);
@@ -79,6 +81,7 @@ function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, col
     to.beginPath();
     to.arc(x, middle + up * 2 * radius, radius, 0, 2 * Math.PI);
     to.fill();
+    if (marked !== null && moment.coming_ids[index] === marked) ring(to, { left: x - radius, top: middle + up * 2 * radius - radius, width: 2 * radius, height: 2 * radius }, colours);
   });
 }
 
@@ -93,23 +96,25 @@ function drawGateway(to: CanvasRenderingContext2D, box: Box, picture: Picture): 
   stroke(to, colours['muted'] ?? '', [[gate, middle + open], [gate, box.top + box.height]]);
   to.lineWidth = 1;
   const held = Array.from({ length: moment.at_gateway }, () => 'waiting');
-  cells(to, { ...box, width: Math.max(0, box.width - 6) }, held, null, picture, moment.at_gateway);
+  cells(to, { ...box, width: Math.max(0, box.width - 6) }, { roles: held, users: null, ids: null }, picture, moment.at_gateway);
 }
 
 function drawQueue(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
   const { moment, byUser } = picture;
-  cells(to, box, moment.waiting_users.map(() => 'waiting'), byUser ? moment.waiting_users : null, picture, moment.waiting);
+  cells(to, box, { roles: moment.waiting_users.map(() => 'waiting'), users: byUser ? moment.waiting_users : null, ids: moment.waiting_ids }, picture, moment.waiting);
 }
 
 function drawBatch(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
   const { moment, byUser, colours } = picture;
   frame(to, { left: box.left - 5, top: box.top - 5, width: box.width + 10, height: box.height + 10 }, colours['muted'] ?? '');
   const roles = moment.running_phases.map((phase) => PHASES[phase] ?? 'decode');
-  cells(to, box, roles, byUser ? moment.running_users : null, picture, moment.running);
+  cells(to, box, { roles, users: byUser ? moment.running_users : null, ids: moment.running_ids }, picture, moment.running);
 }
 
+interface Cells { roles: readonly string[]; users: readonly number[] | null; ids: readonly number[] | null }
+
 /** Cells from the right, where the head of a queue stands, each of its role's colour, with its user's in a corner. */
-function cells(to: CanvasRenderingContext2D, box: Box, roles: readonly string[], users: readonly number[] | null, { colours, words }: Picture, all: number): void {
+function cells(to: CanvasRenderingContext2D, box: Box, { roles, users, ids }: Cells, { colours, words, marked }: Picture, all: number): void {
   const size = cellOf(roles.length, box) || SMALLEST_CELL;
   const rows = Math.max(1, Math.floor((box.height + GAP) / (size + GAP)));
   const columns = Math.max(1, Math.floor((box.width + GAP) / (size + GAP)));
@@ -119,6 +124,7 @@ function cells(to: CanvasRenderingContext2D, box: Box, roles: readonly string[],
     const y = box.top + (index % rows) * (size + GAP);
     to.fillStyle = colours[roles[index] ?? ''] ?? '';
     to.fillRect(x, y, size, size);
+    if (marked !== null && ids?.[index] === marked) ring(to, { left: x, top: y, width: size, height: size }, colours);
     if (users === null || size < 6) continue;
     to.fillStyle = colours['paper'] ?? '';
     to.fillRect(x + size / 2 - 1, y + size / 2 - 1, size / 2 + 1, size / 2 + 1);
@@ -154,6 +160,14 @@ function drawGpu(to: CanvasRenderingContext2D, box: Box, { moment, colours, word
   }
   frame(to, work, colours['muted'] ?? '');
   label(to, words.iteration, work.left, box.top + box.height + 4, colours);
+}
+
+/** Around the request that is marked. */
+function ring(to: CanvasRenderingContext2D, { left, top, width, height }: Box, colours: Picture['colours']): void {
+  to.lineWidth = 2;
+  to.strokeStyle = colours['ink'] ?? '';
+  to.strokeRect(left - 2, top - 2, width + 4, height + 4);
+  to.lineWidth = 1;
 }
 
 function fill(to: CanvasRenderingContext2D, { left, top, width, height }: Box, colour: string | undefined): void {

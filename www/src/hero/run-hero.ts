@@ -6,28 +6,34 @@ import type { Drawable, Size } from '../draw/scheduler.js';
 import { LightElement } from '../element.js';
 import { hero } from '../i18n/en/hero.js';
 import type { Moment } from '../simulation/types.js';
+import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { HeroData } from './hero-data.js';
 import { drawPicture, roleOf } from './hero-picture.js';
 import './run-hero.css';
 
-/** A run is played in about this long. */
+/** How fast a run is played: all of it in half a minute, seconds of the run a second, or an iteration a second. */
+const SPEEDS = ['run', 'true', 'tenth', 'iteration'] as const;
+type Speed = (typeof SPEEDS)[number];
 const PLAYED_IN_S = 30;
+/** Before a request that is followed, seconds of its picture. */
+const LEAD_S = 2;
 /** Cursors that this element sets. */
 const OWN = 'hero';
 const LEGEND = ['queue', 'prefill', 'decode', 'stalled'] as const;
 const NAMED_USERS = 4;
 
 export class RunHero extends LightElement implements Drawable {
-  static override properties = { ...LightElement.properties, playing: { state: true }, starts: { attribute: false } };
+  static override properties = { ...LightElement.properties, playing: { state: true }, speed: { state: true }, starts: { attribute: false } };
   declare playing: boolean;
+  declare speed: Speed | undefined;
   /** Whether it plays by itself as soon as there is a run; not where the reader asks for less motion. */
   declare starts: boolean | undefined;
   declare data: HeroData;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
   protected override watched(): Watchable[] {
-    return [this.data.view, this.app.cursor, partsOf(this.app.view, ({ tab }) => tab)];
+    return [this.data.view, this.app.cursor, this.app.follow, partsOf(this.app.view, ({ tab }) => tab, ({ selected }) => selected)];
   }
 
   get place(): HTMLElement {
@@ -59,17 +65,47 @@ export class RunHero extends LightElement implements Drawable {
     const playing = this.playing === true;
     return html`
       <div class="hero-canvas" role="img" aria-label=${t('label')}><canvas aria-hidden="true"></canvas></div>
+      ${this.starts === undefined ? nothing : html`<ol class="hero-stations" aria-hidden="true">${STATIONS.map((station) => html`<li>${this.app.text.t(`station.${station}`)}</li>`)}</ol>`}
       <div class="hero-foot">
         ${this.#still.matches ? nothing : html`<button type="button" class="icon" data-action="play" aria-label=${t(playing ? 'pause' : 'play')} title=${t(playing ? 'pause' : 'play')}
           @click=${() => { this.#play(!playing); }}>${playing ? '❚❚' : '▶'}</button>`}
+        ${this.#step('back', -1, time, end)}${this.#step('on', 1, time, end)}
         <input type="range" min="0" max=${end} step="any" .value=${live(String(time))} aria-label=${t('time')} aria-valuetext=${moment === null ? '' : this.#sentence(moment)}
           @input=${(event: Event) => { this.#scrub(Number((event.target as HTMLInputElement).value)); }} @keydown=${(event: KeyboardEvent) => { this.#key(event, time, end); }} @blur=${() => { this.#leave(); }}>
         <span class="hero-time" data-time=${time} data-why=${why ?? 'cursor'}>${t('at', { time: format.seconds(time), end: format.seconds(end) })}${why === null ? nothing : html` <small>(${t(`why.${why}`)})</small>`}</span>
+        ${this.#still.matches ? nothing : html`<select class="hero-speed" aria-label=${t('speed')} @change=${(event: Event) => { this.speed = (event.target as HTMLSelectElement).value as Speed; }}>
+          ${SPEEDS.map((speed) => html`<option value=${speed} .selected=${speed === this.#speed}>${t(`speed.${speed}`)}</option>`)}</select>`}
         <ul class="hero-legend">${LEGEND.map((phase) => html`<li data-role=${phase}>${t(`phase.${phase}`)}</li>`)}${this.#users()}</ul>
       </div>`;
   }
 
+  get #speed(): Speed {
+    return this.speed ?? 'run';
+  }
+
+  /** One iteration on or back; where none is under way, a tenth of a second. */
+  #step(action: 'back' | 'on', way: 1 | -1, time: number, end: number): TemplateResult {
+    const words = this.app.text.say(hero)(`step.${action}`);
+    const step = (): void => { this.#scrub(Math.min(end, Math.max(0, time + way * this.#iteration_s))); };
+    return html`<button type="button" class="icon" data-action=${`step-${action}`} aria-label=${words} title=${words} @click=${step}>${way < 0 ? '‹' : '›'}</button>`;
+  }
+
+  get #iteration_s(): number {
+    const { iteration_s: under_way = 0 } = this.data.view.value ?? {};
+    return under_way > 0 ? under_way : 0.1;
+  }
+
   protected override updated(): void {
+    const { follow } = this.app;
+    if (this.starts === undefined && follow.value !== null && this.data.view.value !== null && this.isConnected) {
+      const { time } = follow.value;
+      follow.set(null);
+      this.app.cursor.set({ time: Math.max(0, time), chart: OWN });
+      if (this.#still.matches) return;
+      this.speed = 'true';
+      this.app.cursor.set({ time: Math.max(0, time - LEAD_S), chart: OWN });
+      this.#play(true);
+    }
     if (this.starts !== true || this.data.view.value === null) return;
     this.starts = false;
     if (!this.#still.matches) this.#play(true);
@@ -87,7 +123,7 @@ export class RunHero extends LightElement implements Drawable {
     const { format } = this.app.text;
     const iteration = moment.loading > 0 && moment.computing === 0 ? t('loading') : moment.computing === 0 ? t('idle') : t('iteration', { time: format.seconds(moment.iteration_s) });
     drawPicture(to, { width, height }, {
-      moment, span: this.data.span, colours: this.app.paper(), byUser: this.#byUser,
+      moment, span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
       words: { kv: t('kv', { share: format.share(share(moment)) }), iteration, more: (count) => `+${format.whole(count)}` },
     });
   }
@@ -130,6 +166,16 @@ export class RunHero extends LightElement implements Drawable {
     if (this.playing !== true && this.app.cursor.value?.chart === OWN) this.app.cursor.set(null);
   }
 
+  /** Seconds of the run that are played in one. */
+  #perSecond(end: number): number {
+    switch (this.#speed) {
+      case 'run': return end / PLAYED_IN_S;
+      case 'true': return 1;
+      case 'tenth': return 0.1;
+      case 'iteration': return this.#iteration_s;
+    }
+  }
+
   #play(play: boolean): void {
     this.playing = play;
     if (!play) return;
@@ -142,7 +188,7 @@ export class RunHero extends LightElement implements Drawable {
       // The button can be pressed before the picture of the run is there.
       if (end !== undefined) {
         if (last === null && time >= end) time = 0;
-        time += (last === null ? 0 : (now - last) / 1000) * (end / PLAYED_IN_S);
+        time += (last === null ? 0 : (now - last) / 1000) * this.#perSecond(end);
         last = now;
         if (time >= end) this.playing = false;
         cursor.set(time >= end ? null : { time, chart: OWN });

@@ -94,9 +94,10 @@ export class Text {
     return placesOf(filled).size > 0 ? message : filled;
   }
 
-  /** Reasons come as names with commas between them. */
+  /** Reasons come as names with commas between them, a check by its name. */
   #named(params: Params): Params {
-    const { reasons } = params;
+    const { check, reasons } = params;
+    if (typeof check === 'string') return { ...params, check: this.find(names, `held_by.${check}`) ?? check };
     if (typeof reasons !== 'string') return params;
     return { ...params, reasons: this.list(reasons.split(', ').map((reason) => this.outcome(reason))) };
   }

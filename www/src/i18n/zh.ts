@@ -17,6 +17,7 @@ import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
 import { options } from './zh/options.js';
 import { ownModel as own_model } from './zh/own_model.js';
+import { ownRequest as own_request } from './zh/own_request.js';
 import { page } from './zh/page.js';
 import { parameters } from './zh/parameters.js';
 import { profile } from './zh/profile.js';
@@ -29,7 +30,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, debugger: debuggerTexts, deployment, diagnostics, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, debugger: debuggerTexts, deployment, diagnostics, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, own_request, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

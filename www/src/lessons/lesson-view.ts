@@ -4,6 +4,7 @@ import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import '../draw/chart-view.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { FirstDifference } from '../draw/first-difference.js';
 import { LightElement } from '../element.js';
 import { runHero, type RunHero } from '../hero/run-hero.js';
 import { lessons } from '../i18n/en/lessons.js';
@@ -28,6 +29,8 @@ export class LessonView extends LightElement {
   declare next: LessonEntry | null;
   declare progress: Progress;
   readonly #other = new BesideRun();
+  /** What the two runs of a screen treat differently first. */
+  #first: FirstDifference | null = null;
   #feeds: Readonly<Record<Run, ChartFeed>> | null = null;
   /** The run before is one of another screen. */
   #alone: ChartFeed | null = null;
@@ -51,6 +54,7 @@ export class LessonView extends LightElement {
     super.disconnectedCallback();
     this.#drawn();
     this.#other.end();
+    this.#first?.end();
     this.#entered = 0;
   }
 
@@ -138,7 +142,25 @@ export class LessonView extends LightElement {
   }
 
   protected override updated(changed?: PropertyValues): void {
-    if (changed?.has('entry') === true) this.#focus();
+    // A frame leaves the focus where it is in the page around it.
+    if (changed?.has('entry') === true && this.app.embed === null) this.#focus();
+    this.#lookForFirst();
+  }
+
+  /** Not before the prediction: the run that it is about is not drawn yet. */
+  #lookForFirst(): void {
+    const besides = this.#besides;
+    const hidden = this.#screen?.predict !== undefined && this.progress.predicted[this.#place] === undefined;
+    if (besides === null || hidden || !this.#fits || this.#main === null) this.#first?.end();
+    else this.#firstOf.look(this.app.store.values.value, besides);
+  }
+
+  get #firstOf(): FirstDifference {
+    if (this.#first === null) {
+      this.#first = new FirstDifference(this.app);
+      this.#first.found.subscribe(() => { this.app.scheduler.invalidateAll(); });
+    }
+    return this.#first;
   }
 
   #go(screen: number): void {
@@ -177,6 +199,7 @@ export class LessonView extends LightElement {
             <button type="button" data-action="back" ?disabled=${place === 1} @click=${() => { this.#go(place - 1); }}>${say('back')}</button>
             <button type="button" class="act" data-action="next" ?hidden=${quiz} @click=${() => { this.#go(place + 1); }}>${say('next')}</button>
             <button type="button" class="quiet" data-action="playground" @click=${() => { app.show('explore'); }}>${say('playground')}</button>
+            <button type="button" class="quiet" data-action="embed" @click=${() => { void this.#copyFrame(title ?? ''); }}>${say('embed')}</button>
           </p>
         </section>
       </article>`;
@@ -188,12 +211,19 @@ export class LessonView extends LightElement {
     const runs = this.#runs;
     const predicted = this.progress.predicted[place];
     const hidden = screen.predict !== undefined && predicted === undefined;
+    const told = new Set<number>();
     return html`
       ${this.#state()}
-      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs)}</div>
-      ${keyed(place, prediction({ app, screen, runs, predicted, predict: (value) => { this.#keep({ predicted: { ...this.progress.predicted, [place]: value } }); } }))}
-      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs)}</div>`}
+      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs, told)}</div>
+      ${keyed(place, prediction({ app, screen, runs, told, predicted, predict: (value) => { this.#keep({ predicted: { ...this.progress.predicted, [place]: value } }); } }))}
+      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs, told)}</div>`}
       ${keyed(`${this.entry.id} ${String(place)}`, this.#figure(screen, hidden))}`;
+  }
+
+  async #copyFrame(title: string): Promise<void> {
+    const { app } = this;
+    const { copyLessonFrame } = await import('../draw/frame.js');
+    if (await copyLessonFrame(app, title)) app.notices.info('embed_copied', () => app.text.say(lessons)('embed.copied'));
   }
 
   /** What keeps the screen's run from being shown. */
@@ -214,7 +244,7 @@ export class LessonView extends LightElement {
     if (names.includes(HERO)) return this.#picture();
     const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null });
     if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${alone} .beside=${'lesson'}></chart-view>`);
-    const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main'), beside: sideFeed(this.app, this.#other, 'beside') });
+    const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main', this.#firstOf), beside: sideFeed(this.app, this.#other, 'beside', this.#firstOf) });
     const shown = RUNS.filter((run) => run === 'beside' || !hidden).reverse();
     return html`<div class="sides ${shown.length === 1 ? 'one' : ''}">${shown.map((run) => html`<section data-run=${run} aria-label=${screen.names?.[run][this.app.text.language] ?? run}>
       <h4>${screen.names?.[run][this.app.text.language]}</h4>

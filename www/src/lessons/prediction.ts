@@ -3,6 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { lessons } from '../i18n/en/lessons.js';
 import { vars } from '../style-vars.js';
+import { defined } from './defined.js';
 import { isPoint, truthOf, type Choice, type Point, type Screen } from './lesson.js';
 import { sentence } from './sentence.js';
 import { kindOf, valueOf, type Runs } from './terms.js';
@@ -13,6 +14,8 @@ interface Asked {
   app: App;
   screen: Screen;
   runs: Runs;
+  /** Words of the glossary that the screen has explained before. */
+  told: Set<number>;
   /** What was predicted; null where it was skipped, undefined before. */
   predicted: number | null | undefined;
   predict: (value: number | null) => void;
@@ -26,10 +29,10 @@ export function prediction(asked: Asked): TemplateResult | typeof nothing {
   const open = predicted === undefined;
   return html`
     <div class="prediction" role="group" aria-labelledby="prediction-ask" data-predicted=${open ? nothing : String(predicted)}>
-      <p id="prediction-ask" class="ask">${question.ask[app.text.language]}</p>
+      <p id="prediction-ask" class="ask">${defined(app, question.ask[app.text.language], asked.told)}</p>
       ${isPoint(question) ? point(asked, question) : choice(asked, question)}
       ${open ? html`<button type="button" class="quiet" data-action="skip" @click=${() => { predict(null); }}>${say('predict.skip')}</button>` : nothing}
-      ${open ? nothing : html`<p class="why" role="status">${verdict(asked, question)}${app.text.language === 'zh' ? '' : ' '}${sentence(app, question.why[app.text.language], screen, asked.runs)}</p>`}
+      ${open ? nothing : html`<p class="why" role="status">${verdict(asked, question)}${app.text.language === 'zh' ? '' : ' '}${sentence(app, question.why[app.text.language], screen, asked.runs, asked.told)}</p>`}
     </div>`;
 }
 

@@ -4,20 +4,21 @@ import type { App } from '../app.js';
 import { apart } from '../i18n/area.js';
 import { lessons } from '../i18n/en/lessons.js';
 import type { Screen, Words } from './lesson.js';
+import { defined } from './defined.js';
 import { kindOf, valueOf, type Runs } from './terms.js';
 import './lesson-control.js';
 
 const CONTROL = 'control';
 
-/** A paragraph a line. */
-export function paragraphs(app: App, words: Words, screen: Screen, runs: Runs): TemplateResult[] {
-  return words[app.text.language].split('\n').map((line) => html`<p>${sentence(app, line, screen, runs)}</p>`);
+/** A paragraph a line; `told` are the words of the glossary that the screen has explained before. */
+export function paragraphs(app: App, words: Words, screen: Screen, runs: Runs, told: Set<number>): TemplateResult[] {
+  return words[app.text.language].split('\n').map((line) => html`<p>${sentence(app, line, screen, runs, told)}</p>`);
 }
 
-export function sentence(app: App, line: string, screen: Screen, runs: Runs): unknown[] {
+export function sentence(app: App, line: string, screen: Screen, runs: Runs, told?: Set<number>): unknown[] {
   const parts = line.split(/\{(\w+)\}/);
   return parts.map((part, index) => {
-    if (index % 2 === 0) return part;
+    if (index % 2 === 0) return told === undefined ? part : defined(app, part, told);
     const [before, after] = [(parts[index - 1] ?? '').slice(-1), (parts[index + 1] ?? '').charAt(0)];
     if (part === CONTROL) return html`${apart(before, '0')}${control(app, screen)}${apart('0', after)}`;
     const shown = shownValue(app, screen.values?.[part] ?? '0', runs);

@@ -1,17 +1,18 @@
 // Two runs of the same requests side by side: charts of both on the same axes.
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import type { FirstDifference } from '../draw/first-difference.js';
 import type { BesideRun } from '../simulation/beside-run.js';
 import type { ChartData } from '../simulation/types.js';
 import { both } from '../state/topic.js';
 import type { Run } from './terms.js';
 
-export function sideFeed(app: App, other: BesideRun, run: Run): ChartFeed {
+export function sideFeed(app: App, other: BesideRun, run: Run, first: FirstDifference): ChartFeed {
   const own = serviceFeed(app);
   const besides = (name: string): ChartData | undefined => other.shown.value?.answer?.charts.find((chart) => chart.name === name);
   return {
     ...own,
-    topic: (name) => both(own.topic(name), other.shown),
+    topic: (name) => both(own.topic(name), other.shown, first.found),
     // A brush would zoom one of the two.
     zooms: false,
     chart: (name) => {
@@ -19,6 +20,7 @@ export function sideFeed(app: App, other: BesideRun, run: Run): ChartFeed {
       return run === 'main' ? onAxesOf(main, beside) : onAxesOf(beside, main);
     },
     ghost: () => null,
+    mark: () => first.mark,
     band: () => undefined,
     // The card of a request is of the page's own run.
     pick: () => undefined,

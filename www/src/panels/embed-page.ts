@@ -1,21 +1,26 @@
-// One chart with a few sliders, for a frame in another page.
+// One chart with a few sliders, or a screen of a lesson, for a frame in another page.
 import { html, nothing, type TemplateResult } from 'lit';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
+import { EMBEDDED_LESSON } from '../state/address.js';
 import type { Watchable } from '../state/topic.js';
+import { Parts } from './parts.js';
 import './embed.css';
 
 export class EmbedPage extends LightElement {
+  readonly #parts = new Parts<'learn'>(() => { this.requestUpdate(); });
+
   protected override watched(): Watchable[] {
     const { app } = this;
-    return [app.session, app.shown, app.errors, app.editor.drafts];
+    return [app.session, app.shown, app.errors, app.editor.drafts, app.view];
   }
 
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
     const { chart = '', controls = [] } = app.embed ?? {};
+    if (chart === EMBEDDED_LESSON) return this.#lesson();
     const { answer } = app.session.value;
     const isUnknown = answer !== null && !answer.charts.has(chart);
     const errors = app.errors.value;
@@ -30,8 +35,25 @@ export class EmbedPage extends LightElement {
             ? html`<p class="notice error" data-unknown=${path}>${t('embed.unknown_control', { path })}</p>`
             : html`<parameter-control .app=${app} .parameter=${parameter}></parameter-control>`;
         })}</div>
-        <p class="embed-foot"><a href=${app.linkShowing(null)} target="_blank" rel="noopener" data-action="whole">${t('embed.open')}</a></p>
+        ${this.#foot()}
       </main>`;
+  }
+
+  #foot(): TemplateResult {
+    const { app } = this;
+    return html`<p class="embed-foot"><a href=${app.linkShowing(null)} target="_blank" rel="noopener" data-action="whole">${app.text.t('embed.open')}</a></p>`;
+  }
+
+  #lesson(): TemplateResult {
+    const { app } = this;
+    const { t } = app.text;
+    this.#parts.want('learn', () => import('./learn-page.js').then(({ learnPage }) => learnPage(app)));
+    const state = this.#parts.state('learn');
+    return html`<main class="embed lesson" aria-label=${t('page.results')}>
+      ${state === 'there' ? this.#parts.value('learn') : state === 'missing' ? html`<p class="notice error" role="alert" data-missing="learn">${t('tab.missing')}
+        <button type="button" @click=${() => { this.#parts.again('learn'); }}>${t('tab.again')}</button></p>` : html`<p role="status">${t('tab.loading')}</p>`}
+      ${this.#foot()}
+    </main>`;
   }
 }
 

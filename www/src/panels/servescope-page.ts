@@ -27,7 +27,7 @@ import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
 
-type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why' | 'debugger';
+type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why' | 'debugger' | 'own';
 
 interface Section { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
@@ -45,19 +45,24 @@ export class ServescopePage extends LightElement {
   #compareWanted = false;
   #sweepWanted = false;
   #whyOpen = false;
-  #debuggerOpen = false;
+  #ownWanted = false;
   #tab: Tab | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.app.view, this.app.pins, this.app.sweep, partsOf(this.app.session, ({ answer }) => answer)];
+    return [this.app.view, this.app.pins, this.app.sweep, partsOf(this.app.step, (step) => step !== null), partsOf(this.app.session, ({ answer }) => answer)];
   }
 
   protected override look(): string {
-    return `${this.app.view.value.tab} ${String(this.app.view.value.lesson !== null)} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)} ${String(this.app.sweep.value !== null)}`;
+    return `${String(this.#hasOwn)} ${this.app.view.value.tab} ${String(this.app.view.value.lesson !== null)} ${String(this.app.view.value.source)} ${String(this.#hasReplicas)} ${String(this.#hasGateway)} ${String(this.#isStory)} ${String(this.app.pins.value.length > 0)} ${String(this.app.sweep.value !== null)} ${String(this.app.step.value !== null)}`;
   }
 
   get #hasReplicas(): boolean {
     return this.app.session.value.answer?.charts.has('lanes') === true;
+  }
+
+  /** Whether the settings ask for a request of the reader's own. */
+  get #hasOwn(): boolean {
+    return Number(this.app.store.values.value['workload.extra_request.input_tokens'] ?? 0) > 0;
   }
 
   get #hasGateway(): boolean {
@@ -89,10 +94,13 @@ export class ServescopePage extends LightElement {
     if (this.#compareWanted || isCompared) this.#want('compare');
     const isSwept = this.#sweepWanted || app.sweep.value !== null;
     if (isSwept) this.#want('sweep');
+    const isOwn = this.#ownWanted || this.#hasOwn;
+    if (isOwn) this.#want('own');
     if (this.#whyOpen) this.#want('why');
     (this.#parts.value('why') as WhySection | undefined)?.show(this.#whyOpen);
-    if (this.#debuggerOpen) this.#want('debugger');
-    (this.#parts.value('debugger') as DebuggerSection | undefined)?.show(this.#debuggerOpen);
+    const isStepping = app.step.value !== null;
+    if (isStepping) this.#want('debugger');
+    (this.#parts.value('debugger') as DebuggerSection | undefined)?.show(isStepping);
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -105,7 +113,7 @@ export class ServescopePage extends LightElement {
           <station-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></station-line>
           <status-area .app=${app}></status-area>
           ${(['learn', 'plan', 'validation'] as const).map((name) => html`
-            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" data-view=${name} ?hidden=${tab !== name}>${this.#part(name)}</div>`)}
+            <div class="tab ${name === 'plan' ? 'of-traffic' : ''}" data-view=${name} ?hidden=${tab !== name} @click=${(event: Event) => { if (name === 'validation' && isLinkOfPage(event)) app.followed(); }}>${this.#part(name)}</div>`)}
           <details class="fold traffic-source of-traffic" data-view="explore" ?hidden=${tab !== 'explore'} .open=${source} @toggle=${(event: Event) => { app.showSource((event.target as HTMLDetailsElement).open); }}>
             <summary><h2>${t('section.source')}</h2></summary>
             ${this.#part('source')}
@@ -113,6 +121,10 @@ export class ServescopePage extends LightElement {
           <div class="tab of-run" data-view="explore" ?hidden=${tab !== 'explore'}>
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
+            <details class="fold" data-fold="own" .open=${isOwn} @toggle=${(event: Event) => { this.#openOwn(event); }}>
+              <summary><h2>${t('section.own_request')}</h2></summary>
+              ${this.#part('own')}
+            </details>
             <details class="fold compare" .open=${isCompared || this.#compareWanted} @toggle=${(event: Event) => { this.#openCompare(event); }}>
               <summary><h2>${t('section.compare')}</h2></summary>
               ${this.#part('compare')}
@@ -150,6 +162,12 @@ export class ServescopePage extends LightElement {
     this.requestUpdate();
   }
 
+  #openOwn({ target }: Event): void {
+    if (!(target as HTMLDetailsElement).open || this.#ownWanted) return;
+    this.#ownWanted = true;
+    this.requestUpdate();
+  }
+
   #openCompare({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#compareWanted) return;
     this.#compareWanted = true;
@@ -173,15 +191,15 @@ export class ServescopePage extends LightElement {
 
   /** Decisions one by one: a thread keeps the run while it is open. */
   #debugger(): TemplateResult {
-    return html`<details class="fold" data-fold="debugger" @toggle=${(event: Event) => { this.#openDebugger((event.target as HTMLDetailsElement).open); }}>
+    return html`<details class="fold" data-fold="debugger" .open=${this.app.step.value !== null} @toggle=${(event: Event) => { this.#openDebugger((event.target as HTMLDetailsElement).open); }}>
       <summary><h3>${this.app.text.t('section.debugger')}</h3></summary>
       ${this.#part('debugger')}
     </details>`;
   }
 
   #openDebugger(open: boolean): void {
-    this.#debuggerOpen = open;
-    this.requestUpdate();
+    const { step } = this.app;
+    if (open !== (step.value !== null)) step.set(open ? 0 : null);
   }
 
   #openWhy(open: boolean): void {
@@ -229,9 +247,15 @@ function fetched(app: App, what: Later): Promise<unknown> {
     case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
     case 'sweep': return import('../sweep/sweep-section.js').then(({ sweepSection }) => sweepSection(app));
     case 'why': return import('../why/why-section.js').then(({ whySection }) => whySection(app));
+    case 'own': return import('../own-request/own-request.js').then(({ ownRequest }) => ownRequest(app));
     case 'debugger': return import('../debugger/debugger-section.js').then(({ debuggerSection }) => debuggerSection(app));
     case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
   }
+}
+
+/** Whether a click follows a link to other settings of this page. */
+function isLinkOfPage({ target }: Event): boolean {
+  return target instanceof Element && target.closest('a[href^="#"]') !== null;
 }
 
 /** The address holds the scenario, so the link must not change it. */

@@ -4,7 +4,7 @@
 import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import type { Pipe } from '../workload/trace-file.js';
 
-export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; embed: Embed | null }
+export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
 
 /** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
@@ -15,7 +15,7 @@ export interface Sweep { seeds: number; metrics: readonly string[]; link: string
 /** Where the better of a comparison changes: `over` as the terminal's `compare --turn` takes it. */
 export interface Turn { over: string; metric: string }
 
-/** One chart and a few controls, for a frame in another page. */
+/** One chart and a few controls, for a frame in another page; or, in place of a chart, the screen of a lesson at which the page is. */
 export interface Embed { chart: string; controls: readonly string[] }
 
 export interface Codec {
@@ -23,13 +23,15 @@ export interface Codec {
   parse(hash: string): { scenario: ScenarioPatch; problems: Diagnostic[] };
 }
 
+export const EMBEDDED_LESSON = 'lesson';
+
 const DEBOUNCE_MS = 300;
 /** Most settings that are kept. */
 export const MOST_PINS = 8;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), embed: parseEmbed(keys.get('embed')) };
+  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -44,6 +46,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
   if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
   if (keys.turn !== null) parts.push(`turn=${encodeURIComponent(`${keys.turn.metric}|${keys.turn.over}`)}`);
+  if (keys.step !== null) parts.push(`step=${String(keys.step)}`);
   if (keys.embed !== null) parts.push(`embed=${[keys.embed.chart, ...keys.embed.controls].map(encodeURIComponent).join(';')}`);
   return `#${parts.join('&')}`;
 }
@@ -61,6 +64,10 @@ function parseSweep(text: string | null): Sweep | null {
 function parseTurn(text: string | null): Turn | null {
   const [, metric, over] = /^([^|=]+)\|([^|=]+=[^|=]+)$/.exec(text ?? '') ?? [];
   return metric === undefined || over === undefined ? null : { over, metric };
+}
+
+function parseStep(text: string | null): number | null {
+  return /^\d{1,9}$/.test(text ?? '') ? Number(text) : null;
 }
 
 function parseEmbed(text: string | null): Embed | null {

@@ -64,6 +64,7 @@ export class PublishedState {
 
   /** Takes a scenario over, as a link to it would. */
   open(link: string): void {
+    this.app.followed();
     location.hash = link;
   }
 

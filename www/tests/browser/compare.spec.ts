@@ -57,6 +57,10 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
     await page.locator(`[data-chart=${chart}]`).scrollIntoViewIfNeeded();
     await drawn(page, chart);
   }
+  // The request of the first decision that differs is marked where both runs are drawn.
+  for (const chart of ['compare_running_waiting', 'ttft_pairs']) {
+    await expect(page.locator(`[data-chart=${chart}] .marked-moment`)).toHaveAttribute('data-words', new RegExp(`\\b${String(first.a.request)}\\b`));
+  }
   const before = await row(page, 'ttft_s.p99');
   const address = await link(page);
   await page.goto('about:blank');

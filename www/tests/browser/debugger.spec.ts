@@ -1,6 +1,6 @@
 // The scheduler debugger: the same steps as the terminal's, the ways to a step, keys, and what it says beside another setting.
 import type { Locator, Page } from '@playwright/test';
-import { control, digest, expect, ONLY_WHOLE, open, openGroups, saved, test, violations, WHOLE } from './page.js';
+import { control, digest, expect, link, ONLY_WHOLE, open, openGroups, saved, test, violations, WHOLE } from './page.js';
 import { terminal } from './terminal.js';
 
 /** Preemptions, adapters in slots, a queue. */
@@ -82,6 +82,34 @@ test('keys go through the steps, a step that is not there is said, and a lane le
   await lane.locator('button').click();
   await expect(section.locator('.step-told')).toContainText(`equest ${request ?? ''}`);
   if (WHOLE) expect(await violations(page, { within: 'debugger-section' })).toEqual([]);
+});
+
+test('a link reopens the debugger at its step, and the way back closes it', async ({ page }) => {
+  await open(page, `${RUN}&step=128`);
+  const section = page.locator('debugger-section');
+  await expect(section).toHaveAttribute('data-step', '128');
+  await expect(section.locator('.step-told')).toBeInViewport();
+  await expect(section.locator('.block-bar g[data-role=decode]').first()).toBeVisible();
+  await act(section, 'forward');
+  await expect(section).toHaveAttribute('data-step', '129');
+  expect(await link(page)).toContain('step=129');
+  await page.locator('[data-fold=debugger] > summary').click();
+  await expect.poll(() => link(page)).not.toContain('step=');
+});
+
+test('a lane shows the time at the gateway, in forced colours too', ONLY_WHOLE, async ({ page }) => {
+  await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
+  await open(page, '#v=3&R=3&D=60&u=2&gk=proxy&gc=4&step=0');
+  const section = page.locator('debugger-section');
+  await expect(section).toHaveAttribute('data-state', 'ready');
+  await goTo(section, 'time', 30);
+  await step(section, 0);
+  const held = section.locator('.gantt-lanes path[data-phase=gateway]').first();
+  const fill = (of: Locator): Promise<string> => of.evaluate((element) => getComputedStyle(element).fill);
+  expect(await fill(held)).not.toBe(await fill(section.locator('.gantt-lanes path[data-phase=queue]').first()));
+  // The line of the step is white on the black of these colours.
+  expect(await fill(section.locator('.gantt-lanes .now').first())).toBe('rgb(255, 255, 255)');
+  await expect(section.locator('.gantt-legend [data-phase=gateway]')).toBeVisible();
 });
 
 test('beside a run that failed, the steps stay those of the result that is shown', ONLY_WHOLE, async ({ page }) => {

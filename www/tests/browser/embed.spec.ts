@@ -1,5 +1,5 @@
 // One chart with sliders in a frame of another page.
-import { control, digest, drawn, expect, link, open, setNumber, test, violations } from './page.js';
+import { control, digest, drawn, expect, link, ONLY_WHOLE, open, setNumber, test, violations } from './page.js';
 
 const CV = 'workload.arrivals.cv';
 
@@ -35,6 +35,21 @@ test('a slider of the frame simulates anew, and leads to the whole page with its
   await page.setViewportSize({ width: 320, height: 480 });
   await expect(control(page, CV)).toBeVisible();
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+});
+
+test('a screen of a lesson is shown alone, in a frame of another page', ONLY_WHOLE, async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, '#v=3&tab=learn.burstiness.2');
+  await page.locator('[data-lesson=burstiness] [data-action=embed]').click();
+  await expect(page.locator('[data-notice=embed_copied]')).toBeVisible();
+  const frame = await page.evaluate(() => navigator.clipboard.readText());
+  await page.setContent(`<!doctype html><title>A course</title>${frame}`);
+  const inner = page.frameLocator('iframe');
+  await expect(inner.locator('[data-screen="2"]')).toBeVisible({ timeout: 30_000 });
+  await expect(inner.locator('page-header, control-panel, [data-action=lessons]:visible')).toHaveCount(0);
+  await inner.locator('[data-action=next]').click();
+  await expect(inner.locator('[data-screen="3"]')).toBeVisible();
+  expect(await inner.locator('[data-action=whole]').getAttribute('href')).toContain('tab=learn.burstiness.3');
 });
 
 test('a frame whose chart or control there is none says so', async ({ page }) => {

@@ -181,6 +181,8 @@ test('a story of long prompts shows charts of both runs on the same axes, split 
   const address = await link(page);
   expect(address).toContain('by=length');
   expect(address).toContain('zoom=60-80');
+  // The first request that the two runs treat differently is marked in both, before the part that is shown.
+  for (const side of ['with', 'without']) await expect(page.locator(`[data-chart=story_${side}_ttft_by_arrival] .marked-moment`)).toHaveAttribute('data-words', /^← request \d+/);
 });
 
 for (const [language, rules] of [['en', 'all'], ['zh', 'words']] as const) {

@@ -37,6 +37,19 @@ test('the picture plays on request', async ({ page }) => {
   const paused = await time();
   await page.waitForTimeout(200);
   expect(await time()).toBe(paused);
+  // Slow motion: an iteration a second, and one by one.
+  await page.locator('run-hero .hero-speed').selectOption('iteration');
+  await play.click();
+  await expect.poll(time).toBeGreaterThan(paused);
+  await play.click();
+  const slow = await time();
+  expect(slow - paused).toBeLessThan(5);
+  await page.locator('run-hero [data-action=step-on]').click();
+  const on = await time();
+  expect(on).toBeGreaterThan(slow);
+  expect(on - slow).toBeLessThan(1);
+  await page.locator('run-hero [data-action=step-back]').click();
+  expect(await time()).toBeLessThan(on);
 });
 
 test('four numbers stay in sight, answers come before inputs, and the time charts stand on one clock', async ({ page }) => {

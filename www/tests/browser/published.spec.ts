@@ -70,6 +70,7 @@ test('a click on a point sets its scenario; the way back leads to the points', a
   await settled(page);
   await expect(numberBox(page, 'workload.adapters.count')).toHaveValue('20');
   expect(await link(page)).toContain('ranks=64,32,16,8');
+  await expect(page.locator('[data-notice=opened_from_validation]')).toBeVisible();
   await page.goBack();
   await expect(page.locator('[data-tab=validation]')).toHaveAttribute('aria-current', 'page');
 });
@@ -111,6 +112,8 @@ test('a recorded run is chosen, and a scenario like it opens', async ({ page }) 
   await settled(page);
   await expect(control(page, 'scheduler.order').locator('select')).toHaveValue('vtc');
   await expect(numberBox(page, 'workload.adapters.count')).toHaveValue('8');
+  await page.locator('[data-notice=opened_from_validation] .act').click();
+  await expect(page.locator('[data-tab=validation]')).toHaveAttribute('aria-current', 'page');
 });
 
 for (const [colorScheme, language, rules] of [['light', 'en', 'all'], ['dark', 'zh', 'colours']] as const) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use servescope_workload::sessions::make_closed_loop;
-use servescope_workload::{SessionSpec, Trace, WorkloadSpec, generate, scale};
+use servescope_workload::trace::Request;
+use servescope_workload::{BASE_MODEL, MaxTokens, SessionSpec, Trace, WorkloadSpec, generate, scale};
 
 use super::loaded_trace::LoadedTrace;
 use crate::diagnostic::Diagnostic;
@@ -16,14 +17,24 @@ use crate::scenario::{MAX_REQUESTS, Scenario};
 /// # Errors
 /// Every [`Diagnostic`] of the scenario, or that there is no request.
 pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc<Trace>, Vec<Diagnostic>> {
-    arrivals_of(scenario, loaded).map(|(trace, _)| trace)
+    arrivals_of(scenario, loaded).map(|arrivals| arrivals.trace)
 }
 
-/// The trace that a scenario simulates, and the workload that its settings describe.
+/// What a run simulates.
+pub(super) struct Arrivals {
+    /// All requests.
+    pub(super) trace: Arc<Trace>,
+    /// The workload that the settings describe.
+    pub(super) workload: WorkloadSpec,
+    /// The request that was put in beside those of the workload or the file.
+    pub(super) extra_request: Option<Request>,
+}
+
+/// The requests that a scenario simulates.
 pub(super) fn arrivals_of(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,
-) -> Result<(Arc<Trace>, WorkloadSpec), Vec<Diagnostic>> {
+) -> Result<Arrivals, Vec<Diagnostic>> {
     let problems = scenario.problems();
     let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
@@ -41,7 +52,26 @@ pub(super) fn arrivals_of(
     if trace.is_empty() {
         return Err(vec![no_requests(scenario, &workload, loaded)]);
     }
-    Ok((trace, workload))
+    let extra_request = extra_request(scenario, &workload);
+    let trace = extra_request.map_or(trace.clone(), |request| Arc::new(trace.with_request(request)));
+    Ok(Arrivals { trace, workload, extra_request })
+}
+
+/// The request that `workload.extra_request` asks for. It sends `max_tokens` as those of the workload do.
+fn extra_request(scenario: &Scenario, workload: &WorkloadSpec) -> Option<Request> {
+    let input_tokens = scenario.whole(Id::ExtraInput);
+    let output_tokens = scenario.whole(Id::ExtraOutput);
+    (input_tokens > 0).then(|| Request {
+        arrival_us: scenario.number(Id::ExtraTime) * 1e6,
+        user: scenario.whole(Id::ExtraUser),
+        adapter: BASE_MODEL,
+        input_tokens,
+        output_tokens,
+        max_tokens: match workload.max_tokens {
+            MaxTokens::Output => output_tokens,
+            MaxTokens::Cap(cap) => output_tokens.max(cap),
+        },
+    })
 }
 
 /// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not.

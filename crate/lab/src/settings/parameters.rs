@@ -36,6 +36,7 @@ pub const GROUPS: &[&str] = &[
     "trace",
     "curve",
     "length_curve",
+    "extra_request",
     "sampling",
     "run",
 ];

@@ -229,7 +229,7 @@ impl Scenario {
         }
     }
 
-    fn whole(&self, id: Id) -> u32 {
+    pub(crate) fn whole(&self, id: Id) -> u32 {
         self.number(id) as u32
     }
 

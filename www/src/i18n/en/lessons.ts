@@ -18,6 +18,8 @@ export const lessons = area('lessons', {
   'screen': 'Screen {screen}',
   'back': 'Back',
   'next': 'Next',
+  'embed': 'Copy this screen as a frame (HTML)',
+  'embed.copied': 'Frame copied. It shows this screen of the lesson in another page.',
   'playground': 'Open this in the playground',
   'moved': 'The settings are not those of this screen.',
   'restore': 'Back to the settings of this screen',

@@ -16,7 +16,7 @@ export const ownModel = area('own_model', {
   'config_not_a_flag': '{file}, {field}: true or false is expected, got {value}.',
   'config_not_a_list': '{file}, {field}: a list is expected, got {value}.',
   'config_out_of_range': '{file}, {field}: {value} is not between {min} and {max}.',
-  'config_kinds': '{file}, {field}: {value} kinds of layers for {layers} layers.',
+  'config_kinds': '{file}, {field}: it lists {value} layers; the model has {layers}.',
   'config_latent': '{file}, {field}: this is multi-head latent attention, which these settings do not describe. The list of models has DeepSeek-V3 and Kimi-K2.',
   'config_encoder': '{file}, {field}: this model has an encoder; only models that generate token by token are simulated.',
   'config_other_layers': '{file}, {field}: this model has layers that are no attention and MLP of one size, which these settings do not describe.',

@@ -18,6 +18,8 @@ export const lessons: Translation<typeof english> = {
   'screen': '第 {screen} 屏',
   'back': '上一屏',
   'next': '下一屏',
+  'embed': '将本页复制为嵌入框架（HTML）',
+  'embed.copied': '已复制嵌入框架。它在其他网页中显示课程的这一页。',
   'playground': '在“探索”中打开',
   'moved': '当前设置与这一屏不同。',
   'restore': '恢复这一屏的设置',

@@ -24,5 +24,5 @@ export const ownModel: Translation<typeof english> = {
   'config_assumed': '{file}：没有 {field}，按 {value} 处理。',
   'config_weights': '{file}：未知的权重格式“{value}”，权重格式保持原来的设置。',
   'config_ignored': '{file}：忽略了这些字段：{fields}。',
-  'config_cost': '耗时模型已改为 Roofline：原来的耗时模型不了解模型的尺寸。',
+  'config_cost': '迭代耗时模型已改为 Roofline：原来的模型不了解这些尺寸。',
 };

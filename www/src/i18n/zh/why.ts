@@ -65,7 +65,7 @@ export const why: Translation<typeof english> = {
   'matrix.all': '合计',
   'matrix.user': '用户 {index}',
   'matrix.adapter': '适配器 {index}',
-  'matrix.base': '基础模型',
+  'matrix.base': '基座模型',
   'matrix.others': '其他',
   'matrix.no_request': '无请求',
   'matrix.show': '显示 {name} 中延误最长的请求',

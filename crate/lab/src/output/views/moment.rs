@@ -36,6 +36,8 @@ pub struct Moment {
     pub coming_s: Vec<f64>,
     /// Their users.
     pub coming_users: Vec<u32>,
+    /// Their ids.
+    pub coming_ids: Vec<u32>,
     /// Requests that the gateway holds.
     pub at_gateway: u32,
     /// Requests rejected so far.
@@ -44,10 +46,14 @@ pub struct Moment {
     pub waiting: u32,
     /// Their users, in the order of arrival.
     pub waiting_users: Vec<u32>,
+    /// Their ids.
+    pub waiting_ids: Vec<u32>,
     /// Requests in the batches of all replicas.
     pub running: u32,
     /// Their users, in the order of admission.
     pub running_users: Vec<u32>,
+    /// Their ids.
+    pub running_ids: Vec<u32>,
     /// What each of them does: 0 prefill, 1 decode, 2 stalled.
     pub running_phases: Vec<u8>,
     /// Replicas that compute an iteration, that load adapters before one, and all.
@@ -131,7 +137,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                 .iter()
                 .any(|away| away.request as usize == id && (away.start_us..away.end_us).contains(&now_us))
     };
-    let mut batch: Vec<(f64, u32, Phase)> = Vec::new();
+    let mut batch: Vec<(f64, u32, u32, Phase)> = Vec::new();
     for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
         let user = report.trace.request(id).user;
@@ -141,6 +147,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
             }
             moment.coming_s.push((arrival - now_us) / 1e6);
             moment.coming_users.push(user);
+            moment.coming_ids.push(id as u32);
             continue;
         }
         moment.rejected += u32::from(matches!(result.outcome, Outcome::Rejected(_)));
@@ -150,7 +157,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                     continue;
                 }
                 if is_away(id) {
-                    moment.wait(user);
+                    moment.wait(id, user);
                     continue;
                 }
                 let replica = usize::from(report.replica(id));
@@ -159,18 +166,19 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                     Some(first) if first <= now_us => Phase::Decode,
                     _ => Phase::Prefill,
                 };
-                batch.push((scheduled, user, phase));
+                batch.push((scheduled, id as u32, user, phase));
             }
             None if result.outcome != Outcome::Unfinished => {}
             _ if is_at_gateway(report, id, now_us) => moment.at_gateway += 1,
-            _ => moment.wait(user),
+            _ => moment.wait(id, user),
         }
     }
     batch.sort_by(|one, other| one.0.total_cmp(&other.0));
     moment.running = batch.len() as u32;
     batch.truncate(MOST);
-    moment.running_users = batch.iter().map(|&(_, user, _)| user).collect();
-    moment.running_phases = batch.iter().map(|&(_, _, phase)| phase as u8).collect();
+    moment.running_users = batch.iter().map(|&(_, _, user, _)| user).collect();
+    moment.running_ids = batch.iter().map(|&(_, id, _, _)| id).collect();
+    moment.running_phases = batch.iter().map(|&(_, _, _, phase)| phase as u8).collect();
 }
 
 fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
@@ -179,10 +187,11 @@ fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
 }
 
 impl Moment {
-    fn wait(&mut self, user: u32) {
+    fn wait(&mut self, id: usize, user: u32) {
         self.waiting += 1;
         if self.waiting_users.len() < MOST {
             self.waiting_users.push(user);
+            self.waiting_ids.push(id as u32);
         }
     }
 }
@@ -213,6 +222,14 @@ mod tests {
             assert_eq!(now.coming_s.len(), coming.count(), "at {time_s} s");
             assert!(now.coming_s.is_sorted());
             assert_eq!(now.running_users.len(), now.running_phases.len());
+            for (ids, users) in [
+                (&now.coming_ids, &now.coming_users),
+                (&now.waiting_ids, &now.waiting_users),
+                (&now.running_ids, &now.running_users),
+            ] {
+                let named: Vec<u32> = ids.iter().map(|&id| report.trace.user[id as usize]).collect();
+                assert_eq!(&named, users, "at {time_s} s");
+            }
             assert!(now.kv_tokens + now.adapter_tokens <= now.pool_tokens, "at {time_s} s");
             assert_eq!(now.running > 0, now.kv_tokens > 0.0 || now.loading > 0, "at {time_s} s");
         }

@@ -77,7 +77,7 @@ fn different(mut values: impl Iterator<Item = u32>) -> u32 {
 /// Whether a trace takes the place of a parameter: it brings arrivals, adapters, users and lengths with it.
 pub(super) fn is_decided(id: Id) -> bool {
     let row = id.row();
-    row.id.starts_with("workload.") && !matches!(row.group, "sampling" | "trace")
+    row.id.starts_with("workload.") && !matches!(row.group, "sampling" | "trace" | "extra_request")
 }
 
 impl Scenario {

@@ -28,6 +28,7 @@ pub const SECTIONS: &[Section] = &[
             "clients",
             "sessions",
             "prefix",
+            "extra_request",
             "sampling",
         ],
     },

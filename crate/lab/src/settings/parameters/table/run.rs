@@ -1,4 +1,4 @@
-//! Rows of loaded traces, curves over time, request bodies and the run.
+//! Rows of loaded traces, curves over time, request bodies, a request of one's own and the run.
 
 macro_rules! run {
     ([$($next:ident)*] $($before:tt)*) => {
@@ -52,7 +52,7 @@ macro_rules! run {
             MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
                 .off_at_zero().says("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
             StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
-                .says("BlockReason sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
+                .says("Stop sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
             PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
                 .says("Pin output lengths", "Request bodies hold every output to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
             CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(0.25, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
@@ -124,6 +124,17 @@ macro_rules! run {
             BatchSize = row("workload.arrivals.batch_size", "bs", "run", whole(1.0, 100_000.0, 8.0)).unit("requests").log(1.0, 200.0, 1.0)
                 .when(&[is(Id::ArrivalKind, &["batch"])])
                 .says("Batch size", "How many requests arrive at the same instant; the batches are Poisson.");
+            ExtraInput = row("workload.extra_request.input_tokens", "xi", "extra_request", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 8192.0, 1.0)
+                .off_at_zero().says("Prompt of your request", "One request of your own, for the base model, is sent beside the others with a prompt of this length. 0 = off.");
+            ExtraOutput = row("workload.extra_request.output_tokens", "xo", "extra_request", whole(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+                .when(&[above(Id::ExtraInput, 0.0)])
+                .says("Output of your request", "The length of its output.");
+            ExtraTime = row("workload.extra_request.time_s", "xt", "extra_request", number(0.0, 100_000_000.0, 60.0)).unit("s").linear(0.0, 600.0, 0.1)
+                .when(&[above(Id::ExtraInput, 0.0)])
+                .says("Time of your request", "When it is sent, in seconds from the start of the run.");
+            ExtraUser = row("workload.extra_request.user", "xu", "extra_request", whole(0.0, 999_999.0, 0.0)).linear(0.0, 100.0, 1.0)
+                .when(&[above(Id::ExtraInput, 0.0)])
+                .says("User of your request", "The index of the user who sends it; one above all others is a user of its own.");
             Seed = row("seed", "seed", "run", whole(0.0, 9_007_199_254_740_991.0, 42.0)).linear(0.0, 1000.0, 1.0)
                 .says("Seed", "Equal seeds give equal runs, here and in the terminal.");
         }

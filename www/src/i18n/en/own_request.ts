@@ -1,0 +1,17 @@
+// A request of the reader's own.
+import { area } from '../area.js';
+
+export const ownRequest = area('own_request', {
+  'about': 'Sets the length, the time and the user of one more request, for the base model. The run is simulated again with it: everything else stays as it is.',
+  'input_tokens': 'Prompt (tokens)',
+  'output_tokens': 'Output (tokens)',
+  'time_s': 'Sent at (s)',
+  'user': 'User (index)',
+  'send': 'Send',
+  'send_again': 'Send in its place',
+  'take_back': 'Remove it',
+  'completed': 'Your request (number {id}) found {ahead} {ahead|request|requests} waiting and {running} running. Its first token came after {ttft}, its last after {e2e}.',
+  'ended': 'Your request (number {id}) got no output: {outcome}.',
+  'follow': 'Follow it in the picture',
+  'card': 'Why it took so long',
+});
