@@ -31,6 +31,10 @@ impl ChartSurface {
     ///
     /// # Errors
     /// A chart of unknown marks or roles, or a size too small to draw in.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "plain values cross the boundary at once; an object is read field by field"
+    )]
     pub fn draw(
         &self,
         chart: &JsChart,

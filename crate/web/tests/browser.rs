@@ -327,7 +327,8 @@ fn every_chart_draws_without_touching_the_document() {
     let surface = ChartSurface::new(canvas);
     for chart in charts.iter() {
         let name = js_sys::Reflect::get(&chart, &"name".into()).expect("a name");
-        let frame = surface.draw(chart.unchecked_ref(), chart.unchecked_ref(), false, 520.0, 200.0, 2.0);
+        let frame =
+            surface.draw(chart.unchecked_ref(), chart.unchecked_ref(), false, 520.0, 200.0, 2.0, false);
         let frame = json_of(frame.unwrap_or_else(|e| panic!("{name:?}: {:?}", json_of(e))));
         assert_eq!(keys(&frame), declared("PlotFrame"));
     }

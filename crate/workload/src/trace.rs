@@ -229,7 +229,7 @@ mod tests {
             max_tokens: 1,
         };
         let mut trace = Trace::default();
-        let mut chain = Chain::default();
+        let mut chain = ClosedLoop::default();
         for (id, after) in [(0, NO_REQUEST), (1, NO_REQUEST), (2, 1)] {
             trace.push(request(f64::from(id), id));
             chain.push(after, 5.0);
