@@ -267,7 +267,7 @@ fn a_fit_finds_the_constants_again_and_holds_on_the_other_half() {
         let value: f64 = value.parse().unwrap();
         assert!((constant.after / value - 1.0).abs() < 0.04, "{path}: {} for {value}", constant.after);
     }
-    let e2e = |half: &[servescope_lab::overlay::Metric]| half[3].mape.unwrap();
+    let e2e = |half: &[servescope_lab::overlay::PairedMetric]| half[3].mape.unwrap();
     let [before, after] = &found.left_out_half;
     assert!(e2e(before) > 0.15 && e2e(after) < 0.02, "{} {}", e2e(before), e2e(after));
 }
