@@ -49,7 +49,7 @@ fn products(path: &std::path::Path, us: impl Fn(i64, i64, i64) -> f64) {
     let schema = "message rows { REQUIRED BYTE_ARRAY gemm_dtype (UTF8); REQUIRED INT64 m; REQUIRED INT64 n;
         REQUIRED INT64 k; REQUIRED DOUBLE latency; }";
     let mut rows = Vec::new();
-    for m in [1, 8, 64, 512, 1024, 4096] {
+    for m in [1, 8, 64, 512, 700, 1024, 4096] {
         for n in [128, 1024, 8192] {
             for k in [128, 1024, 8192] {
                 rows.push((m, n, k));

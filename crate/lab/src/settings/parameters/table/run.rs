@@ -134,6 +134,7 @@ macro_rules! run {
                 .says("Time of your request", "When it is sent, in seconds from the start of the run.");
             ExtraUser = row("workload.extra_request.user", "xu", "extra_request", whole(0.0, 999_999.0, 0.0)).linear(0.0, 100.0, 1.0)
                 .when(&[above(Id::ExtraInput, 0.0)])
+                .beyond_tables(KNOWS_USERS)
                 .says("User of your request", "The index of the user who sends it; one above all others is a user of its own.");
             Seed = row("seed", "seed", "run", whole(0.0, 9_007_199_254_740_991.0, 42.0)).linear(0.0, 1000.0, 1.0)
                 .says("Seed", "Equal seeds give equal runs, here and in the terminal.");
