@@ -1,9 +1,9 @@
-//! Lengths of prompts and answers drawn together.
+//! The joint distribution of prompt and output lengths, by a Gaussian copula.
 
 use crate::distribution;
 use crate::spec::WorkloadSpec;
 
-/// A rank correlation of prompt and answer lengths. It couples their uniform numbers by a Gaussian copula, so that each distribution
+/// A rank correlation of prompt and output lengths. It couples their uniform numbers by a Gaussian copula, so that each distribution
 /// stays as it is; without one the two numbers are taken as they come.
 pub(crate) struct GaussianCopula {
     r: f64,

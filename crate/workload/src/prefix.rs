@@ -7,7 +7,7 @@
 
 use crate::trace::{BASE_MODEL, Extra, PrefixBlocks, Trace};
 
-/// Shared beginnings of prompts.
+/// Shared prefixes of prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefixSpec {
     /// Tokens in a block.

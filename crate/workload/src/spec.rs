@@ -51,7 +51,7 @@ pub struct WorkloadSpec {
     pub sessions: Option<SessionSpec>,
     /// Users as clients, each with a process of its own.
     pub clients: Option<ClientSpec>,
-    /// Shared beginnings of prompts.
+    /// Shared prefixes of prompts.
     pub prefix: Option<PrefixSpec>,
 }
 

@@ -1,4 +1,4 @@
-// As somebody goes who knows what an LLM is and nothing of serving: from the first screen to two answers, by what is on the page.
+// The walk of a student who knows what an LLM is and nothing of serving: from the first screen to two answers, by what the page shows.
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import type { Lesson } from '../../src/lessons/lesson.js';

@@ -2,7 +2,7 @@
 import { area } from '../area.js';
 
 export const ownRequest = area('own_request', {
-  'about': 'Sets the length, the time and the user of one more request, for the base model. The run is simulated again with it: everything else stays as it is.',
+  'about': 'Sets the length, the time and the user of one more request, for the base model. The run is simulated again with it; the other requests are the same.',
   'input_tokens': 'Prompt (tokens)',
   'output_tokens': 'Output (tokens)',
   'time_s': 'Sent at (s)',
@@ -11,7 +11,7 @@ export const ownRequest = area('own_request', {
   'send_again': 'Send in its place',
   'take_back': 'Remove it',
   'completed': 'Your request (number {id}) found {ahead} {ahead|request|requests} waiting and {running} running. Its first token came after {ttft}, its last after {e2e}.',
-  'ended': 'Your request (number {id}) got no output: {outcome}.',
+  'ended': 'Your request (number {id}) did not complete: {outcome}.',
   'follow': 'Follow it in the picture',
   'card': 'Why it took so long',
 });

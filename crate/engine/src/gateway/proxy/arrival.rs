@@ -1,4 +1,4 @@
-//! An attempt of a request: the chain of checks, and the waiting queue or an answer behind it.
+//! An attempt of a request at the gateway: the chain of checks, then the waiting queue or a rejection.
 
 use std::cmp::Reverse;
 

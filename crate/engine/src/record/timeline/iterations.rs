@@ -1,8 +1,9 @@
 //! The iterations of replicas. The first ones are kept as they are, the others of a long run in a few bytes each: where a run
-//! begins, how long it takes and what it works on mostly follow from the runs before it on the same replica and from its own law, and the rest are small numbers.
+//! begins, how long it takes and what it works on mostly follow from the runs before it on the same replica and from the growth
+//! of its own iterations, and the rest are small numbers.
 //!
 //! In a pipeline most runs are turns: one iteration of the requests of an earlier run, each with a token more. Of these only the
-//! end, the time that the stages worked and the blocks are told.
+//! end, the time that the stages worked and the blocks are written.
 //!
 //! Any other run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
 //! run begins where one of the last few ended: on one stage the last, in a pipeline mostly the one that many runs ago that
