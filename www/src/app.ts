@@ -7,6 +7,7 @@ import type { Answer } from './simulation/protocol.js';
 import type { Start } from './simulation/start.js';
 import { codesOf, messageOf, type ChartData, type Diagnostic, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
 import { Scheduler } from './draw/scheduler.js';
+import { FoldedWork } from './folded.js';
 import type { Languages } from './i18n/languages.js';
 import type { Text } from './i18n/text.js';
 import { lineCharts } from './state/stations.js';
@@ -57,6 +58,7 @@ export class App {
   readonly notices = new Notices();
   readonly stopwatch = new Stopwatch();
   readonly scheduler = new Scheduler((script_ms) => { this.#drawn(script_ms); });
+  readonly folded = new FoldedWork(() => this.session.value.state === 'running');
   readonly editor: Editor;
   readonly traceFile: TraceFile;
   readonly view: Topic<View>;
@@ -139,6 +141,7 @@ export class App {
     // What is compared with the present result is drawn behind it.
     partsOf(this.belonging.stale, (stale) => stale === null).subscribe(() => { this.scheduler.invalidateAll(); });
     this.editor.drafts.subscribe(() => { this.belonging.look(); });
+    this.session.subscribe(() => { this.folded.wake(); });
     this.#setOrigin(keys.preset);
     this.store.values.subscribe(() => {
       this.#setOrigin(this.origin.value);

@@ -8,6 +8,9 @@ export abstract class LightElement extends LitElement {
   declare app: App;
   #look: string | undefined;
   #unsubscribe: (() => void)[] = [];
+  /** An update was put off while it was folded away. */
+  #isBehind = false;
+  #catchesUp = false;
 
   /** An element of this class for `app`, with the state that is its own. */
   static of<Made extends LightElement>(this: new () => Made, app: App, own: Partial<Made> = {}): Made {
@@ -26,16 +29,42 @@ export abstract class LightElement extends LitElement {
     return undefined;
   }
 
+  /** Whether it is folded away; what changes then is drawn when the page is idle. */
+  protected get isFolded(): boolean {
+    return false;
+  }
+
   override connectedCallback(): void {
     super.connectedCallback();
     const changed = (): void => {
-      const look = this.look();
-      if (look === undefined || look !== this.#look) this.requestUpdate();
+      if (this.isFolded) this.app.folded.add(this);
+      else this.#lookAgain();
     };
     this.#unsubscribe = [
       ...this.watched().map((topic) => topic.subscribe(changed)),
       this.app.settings.subscribe(() => { this.requestUpdate(); }),
     ];
+  }
+
+  #lookAgain(): void {
+    const look = this.look();
+    if (look === undefined || look !== this.#look) this.requestUpdate();
+  }
+
+  /** Draws what was put off. */
+  catchUp(): void {
+    if (!this.isConnected) return;
+    this.#catchesUp = true;
+    if (this.#isBehind) this.requestUpdate();
+    else this.#lookAgain();
+    if (!this.isUpdatePending) this.#catchesUp = false;
+  }
+
+  protected override shouldUpdate(): boolean {
+    this.#isBehind = this.isFolded && !this.#catchesUp;
+    this.#catchesUp = false;
+    if (this.#isBehind) this.app.folded.add(this);
+    return !this.#isBehind;
   }
 
   protected override willUpdate(): void {
@@ -44,6 +73,7 @@ export abstract class LightElement extends LitElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.app.folded.drop(this);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 }

@@ -66,7 +66,7 @@ export class ControlPanel extends LightElement {
       <section class="control-section" data-section=${name} aria-labelledby=${leads.length === 0 ? nothing : `controls-${name}`}>
         ${leads.length === 0 ? nothing : html`<h2 id="controls-${name}">${app.text.named('controls.', name)}</h2>${this.#controls(leads, true, true)}`}
         ${behind.map(({ group, parameters }) => this.#group(group, this.#isGateway(group) ? parameters : parameters.filter((parameter) => !isIdle(parameter))))}
-        <details class="idle" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); this.requestUpdate(); }}>
+        <details class="idle" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); }}>
           <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
           ${this.#controls(idle, open)}
         </details>
@@ -82,11 +82,12 @@ export class ControlPanel extends LightElement {
     const { app } = this;
     const changed = parameters.some(({ id }) => app.editor.isChanged(id));
     const wrong = parameters.some(({ id }) => app.problem(id) !== undefined);
+    const open = this.#isOpen(group) || wrong;
     const gpu = app.parameters.get('fleet.gpu');
     return html`
-      <details class="group ${this.#marked(group)}" id="group-${group}" .open=${this.#isOpen(group) || wrong} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
+      <details class="group ${this.#marked(group)}" id="group-${group}" .open=${open} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h3>${app.text.named('group.', group)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
-        ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters)}
+        ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters, open)}
         ${group === 'fleet' && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
       </details>`;
   }
@@ -108,7 +109,7 @@ export class ControlPanel extends LightElement {
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;
   }
 
-  /** `near`: in sight, where those that do not apply offer to. `lead`: at the head of a section. */
+  /** `near`: in sight, not folded away. `lead`: at the head of a section. */
   #controls(parameters: readonly Parameter[], near = true, lead = false): unknown {
     return repeat(parameters, ({ id }) => id, (parameter) => html`
       <parameter-control .app=${this.app} .parameter=${parameter} .near=${near} .lead=${lead}></parameter-control>`);
@@ -127,6 +128,7 @@ export class ControlPanel extends LightElement {
   #toggled(group: string, event: Event): void {
     if ((event.target as HTMLDetailsElement).open) this.#opened.add(group);
     else this.#opened.delete(group);
+    this.requestUpdate();
   }
 
   #marked(group: string): string {

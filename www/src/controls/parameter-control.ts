@@ -19,8 +19,8 @@ export class ParameterControl extends LightElement {
   static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false }, lead: { attribute: false } };
   declare parameter: Parameter;
   declare helpOpen: boolean;
-  /** Whether a control that does not apply offers to make itself apply; not while it is folded away. */
-  declare near: boolean;
+  /** Whether it is in sight; false while it is folded away. A control in sight that does not apply offers to make itself apply. */
+  declare near: boolean | undefined;
   /** Whether it stands at the head of its section: a choice there makes itself apply. */
   declare lead: boolean;
   #typing: ReturnType<typeof setTimeout> | undefined;
@@ -29,7 +29,17 @@ export class ParameterControl extends LightElement {
     return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info];
   }
 
-  /** One of some sixty controls: a move of one slider must not draw them all. */
+  /** Most controls are folded away, and never seen. */
+  protected override get isFolded(): boolean {
+    return this.near === false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.dataset['parameter'] = this.parameter.id;
+  }
+
+  /** One of some hundreds of controls: a move of one slider must not draw them all. */
   protected override look(): string {
     const { app, parameter } = this;
     const { id } = parameter;
@@ -59,7 +69,6 @@ export class ParameterControl extends LightElement {
     const inactive = inactiveReason(app, parameter);
     const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
-    this.dataset['parameter'] = parameter.id;
     const fromFile = this.#fromFile;
     if (fromFile === undefined) delete this.dataset['fromFile'];
     else this.dataset['fromFile'] = String(fromFile ?? '');
@@ -82,7 +91,7 @@ export class ParameterControl extends LightElement {
       ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
-      <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near ? this.#use() : nothing}</p>
+      <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near === true ? this.#use() : nothing}</p>
       <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
   }
 
