@@ -81,9 +81,6 @@ function filesUnder(folder: string): string[] {
     .sort();
 }
 
-/** Of the files that are served as they are, the page reads these before it is ready, and those that its index names. */
-const READ_AT_START = /^presets\//;
-
 /** What a built script brings along: Vite tells which styles and files its sources name. */
 function broughtBy(name: string, bundle: Rolldown.OutputBundle): string[] {
   const file = bundle[name];
@@ -148,7 +145,7 @@ function manifest(): Plugin {
       const index = readFileSync(join(folder, 'index.html'), 'utf8');
       const entry = Object.values(bundle).find((file) => file.type === 'chunk' && file.isEntry && file.name === 'index');
       const atStart = fetchedAtStart(bundle, entry?.fileName ?? '');
-      const start = Object.keys(files).filter((name) => name === '' || atStart.has(name) || READ_AT_START.test(name) || index.includes(`/${name}"`));
+      const start = Object.keys(files).filter((name) => name === '' || atStart.has(name) || index.includes(`/${name}"`));
       writeFileSync(join(folder, 'files.json'), JSON.stringify({ build, files, start } satisfies Manifest));
     },
   };

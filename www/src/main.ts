@@ -10,7 +10,7 @@ import type { LightElement } from './element.js';
 import { keepForOffline } from './offline/offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
 import { pageKeys } from './state/address.js';
-import { fetchPresets, presetsOf, type PresetFile } from './state/presets.js';
+import { presetFiles, presetsOf } from './state/presets.js';
 import { initialSettings } from './state/settings.js';
 import { showRoles, showSettings } from './theme.js';
 import { watchTrouble } from './trouble.js';
@@ -24,25 +24,15 @@ function spawn(): WorkerPort {
   return new Worker(new URL('./simulation/worker.ts', import.meta.url), { type: 'module' });
 }
 
-/** The page is whole without its presets; their menu is then short. */
-async function presetsIfAny(): Promise<PresetFile[]> {
-  try {
-    return await fetchPresets();
-  } catch (thrown) {
-    console.warn('presets:', messageOf(thrown));
-    return [];
-  }
-}
-
 async function embedPage(): Promise<LightElement> {
   return new (await import('./panels/embed-page.js')).EmbedPage();
 }
 
 async function start(): Promise<void> {
-  // The worker's script and the presets load while the module is compiled.
+  // The worker's script loads while the module is compiled.
   let first: WorkerPort | null = spawn();
-  const [module, files] = await Promise.all([loadModule(), presetsIfAny(), languages.load(settings.value.language)]);
-  const app = new App(settings, languages, presetsOf(files, scenarioFromJson), () => {
+  const [module] = await Promise.all([loadModule(), languages.load(settings.value.language)]);
+  const app = new App(settings, languages, presetsOf(presetFiles(), scenarioFromJson), () => {
     const worker = first ?? spawn();
     first = null;
     return worker;
