@@ -112,6 +112,18 @@ const tellsAddress: Plugin = {
   },
 };
 
+/** The module is most of what the page waits for: it is fetched beside the scripts, and not after them. */
+const preloadsModule: Plugin = {
+  name: 'preloads-module',
+  apply: 'build',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_html, { bundle = {} }) => Object.keys(bundle).filter((name) => /^assets\/servescope_bg-.*\.wasm$/.test(name)).map((name) => ({
+      tag: 'link', attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true, href: `./${name}` }, injectTo: 'head',
+    })),
+  },
+};
+
 /**
  * Writes the build's name into the index, and `files.json`: the same name and the hash of every file that the page may
  * need, so that a copy of it is of one build only; and which of them the page fetches until it is ready, to be weighed.
@@ -157,7 +169,7 @@ export default defineConfig({
   // A missing file is a 404, not a second copy of the page.
   appType: 'mpa',
   publicDir: '../static',
-  plugins: [withoutPolicyInDevelopment, rebuildsPackage(), tellsAddress, manifest()],
+  plugins: [withoutPolicyInDevelopment, rebuildsPackage(), tellsAddress, preloadsModule, manifest()],
   worker: { format: 'es' },
   build: {
     outDir: '../dist',

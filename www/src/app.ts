@@ -384,7 +384,7 @@ export class App {
     if (this.view.value.selected !== null && !answer.preview) this.view.update({ selected: null });
     // The view was changed while this run was under way.
     if (last && !sameView(answer.options, this.options)) void this.look({});
-    this.scheduler.invalidateAll();
+    this.scheduler.invalidateAnswered();
   }
 
   /** Charts out of sight, which are not waited for. */
@@ -453,11 +453,10 @@ export class App {
   }
 
   #tellProblems(problems: readonly Diagnostic[]): void {
+    if (problems.length === 0) return;
     // What was refused does not stay in the address.
-    if (problems.length > 0) this.#address.schedule();
-    for (const problem of problems) {
-      this.notices.error('link_problem', () => this.text.t('notice.link_problem', { message: this.named(problem) }));
-    }
+    this.#address.schedule();
+    this.notices.error('link_problem', () => this.text.t('notice.link_problem', { count: problems.length, message: this.text.diagnostics(problems, (problem) => this.named(problem)) }));
   }
 }
 

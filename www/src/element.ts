@@ -73,7 +73,6 @@ export abstract class LightElement extends LitElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.app.folded.drop(this);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
   }
 }

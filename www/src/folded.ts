@@ -6,6 +6,8 @@ export interface Folded {
   catchUp(): void;
 }
 
+/** Somebody who moves a slider moves it again: what is folded away follows when it rests. */
+const REST_MS = 400;
 /** Where a browser tells no idle time. */
 const PIECE_MS = 8;
 const PAUSE_MS = 50;
@@ -26,6 +28,9 @@ function whenIdle(work: (rest: Rest) => void): void {
 export class FoldedWork {
   readonly #waiting = new Set<Folded>();
   #isComing = false;
+  /** Nothing was drawn yet: the first time there is nobody to disturb. */
+  #isNew = true;
+  #rest: ReturnType<typeof setTimeout> | undefined;
 
   /** `isBusy`: whether an answer is on its way; whoever is asked calls `wake` once it is there. */
   constructor(private readonly isBusy: () => boolean) {}
@@ -35,12 +40,18 @@ export class FoldedWork {
     this.wake();
   }
 
-  drop(element: Folded): void {
-    this.#waiting.delete(element);
+  wake(): void {
+    if (this.#waiting.size === 0 || this.isBusy()) return;
+    if (this.#isNew) {
+      this.#goOn();
+      return;
+    }
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => { this.#goOn(); }, REST_MS);
   }
 
-  wake(): void {
-    if (this.#isComing || this.#waiting.size === 0 || this.isBusy()) return;
+  #goOn(): void {
+    if (this.#isComing) return;
     this.#isComing = true;
     whenIdle((rest) => { this.#work(rest); });
   }
@@ -54,6 +65,7 @@ export class FoldedWork {
       element.catchUp();
       if (rest.timeRemaining() <= 1) break;
     }
-    this.wake();
+    if (this.#waiting.size > 0) this.#goOn();
+    else this.#isNew = false;
   }
 }

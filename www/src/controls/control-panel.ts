@@ -27,7 +27,7 @@ export class ControlPanel extends LightElement {
     let marks = app.view.value.station ?? '';
     for (const parameter of app.schema.parameters) {
       const { id } = parameter;
-      marks += 8 * Number(typeof fileValue(app, parameter) === 'number') + 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(inactive(app, parameter) !== null);
+      marks += 8 * Number(typeof fileValue(app, parameter) === 'number') + 4 * Number(app.editor.isChanged(id)) + 2 * Number(app.problem(id) !== undefined) + Number(app.store.resolved.inactive.has(id));
     }
     return marks;
   }

@@ -38,7 +38,7 @@ export function unmetOf(app: App, id: string): Condition[] {
 export function inactive(app: App, parameter: Parameter): Inactive | null {
   const why = app.store.resolved.inactive.get(parameter.id);
   if (why === undefined) return null;
-  if (why < 0) return { key: REASONS[app.schema.reasons[-1 - why] ?? ''] ?? 'control.no_effect', unmet: [] };
+  if (why < 0) return { key: REASONS[reasonName(app, why) ?? ''] ?? 'control.no_effect', unmet: [] };
   const unmet = unmetOf(app, parameter.id).flatMap((condition) => behind(app, condition));
   return unmet.length === 0 ? { key: 'control.no_effect', unmet } : { key: 'control.applies', unmet };
 }
@@ -48,10 +48,15 @@ export function isUsable(reason: Inactive | null): boolean {
   return reason === null || reason.key === 'control.bodies';
 }
 
+/** Of a reason of the schema that is no condition, its name. */
+function reasonName(app: App, why: number): string | undefined {
+  return why < 0 ? app.schema.reasons[-1 - why] : undefined;
+}
+
 /** A file's own number in the place of a parameter that it decides; null where it has none, undefined where no file decides it. */
-export function fileValue(app: App, parameter: Parameter): number | null | undefined {
-  if (inactive(app, parameter)?.key !== 'control.file_decides') return undefined;
-  return app.traceFile.info.value?.settings[parameter.id] ?? null;
+export function fileValue(app: App, { id }: Parameter): number | null | undefined {
+  if (reasonName(app, app.store.resolved.inactive.get(id) ?? 0) !== 'file') return undefined;
+  return app.traceFile.info.value?.settings[id] ?? null;
 }
 
 /** The same as a short text that differs wherever the words do. */

@@ -17,6 +17,9 @@ const MOST_STACKED_LANES = 8;
 const MOST_LANES = 32;
 
 class ReplicasSection extends LightElement {
+  static override properties = { ...LightElement.properties, open: { state: true } };
+  /** As it was last seen to be opened or closed. */
+  declare open: boolean | undefined;
   #feed: ChartFeed | undefined;
   #fleet: OpenQuestion<FleetSummary> | undefined;
 
@@ -37,15 +40,20 @@ class ReplicasSection extends LightElement {
     return `${String(this.#areSeveral)} ${String(this.#replicas <= MOST_STACKED_LANES)}`;
   }
 
+  #toggled({ target }: Event): void {
+    this.app.scheduler.invalidateAll();
+    this.open = (target as HTMLDetailsElement).open;
+  }
+
   protected override render(): TemplateResult {
     const { app } = this;
     const say = app.text.say(replicas);
     const feed = (this.#feed ??= feedOf(app));
     const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
-      <details class="section charts replicas" ?open=${this.#areSeveral} @toggle=${() => { app.scheduler.invalidateAll(); }}>
+      <details class="section charts replicas" ?open=${this.#areSeveral} @toggle=${(event: Event) => { this.#toggled(event); }}>
         <summary><h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2></summary>
-        <div class="chart-grid">${CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${name === 'lanes' ? this.#replicas <= MOST_STACKED_LANES : place < CHARTS.length - 1}></chart-view>`)}</div>
+        <div class="chart-grid">${CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${name === 'lanes' ? this.#replicas <= MOST_STACKED_LANES : place < CHARTS.length - 1} .folded=${!(this.open ?? this.#areSeveral)}></chart-view>`)}</div>
         <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
           <summary><h3>${say('section.table')}</h3></summary>
           <replica-table .app=${app} .data=${fleet}></replica-table>

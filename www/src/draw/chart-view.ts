@@ -25,7 +25,7 @@ export const REQUEST_CHART = 'ttft_by_arrival';
 
 export class ChartView extends LightElement implements Drawable {
   static override properties = {
-    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, beside: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
+    ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, beside: { attribute: false }, folded: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
   declare name: string;
   /** The service's charts where none is given. */
@@ -34,6 +34,8 @@ export class ChartView extends LightElement implements Drawable {
   declare stacked: boolean | undefined;
   /** Tells its ids from those of the same chart in another place. */
   declare beside: string | undefined;
+  /** Whether its section is folded. */
+  declare folded: boolean | undefined;
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
@@ -45,6 +47,10 @@ export class ChartView extends LightElement implements Drawable {
 
   protected override watched(): Watchable[] {
     return [this.app.view, partsOf(this.app.belonging.stale, (stale) => stale === null), this.source.topic(this.name)];
+  }
+
+  protected override get isFolded(): boolean {
+    return this.folded === true;
   }
 
   get idOf(): string {
@@ -94,13 +100,13 @@ export class ChartView extends LightElement implements Drawable {
     this.#forget = [
       this.source.topic(this.name).subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
       this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
-      this.app.settings.subscribe(() => { this.app.scheduler.invalidate(this); }),
+      this.app.settings.subscribe(() => { if (this.hasUpdated) this.app.scheduler.invalidate(this); }),
     ];
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.app.scheduler.remove(this);
+    if (this.hasUpdated) this.app.scheduler.remove(this);
     for (const forget of this.#forget) forget();
     this.#surface?.free();
     this.#surface = null;

@@ -6,6 +6,8 @@ export interface Drawable {
   readonly place: HTMLElement;
   /** Of a chart, its name. */
   readonly name?: string;
+  /** Whether it asks for data of its own after a run, and is drawn when they are there. */
+  readonly asks?: boolean;
   /** `size`: of the place, as of the last layout; asking the place itself would have the page laid out once more. */
   draw(size: Size): void;
 }
@@ -66,6 +68,12 @@ export class Scheduler {
 
   invalidateAll(): void {
     for (const entry of this.#entries.values()) entry.dirty = true;
+    this.#request();
+  }
+
+  /** What is drawn from a run's answer. */
+  invalidateAnswered(): void {
+    for (const entry of this.#entries.values()) entry.dirty ||= entry.drawable.asks !== true;
     this.#request();
   }
 

@@ -15,7 +15,9 @@ export class HeroData extends OpenQuestion<Moment> {
 
   /** `drawn`: the picture shall be drawn anew. */
   constructor(app: App, drawn: () => void) {
-    super({ session: app.session, scheduler: { invalidateAll: drawn } }, () => {
+    super({ session: app.session, scheduler: { invalidateAll: drawn } }, async () => {
+      // The charts of a new answer come first.
+      if (app.session.value.state === 'running') await new Promise((next) => { requestAnimationFrame(() => { setTimeout(next); }); });
       const { time } = this.at;
       return app.ask({ kind: 'call', call: 'moment', values: [time, spanOf(app.session.value.answer?.summary)] }) as Promise<Moment>;
     }, app.cursor);

@@ -30,6 +30,7 @@ export class RunHero extends LightElement implements Drawable {
   /** Whether it plays by itself as soon as there is a run; not where the reader asks for less motion. */
   declare starts: boolean | undefined;
   declare data: HeroData;
+  readonly asks = true;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
   protected override watched(): Watchable[] {

@@ -34,8 +34,10 @@ export function revealChart(app: App, name: string): void {
   if (tab !== undefined && app.view.value.tab !== tab) app.show(tab);
   unfold(chart);
   requestAnimationFrame(() => {
-    chart.scrollIntoView({ block: 'center' });
-    chart.querySelector<HTMLElement>('.plot')?.focus({ preventScroll: true });
+    whenThere('.plot', OFFER_FRAMES, (plot) => {
+      chart.scrollIntoView({ block: 'center' });
+      plot.focus({ preventScroll: true });
+    }, chart);
   });
 }
 

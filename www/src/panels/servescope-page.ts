@@ -46,6 +46,7 @@ export class ServescopePage extends LightElement {
   #sweepWanted = false;
   #whyOpen = false;
   #ownWanted = false;
+  #inputsOpen = false;
   #tab: Tab | null = null;
 
   protected override watched(): Watchable[] {
@@ -162,6 +163,13 @@ export class ServescopePage extends LightElement {
     this.requestUpdate();
   }
 
+  #toggledSection(id: string, { target }: Event): void {
+    this.app.scheduler.invalidateAll();
+    if (id !== INPUTS.id) return;
+    this.#inputsOpen = (target as HTMLDetailsElement).open;
+    this.requestUpdate();
+  }
+
   #openOwn({ target }: Event): void {
     if (!(target as HTMLDetailsElement).open || this.#ownWanted) return;
     this.#ownWanted = true;
@@ -226,11 +234,12 @@ export class ServescopePage extends LightElement {
 
   #section({ id, title, about, charts }: Section): TemplateResult {
     const { app } = this;
+    const folded = id === INPUTS.id && !this.#inputsOpen;
     return html`
-      <details class="section charts ${id}" ?open=${id !== INPUTS.id} @toggle=${() => { app.scheduler.invalidateAll(); }}>
+      <details class="section charts ${id}" ?open=${id !== INPUTS.id} @toggle=${(event: Event) => { this.#toggledSection(id, event); }}>
         <summary><h2 id="section-${id}">${app.text.t(title)}${about === undefined ? '' : html` <small>${app.text.t(about)}</small>`}</h2></summary>
         ${id === 'happens' ? html`<drain-note .app=${app}></drain-note>` : nothing}
-        <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1}></chart-view>`)}</div>
+        <div class="chart-grid">${charts.map((name, place) => html`<chart-view .app=${app} .name=${name} .stacked=${id === 'happens' && place < charts.length - 1} .folded=${folded}></chart-view>`)}</div>
         ${id === 'happens' ? this.#debugger() : nothing}
         ${id === 'feel' ? html`<request-card .app=${app}></request-card>${this.#why()}` : ''}
       </details>`;

@@ -16,6 +16,11 @@ export class StaleBar extends LightElement {
     return [belonging.stale, editor.history.reach, partsOf(session, ({ state }) => state)];
   }
 
+  /** While the result is that of the settings there is nothing to show, whatever runs. */
+  protected override look(): string | undefined {
+    return this.app.belonging.stale.value === null ? '' : undefined;
+  }
+
   protected override render(): TemplateResult {
     const stale = this.app.belonging.stale.value;
     this.classList.toggle('stale', stale !== null);

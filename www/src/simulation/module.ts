@@ -1,11 +1,11 @@
 // The one place of the page's thread that touches the generated package.
-import init, { resolve as resolution, schema as readSchema } from '../../pkg/servescope.js';
+import init, { palette as readPalette, resolve as resolution, schema as readSchema } from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
 import { resolver, type Resolved, type Resolver } from './resolved.js';
 import type { ScenarioPatch, Schema, Traffic } from './types.js';
 
 export {
-  ChartSurface, command, encode_link as encodeLink, palette, parse_link as parseLink,
+  ChartSurface, command, encode_link as encodeLink, parse_link as parseLink,
   random_seed as randomSeed, relative_errors as relativeErrors, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans,
 } from '../../pkg/servescope.js';
 
@@ -14,6 +14,15 @@ let resolving: Resolver | null = null;
 
 /** The compiled module's file, whose name is another for every other content. */
 export const moduleFile = address;
+
+const palettes = new Map<boolean, Record<string, string>>();
+
+/** The colour of every role: asked once, since a picture that moves needs it with every frame. */
+export function palette(dark: boolean): Record<string, string> {
+  const known = palettes.get(dark) ?? readPalette(dark);
+  palettes.set(dark, known);
+  return known;
+}
 
 /** The parameter table. */
 export function schema(): Schema {

@@ -44,7 +44,7 @@ export const page = area('page', {
   'notice.command_copied': 'Command copied. It gives the same digest in a terminal.',
   'notice.vllm_serve_copied': 'Command of vLLM copied. Its last lines say what no flag stands for.',
   'notice.copy_failed': 'The browser refused the clipboard. Copy it from here: {text}',
-  'notice.link_problem': 'The link had a value that cannot be used: {message}',
+  'notice.link_problem': 'The link had {count|a value|values} that cannot be used: {message}',
   'notice.perfetto_blocked': 'The browser did not open the window. The timeline can be downloaded as a file and opened there.',
   'notice.perfetto_silent': 'Perfetto did not answer. The timeline can be downloaded as a file and opened there.',
   'notice.opened_from_validation': 'Opened from Validation: these are the settings of the measured or published run that you chose there.',

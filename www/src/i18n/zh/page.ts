@@ -44,7 +44,7 @@ export const page: Translation<typeof english> = {
   'notice.command_copied': '命令已复制，在终端运行可得到相同的摘要值。',
   'notice.vllm_serve_copied': 'vLLM 命令已复制，末尾几行说明了哪些设置没有对应的参数。',
   'notice.copy_failed': '浏览器不允许写入剪贴板，请手动复制：{text}',
-  'notice.link_problem': '链接中有无法使用的值：{message}',
+  'notice.link_problem': '链接中有 {count} 个无法使用的值：{message}',
   'notice.perfetto_blocked': '浏览器没有打开新窗口。可以先下载时间线文件，再到那里打开。',
   'notice.perfetto_silent': 'Perfetto 没有回应。可以先下载时间线文件，再到那里打开。',
   'notice.opened_from_validation': '从“实测对照”打开：这里是你在那里所选的实测或已发表运行的设置。',
