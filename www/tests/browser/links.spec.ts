@@ -50,7 +50,7 @@ test('a link opened in the same tab is taken over', async ({ page }) => {
 const BAD = [
   ['a value out of bounds', '#v=1&cv=9999', /0\.05 and 32/],
   ['text for a number', '#v=1&R=lots', /lots/],
-  ['an unknown key', '#v=1&nonsense=4', /nonsense/],
+  ['unknown keys', '#v=1&nonsense=4&folly=1&whim=2', /nonsense.*folly.*whim/],
   ['rubbish', '#%%%&&==;;', /%%%|==|;;/],
   ['another version', '#v=99&R=3', /v=99/],
 ] as const;
@@ -61,7 +61,8 @@ test('a link that cannot be used in full is told, when the page is loaded and wh
     await test.step(what, async () => {
       if (page.url().endsWith(hash)) await settled(page);
       else await another(page, hash);
-      await expect(page.locator('.notice.error').first()).toContainText(told);
+      await expect(page.locator('.notice.error')).toHaveCount(1);
+      await expect(page.locator('.notice.error')).toContainText(told);
       await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
       await digest(page);
       await dismiss(page);
