@@ -169,6 +169,9 @@ prop_compose! {
 }
 
 proptest! {
+    // Traces of up to sixty requests in every format: a case is large.
+    #![proptest_config(servescope_testkit::cases(40, 256))]
+
     #[test]
     fn own_formats_keep_everything(trace in any_trace()) {
         for format in [Format::Servescope, Format::ServescopeJsonl] {
@@ -212,7 +215,9 @@ proptest! {
             prop_assert_eq!(&again.trace.arrival_us, &trace.arrival_us);
         }
     }
+}
 
+proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = read(&bytes);
