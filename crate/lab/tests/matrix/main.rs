@@ -215,7 +215,7 @@ fn cell(
 
 /// Whether only vLLM v1 has a parameter.
 fn is_of_vllm_v1(id: Id) -> bool {
-    id.row().applies.contains(&Condition::Is(Id::SchedulerKind, &["vllm_v1"]))
+    id.row().applies.contains(&Condition::In(Id::SchedulerKind, &["vllm_v1"]))
 }
 
 /// Whether all parameters that have a note in a load, set to other values together, change nothing there: then none of them
