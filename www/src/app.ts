@@ -456,8 +456,17 @@ export class App {
     if (problems.length === 0) return;
     // What was refused does not stay in the address.
     this.#address.schedule();
-    this.notices.error('link_problem', () => this.text.t('notice.link_problem', { count: problems.length, message: this.text.diagnostics(problems, (problem) => this.named(problem)) }));
+    this.notices.error('link_problem', () => this.text.t('notice.link_problem', { count: problems.length, message: this.text.diagnostics(withPartsAsOne(problems, this.text), (problem) => this.named(problem)) }));
   }
+}
+
+/** One sentence for all parts of a link that mean nothing. */
+function withPartsAsOne(problems: readonly Diagnostic[], text: Text): readonly Diagnostic[] {
+  const isPart = ({ code }: Diagnostic): boolean => code === 'bad_link';
+  const [first, ...rest] = problems.filter(isPart);
+  if (first === undefined || rest.length === 0) return problems;
+  const part = text.list([first, ...rest].map(({ params }) => String(params['part'])));
+  return [{ ...first, params: { ...first.params, part } }, ...problems.filter((problem) => !isPart(problem))];
 }
 
 function sameView(one: RunOptions, other: RunOptions): boolean {

@@ -1,53 +1,64 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FoldedWork, type Folded } from './folded.js';
+import { FoldedWork } from './folded.js';
 
 beforeEach(() => { vi.useFakeTimers(); });
 afterEach(() => { vi.useRealTimers(); });
 
-function piece(): Folded & { catchUp: ReturnType<typeof vi.fn> } {
-  return { catchUp: vi.fn() };
+class Piece {
+  times = 0;
+
+  constructor(private readonly also = (): void => undefined) {}
+
+  catchUp(): void {
+    this.times += 1;
+    this.also();
+  }
 }
 
 describe('what is folded away', () => {
   it('waits for the answer, and is drawn once it is there', () => {
     let busy = true;
     const work = new FoldedWork(() => busy);
-    const pieces = [piece(), piece(), piece()];
-    for (const one of pieces) work.add(one);
+    const pieces = [new Piece(), new Piece(), new Piece()];
+    for (const piece of pieces) work.add(piece);
     vi.runAllTimers();
-    for (const one of pieces) expect(one.catchUp).not.toHaveBeenCalled();
+    expect(pieces.map(({ times }) => times)).toEqual([0, 0, 0]);
     busy = false;
     work.wake();
     vi.runAllTimers();
-    for (const one of pieces) expect(one.catchUp).toHaveBeenCalledTimes(1);
+    expect(pieces.map(({ times }) => times)).toEqual([1, 1, 1]);
   });
 
   it('is drawn once for many changes, when these have come to rest', () => {
     const work = new FoldedWork(() => false);
-    const one = piece();
-    work.add(one);
+    const piece = new Piece();
+    work.add(piece);
     vi.runAllTimers();
     for (let move = 0; move < 10; move += 1) {
-      work.add(one);
+      work.add(piece);
       vi.advanceTimersByTime(100);
     }
-    expect(one.catchUp).toHaveBeenCalledTimes(1);
+    expect(piece.times).toBe(1);
     vi.runAllTimers();
-    expect(one.catchUp).toHaveBeenCalledTimes(2);
+    expect(piece.times).toBe(2);
   });
 
   it('stops for an answer on its way', () => {
     let busy = false;
     const work = new FoldedWork(() => busy);
-    const [first, second] = [piece(), piece()];
-    first.catchUp.mockImplementation(() => { busy = true; vi.advanceTimersByTime(20); });
+    const first = new Piece(() => {
+      busy = true;
+      // Longer than a piece of idle time.
+      vi.advanceTimersByTime(20);
+    });
+    const second = new Piece();
     work.add(first);
     work.add(second);
     vi.runAllTimers();
-    expect(second.catchUp).not.toHaveBeenCalled();
+    expect([first.times, second.times]).toEqual([1, 0]);
     busy = false;
     work.wake();
     vi.runAllTimers();
-    expect(second.catchUp).toHaveBeenCalledTimes(1);
+    expect([first.times, second.times]).toEqual([1, 1]);
   });
 });
