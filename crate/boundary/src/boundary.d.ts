@@ -1510,7 +1510,7 @@ export type ReadResult = {
   /** Means that the file tells in place of requests. */
   means: MeasuredMeans,
   /** What the file tells of the server, by the names that vLLM and the tools have for it. */
-  told: Array<[string, string]>,
+  reported: Array<[string, string]>,
   /** What a reader should know. */
   notes: Array<string>,
 };
