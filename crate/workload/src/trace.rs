@@ -3,12 +3,14 @@
 mod closed_loop;
 mod events;
 mod extra;
+mod ids;
 
 use crate::order::sort_places;
 
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Event, Events};
 pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
+pub use ids::RequestId;
 
 /// The adapter index of a request for the base model.
 pub const BASE_MODEL: u32 = u32::MAX;
