@@ -144,9 +144,9 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
         Some(usd) => lines.push(format!(
             "cost          {usd:.2} USD/h, {} requests/USD ({})",
             number(only.standing.requests_per_usd, 0),
-            price.told()
+            price.describe()
         )),
-        None => lines.push(format!("cost          {}", price.told())),
+        None => lines.push(format!("cost          {}", price.describe())),
     }
     lines.join("\n") + "\n"
 }
@@ -163,15 +163,15 @@ fn load_text(ranked: &Ranked) -> Vec<String> {
         100.0 * need.load_share,
         100.0 * need.headroom,
     )];
-    if !ranked.told_check().is_empty() {
-        lines.push(format!("simulated     {}", ranked.told_check()));
+    if !ranked.describe_check().is_empty() {
+        lines.push(format!("simulated     {}", ranked.describe_check()));
     }
     if let Some(check) = ranked.check() {
         let in_slo = format!("{:.1} % of requests within the SLO", 100.0 * check.in_slo);
         lines.push(format!("              {in_slo}, {} requests, digest {}", check.requests, check.digest));
     }
-    if !ranked.told_limit().is_empty() {
-        lines.push(format!("limited by    {}, at the rate that fails", ranked.told_limit()));
+    if !ranked.describe_limit().is_empty() {
+        lines.push(format!("limited by    {}, at the rate that fails", ranked.describe_limit()));
     }
     lines
 }
@@ -234,7 +234,7 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
     row.push(percent(need.map(|n| n.headroom)));
     row.push(percent(ranked.check().map(|check| check.in_slo)));
-    row.push(ranked.told_check());
+    row.push(ranked.describe_check());
     row.push(number(capacity.and_then(|c| c.rate_rps), 3));
     row.push(cell(price.map(|p| p.gpus)));
     row.push(whole(standing.requests_per_usd));
@@ -242,8 +242,8 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     let fronts = [(standing.is_on_ttft_front, "TTFT"), (standing.is_on_tbt_front, "TBT")];
     row.push(fronts.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" "));
     row.push(number(price.and_then(|p| p.usd_per_gpu_hour), 4));
-    row.push(price.filter(|p| p.usd_per_gpu_hour.is_some()).map_or_else(|| "-".to_owned(), |p| p.told()));
-    row.push(ranked.told_limit());
-    row.push(ranked.told());
+    row.push(price.filter(|p| p.usd_per_gpu_hour.is_some()).map_or_else(|| "-".to_owned(), |p| p.describe()));
+    row.push(ranked.describe_limit());
+    row.push(ranked.describe());
     row
 }

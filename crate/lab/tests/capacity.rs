@@ -419,9 +419,9 @@ fn gpus_of_a_deployment_have_listed_prices() {
     let missing = price("gb200_nvl72", "on_demand");
     assert_eq!(missing.usd_per_gpu_hour, None);
     assert!(
-        missing.told().starts_with("no on-demand price known; estimate 2.21 USD/h"),
+        missing.describe().starts_with("no on-demand price known; estimate 2.21 USD/h"),
         "{}",
-        missing.told()
+        missing.describe()
     );
     deployed.set_text("capacity.usd_per_gpu_hour", "1.5").unwrap();
     assert_eq!(search(&deployed, None).unwrap().price.usd_per_hour(), Some(12.0));

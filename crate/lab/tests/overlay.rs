@@ -49,7 +49,7 @@ fn what_vllm_bench_wrote_gives_its_own_means_again() {
     let gaps: Vec<f64> = run.requests.iter().flat_map(|r| &r.gaps_s).copied().collect();
     near(Some(gaps.iter().sum::<f64>() / gaps.len() as f64), ms("mean_itl_ms"));
     assert!(run.requests[0].sent_s == 0.0 && run.requests.is_sorted_by_key(|r| r.sent_s));
-    assert!(run.told.contains(&("max_num_seqs".to_owned(), "64".to_owned())));
+    assert!(run.reported.contains(&("max_num_seqs".to_owned(), "64".to_owned())));
     let in_flight = measured("vllm_bench_in_flight.json", None);
     assert_eq!((in_flight.requests.len(), in_flight.sending), (16, Sending::InFlight(4)));
 }
@@ -61,7 +61,7 @@ fn a_result_is_found_among_the_files_that_were_opened_with_it() {
     let files = [0, 1].map(|place| NamedText { name: names[place], text: &texts[place] });
     let found = read_among(&files).unwrap();
     assert_eq!(found, measured("aiperf/profile_export.jsonl", Some("aiperf/profile_export_aiperf.json")));
-    assert_ne!(found.told, read_among(&files[1..]).unwrap().told);
+    assert_ne!(found.reported, read_among(&files[1..]).unwrap().reported);
     let other = read_among(&files[..1]).unwrap_err().to_string();
     assert!(other.starts_with("profile_export_aiperf.json, "), "{other}");
     assert!(read_among(&[]).is_err());
@@ -96,7 +96,7 @@ fn what_aiperf_wrote_gives_its_own_means_again() {
     near(mean(&run, |r| r.ttft_s), ms("time_to_first_token"));
     near(mean(&run, |r| r.e2e_s), ms("request_latency"));
     near(mean(&run, MeasuredRequest::tpot_s), ms("inter_token_latency"));
-    assert_eq!(run.told, [("model".to_owned(), "meta-llama/Llama-3.1-8B-Instruct".to_owned())]);
+    assert_eq!(run.reported, [("model".to_owned(), "meta-llama/Llama-3.1-8B-Instruct".to_owned())]);
 }
 
 #[test]
@@ -146,8 +146,11 @@ fn errors_name_the_place_the_bound_and_the_value() {
     assert!(vllm("\"input_lens\"", "\"other\"").contains("--save-detailed"));
     assert!(vllm("\"start_times\"", "\"other\"").starts_with("start_times: missing"));
     let lines = text("llmservingsim/requests.jsonl");
-    let told = refused(&lines.replacen("\"first_token_ts\": 27537", "\"first_token_ts\": 7537", 1));
-    assert!(told.starts_with("line 1, first_token_ts: 7537") && told.contains("is before"), "{told}");
+    let reported = refused(&lines.replacen("\"first_token_ts\": 27537", "\"first_token_ts\": 7537", 1));
+    assert!(
+        reported.starts_with("line 1, first_token_ts: 7537") && reported.contains("is before"),
+        "{reported}"
+    );
     let table = text("llmservingsim/example_single_run.csv").replacen("570907776", "soon", 1);
     assert_eq!(
         refused(&table),
@@ -184,7 +187,7 @@ fn as_measured(settings: &[(&str, &str)]) -> (Scenario, MeasuredRun) {
         requests,
         sending: Sending::Times,
         means: Means::default(),
-        told: Vec::new(),
+        reported: Vec::new(),
         notes: Vec::new(),
     };
     (scenario, measured)
@@ -275,16 +278,16 @@ fn a_fit_finds_the_constants_again_and_holds_on_the_other_half() {
 #[test]
 fn constants_that_cannot_be_fitted_are_named() {
     let (scenario, measured) = as_measured(&[("workload.duration_s", "20")]);
-    let told = |paths: &[&str]| {
+    let reported = |paths: &[&str]| {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
         fit(&measured, &scenario, &paths).unwrap_err().to_string()
     };
-    assert!(told(&["a", "b", "c", "d"]).contains("4 constants"));
-    assert!(told(&["cost.speed"]).contains("no such parameter"));
-    assert!(told(&["cost.kind"]).contains("not a number"));
-    assert!(told(&["cost.host.base_ms"]).contains("no effect"));
+    assert!(reported(&["a", "b", "c", "d"]).contains("4 constants"));
+    assert!(reported(&["cost.speed"]).contains("no such parameter"));
+    assert!(reported(&["cost.kind"]).contains("not a number"));
+    assert!(reported(&["cost.host.base_ms"]).contains("no effect"));
     let twice = "cost.linear.decode_base_ms";
-    assert!(told(&[twice, twice]).contains("named twice"));
+    assert!(reported(&[twice, twice]).contains("named twice"));
 }
 
 /// A piece of a real file after a change.

@@ -196,7 +196,7 @@ fn failed_requests_are_left_out_of_the_result_and_counted() {
     assert!(measured.requests.iter().all(|request| request.output_tokens == 4));
     let told =
         [("num_gpu_blocks", "2588"), ("model", "m")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    assert_eq!(measured.told, told);
+    assert_eq!(measured.reported, told);
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl CapacitySearch {
             )]));
         };
         let reply = CapacityReply {
-            told: CapacityTold { priced: found.told(false), unpriced: found.told(true) },
+            told: CapacityTold { priced: found.describe(false), unpriced: found.describe(true) },
             capacity: found.clone(),
             charts: vec![probes(&found.probes, goal.limits_s)],
         };

@@ -20,7 +20,7 @@ impl Simulator {
     /// # Errors
     /// When there is no run.
     pub fn why(&mut self) -> Result<JsWhy, JsCallErrors> {
-        let told = why(self.told()?);
+        let told = why(self.why_report()?);
         Ok(object(&told).unchecked_into())
     }
 
@@ -29,7 +29,7 @@ impl Simulator {
     /// # Errors
     /// When there is no such request.
     pub fn why_request(&mut self, id: usize) -> Result<JsRequestWhy, JsCallErrors> {
-        let report = self.told()?;
+        let report = self.why_report()?;
         let count = report.results.len();
         if id >= count {
             return Err(to_js_error(vec![Diagnostic::out_of_range(
@@ -50,11 +50,11 @@ impl Simulator {
     pub fn most_delayed(&mut self, by: &str, index: i32) -> Result<JsDelayed, JsCallErrors> {
         let client = if by == "adapter" { Client::Adapter } else { Client::User };
         let index = u32::try_from(index).unwrap_or(BASE_MODEL);
-        Ok(object(&most_delayed(self.told()?, Some((client, index)))).unchecked_into())
+        Ok(object(&most_delayed(self.why_report()?, Some((client, index)))).unchecked_into())
     }
 
     /// The finished run with its decisions.
-    fn told(&mut self) -> Result<&Report, JsCallErrors> {
+    fn why_report(&mut self) -> Result<&Report, JsCallErrors> {
         if self.told.is_none() {
             let run = self.finished()?;
             let again = SimulationHandle::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;

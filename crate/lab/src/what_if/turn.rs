@@ -74,7 +74,7 @@ pub struct Turns {
 }
 
 /// The side on which the metric is less, where the pairs tell.
-fn told(paired: Option<&Paired>) -> Option<Side> {
+fn side_of(paired: Option<&Paired>) -> Option<Side> {
     let bounds = paired?.bounds?;
     if bounds.low > 0.0 { Some(Side::A) } else { (bounds.high < 0.0).then_some(Side::B) }
 }
@@ -154,7 +154,7 @@ pub fn turns<E>(
     first.dedup();
     let pairs = pairs_at(&first)?;
     let looked: Vec<(f64, Option<Paired>)> = first.into_iter().zip(pairs).collect();
-    let sides = looked.iter().filter_map(|(x, paired)| Some((*x, told(paired.as_ref())?)));
+    let sides = looked.iter().filter_map(|(x, paired)| Some((*x, side_of(paired.as_ref())?)));
     let sides: Vec<(f64, Side)> = sides.collect();
     let mut search = TurnSearch { range, seen: looked, pairs_at: &mut pairs_at };
     let mut found = Vec::new();
@@ -208,7 +208,7 @@ impl Turns {
         if !self.turns.is_empty() {
             return self.turns.iter().map(of).collect();
         }
-        let sides: Vec<Side> = self.seen.iter().filter_map(|(_, paired)| told(paired.as_ref())).collect();
+        let sides: Vec<Side> = self.seen.iter().filter_map(|(_, paired)| side_of(paired.as_ref())).collect();
         let (from, to, values) = (self.range.from, self.range.to, self.seen.len());
         vec![match sides.first() {
             None => format!(

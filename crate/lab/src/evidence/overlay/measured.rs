@@ -101,7 +101,7 @@ pub struct MeasuredRun {
     /// Means that the file tells in place of requests.
     pub means: Means,
     /// What the file tells of the server, by the names that vLLM and the tools have for it.
-    pub told: Vec<(String, String)>,
+    pub reported: Vec<(String, String)>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }

@@ -27,8 +27,8 @@ pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<TakenSettin
     let given: Vec<Id> = scenario.given().collect();
     let mut taking = Taking { scenario, given, taken: Vec::new(), notes: Vec::new() };
     taking.default(Id::SchedulerKind, "vllm_v1", "result files are of servers that schedule so");
-    for (key, value) in &run.told {
-        taking.told(run, key, value);
+    for (key, value) in &run.reported {
+        taking.reported(run, key, value);
     }
     taking.lengths(run);
     taking.cost();
@@ -66,7 +66,7 @@ impl Taking<'_> {
     }
 
     /// One setting of the file.
-    fn told(&mut self, run: &MeasuredRun, key: &str, value: &str) {
+    fn reported(&mut self, run: &MeasuredRun, key: &str, value: &str) {
         let from = format!("{key} {value}");
         let set = |own: &mut Self, id| own.set(id, value, &from);
         match key {
@@ -112,7 +112,7 @@ impl Taking<'_> {
 
     /// The server's own KV blocks. vLLM never gives its block 0 to a request.
     fn blocks(&mut self, run: &MeasuredRun, value: &str, from: &str) {
-        let number = |key: &str| run.told.iter().find(|(name, _)| name == key)?.1.parse::<f64>().ok();
+        let number = |key: &str| run.reported.iter().find(|(name, _)| name == key)?.1.parse::<f64>().ok();
         let Ok(blocks) = value.parse::<f64>() else { return };
         let size = number("block_size").unwrap_or(16.0);
         let tokens = (blocks - 1.0) * size;

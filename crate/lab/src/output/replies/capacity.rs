@@ -54,7 +54,7 @@ pub struct CheckedTold {
 impl From<Checked> for CheckedReply {
     fn from(checked: Checked) -> Self {
         let limit = checked.limit.map_or_else(String::new, |limit| limit.to_string());
-        Self { told: CheckedTold { check: checked.told(), limit }, checked }
+        Self { told: CheckedTold { check: checked.describe(), limit }, checked }
     }
 }
 

@@ -74,7 +74,7 @@ impl Limit {
 
 impl Checked {
     /// Whether the goal holds, in English.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         match self.miss {
             None => format!("holds with {}", self.replicas),
             Some(miss) => format!("fails with {}: {miss}", self.replicas),
@@ -125,7 +125,7 @@ impl Check {
                 return OF_LOAD * share;
             }
             if let Some(running) = self.running.take() {
-                self.checked = Some(self.told(&running.finish()));
+                self.checked = Some(self.judge(&running.finish()));
             }
         }
         match &mut self.limited {
@@ -134,7 +134,7 @@ impl Check {
         }
     }
 
-    fn told(&self, run: &Run) -> Checked {
+    fn judge(&self, run: &Run) -> Checked {
         let probe = Probe::of(self.asked_rps, run, &self.goal);
         let (report, slo) = (&run.report, run.scenario.slo());
         let met = (0..report.trace.len()).filter(|&id| slo.is_met(report, id)).count();

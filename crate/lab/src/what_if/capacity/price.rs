@@ -92,7 +92,7 @@ impl Price {
     }
 
     /// The kind of price, where it is from, or why there is none, in English.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let words = |kind: &str| kind.replace('_', "-");
         let kind = words(self.kind);
         match (self.usd_per_gpu_hour, self.quote) {

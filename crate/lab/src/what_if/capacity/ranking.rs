@@ -308,9 +308,9 @@ impl Ranked {
     }
 
     /// Why it has no rank, what limits it, and the notes, in English.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let Some(capacity) = &self.capacity else { return self.reason() };
-        capacity.told(self.standing.unranked == Some(Unranked::NoPrice))
+        capacity.describe(self.standing.unranked == Some(Unranked::NoPrice))
     }
 
     fn tried(&self) -> Vec<Tried> {
@@ -324,15 +324,15 @@ impl Ranked {
     }
 
     /// What the checks showed, in English; empty where there are none.
-    pub fn told_check(&self) -> String {
+    pub fn describe_check(&self) -> String {
         if self.capacity.is_some() && !self.errors.is_empty() {
-            return format!("not simulated: {}", told_errors(&self.errors));
+            return format!("not simulated: {}", join_errors(&self.errors));
         }
-        self.checks.iter().map(Checked::told).collect::<Vec<_>>().join("; ")
+        self.checks.iter().map(Checked::describe).collect::<Vec<_>>().join("; ")
     }
 
     /// What limits the deployment at the rate that failed: a cause of delay with its share; empty where it is not known.
-    pub fn told_limit(&self) -> String {
+    pub fn describe_limit(&self) -> String {
         let limit = self.checks.last().and_then(|checked| checked.limit);
         limit.map_or_else(String::new, |limit| limit.to_string())
     }
@@ -340,13 +340,13 @@ impl Ranked {
     /// Why no more can be asked of it, in English.
     pub fn reason(&self) -> String {
         match &self.capacity {
-            None => told_errors(&self.errors),
+            None => join_errors(&self.errors),
             Some(capacity) => capacity.reason(),
         }
     }
 }
 
-fn told_errors(errors: &[Diagnostic]) -> String {
+fn join_errors(errors: &[Diagnostic]) -> String {
     errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ")
 }
 
@@ -360,8 +360,8 @@ impl Capacity {
     }
 
     /// The reason and the notes in English, behind why there is no price where that is asked for.
-    pub fn told(&self, with_price: bool) -> String {
-        let price = with_price.then(|| self.price.told());
+    pub fn describe(&self, with_price: bool) -> String {
+        let price = with_price.then(|| self.price.describe());
         let notes = self.notes.iter().map(|note| note.message.clone());
         price.into_iter().chain([self.reason()]).chain(notes).collect::<Vec<_>>().join("; ")
     }
@@ -437,7 +437,7 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
             [ranked.standing.is_on_ttft_front, ranked.standing.is_on_tbt_front].map(|is| is.to_string()),
         );
         cells.extend(cells_of_load(ranked));
-        for cell in cells.iter().chain([&ranked.told()]) {
+        for cell in cells.iter().chain([&ranked.describe()]) {
             push_cell(&mut text, Some(cell));
             text.push(',');
         }
@@ -481,9 +481,9 @@ fn cells_of_load(ranked: &Ranked) -> [String; OF_LOAD.len()] {
         cell(need.map(|n| n.load_share)),
         cell(need.map(|n| n.headroom)),
         cell(ranked.check().map(|check| check.in_slo)),
-        ranked.told_check(),
+        ranked.describe_check(),
         cell(ranked.check().map(|check| check.digest.clone())),
-        ranked.told_limit(),
+        ranked.describe_limit(),
         cell(price.and_then(|p| p.usd_per_gpu_hour)),
         cell(price.map(|p| p.kind)),
         cell(quote.map(|q| q.source)),

@@ -65,7 +65,7 @@ impl Steadiness {
     }
 
     /// Short runs that say that they are too short.
-    pub fn told(&self) -> usize {
+    pub fn too_short(&self) -> usize {
         self.short.iter().filter(|short| short.needs_s.is_some()).count()
     }
 
@@ -75,7 +75,7 @@ impl Steadiness {
     }
 
     /// Whether every short run that is not near says that it is too short.
-    pub fn is_told(&self) -> bool {
+    pub fn misses_are_admitted(&self) -> bool {
         let told = |(apart, short): (&f64, &Capacity)| apart.abs() <= APART || short.needs_s.is_some();
         self.apart().iter().zip(&self.short).all(told)
     }
@@ -84,7 +84,7 @@ impl Steadiness {
 /// Whether all are near, but for at most one in ten that say that they are too short.
 pub fn is_met(all: &[Steadiness]) -> bool {
     let off: Vec<&Steadiness> = all.iter().filter(|one| !one.is_near()).collect();
-    10 * off.len() <= all.len() && off.iter().all(|one| one.is_told())
+    10 * off.len() <= all.len() && off.iter().all(|one| one.misses_are_admitted())
 }
 
 /// A name, and the settings behind it.
@@ -175,7 +175,7 @@ pub fn table(all: &[Steadiness], extent: Extent) -> String {
         let rates: Vec<f64> = one.short.iter().map(|short| short.rate_rps.unwrap_or(f64::NAN)).collect();
         let mut runs_s: Vec<f64> = one.short.iter().filter_map(|short| short.run_s).collect();
         runs_s.sort_unstable_by(f64::total_cmp);
-        let verdict = match (one.is_near(), one.is_told()) {
+        let verdict = match (one.is_near(), one.misses_are_admitted()) {
             (true, _) => "ok",
             (false, true) => "told",
             (false, false) => "OFF",
@@ -187,7 +187,7 @@ pub fn table(all: &[Steadiness], extent: Extent) -> String {
             rates.iter().copied().fold(f64::INFINITY, f64::min),
             rates.iter().copied().fold(0.0, f64::max),
             format!("{}/{}", one.near(), one.short.len()),
-            one.told(),
+            one.too_short(),
             runs_s.get(runs_s.len() / 2).copied().unwrap_or(f64::NAN),
         ));
     }

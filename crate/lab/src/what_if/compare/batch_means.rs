@@ -254,11 +254,11 @@ mod tests {
         let metric = |path: &str| Metric::parse(path).unwrap();
         let (a, b) = (run(&[]), run(&[("cost.linear.overhead_ms", "8")]));
         let told = batched(&metric("ttft_s.mean"), &a, &b).unwrap();
-        assert!(told.paired.is_told() && told.paired.pairs == BATCHES);
+        assert!(told.paired.is_significant() && told.paired.pairs == BATCHES);
         assert_eq!(told.cut + BATCHES * told.batch_requests, a.report.results.len());
-        assert!(batched(&metric("ttft_s.p99"), &a, &b).unwrap().paired.is_told());
+        assert!(batched(&metric("ttft_s.p99"), &a, &b).unwrap().paired.is_significant());
         let same = batched(&metric("slo.attainment"), &a, &a.clone()).unwrap();
-        assert_eq!((same.paired.difference, same.paired.is_told()), (0.0, false));
+        assert_eq!((same.paired.difference, same.paired.is_significant()), (0.0, false));
         assert_eq!(batched(&metric("throughput_rps"), &a, &b), Err(NoBatches::NotOfRequests));
         let overloaded = run(&[("workload.rate_rps", "6"), ("workload.duration_s", "1000")]);
         let of_mean = batched(&metric("ttft_s.mean"), &overloaded, &overloaded.clone());

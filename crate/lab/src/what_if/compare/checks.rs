@@ -105,8 +105,8 @@ fn pairs(a: &[Measured], b: &[Measured], metric: usize) -> Vec<(f64, f64)> {
     both.filter_map(|(a, b)| Some((a.values[metric]?, b.values[metric]?))).collect()
 }
 
-fn is_told(a: &[Measured], b: &[Measured], metric: usize) -> bool {
-    Paired::of(&pairs(a, b, metric)).is_some_and(|paired| paired.is_told())
+fn is_significant(a: &[Measured], b: &[Measured], metric: usize) -> bool {
+    Paired::of(&pairs(a, b, metric)).is_some_and(|paired| paired.is_significant())
 }
 
 /// Makes every check, on `threads` threads; the result does not depend on how many.
@@ -116,7 +116,7 @@ pub fn check(extent: Extent, threads: usize) -> Checks {
     // Equal settings with other seeds on either side.
     let all = runs(&one, &metrics, 1_000_000, 2 * PAIRS * extent.alarm_trials, threads);
     let of = |(place, metric): (usize, &Metric)| {
-        let told = all.chunks(2 * PAIRS).filter(|pair| is_told(&pair[..PAIRS], &pair[PAIRS..], place));
+        let told = all.chunks(2 * PAIRS).filter(|pair| is_significant(&pair[..PAIRS], &pair[PAIRS..], place));
         (metric.clone(), told.count())
     };
     let alarms = metrics.iter().enumerate().map(of).collect();
@@ -159,7 +159,7 @@ fn power(one: &Scenario, metrics: &[Metric], trials: usize, threads: usize) -> (
         }
     }
     let found = a.chunks(PAIRS).zip(best.1.chunks(PAIRS)).filter(|(a, b)| {
-        Paired::of(&pairs(a, b, 0)).is_some_and(|paired| paired.is_told() && paired.difference > 0.0)
+        Paired::of(&pairs(a, b, 0)).is_some_and(|paired| paired.is_significant() && paired.difference > 0.0)
     });
     ([base_ms, best.0], relative(&best.1), found.count())
 }

@@ -24,7 +24,7 @@ impl DecisionDifference {
             return "every decision is the same in A and B".to_owned();
         };
         let [a, b] = [difference.a, difference.b].map(|decision| match decision {
-            Some(decision) => format!("{} at {} s", told(&decision), seconds(decision.time_us)),
+            Some(decision) => format!("{} at {} s", described(&decision), seconds(decision.time_us)),
             None => "decides nothing more".to_owned(),
         });
         format!("first different decision: A {a}; B {b}")
@@ -97,7 +97,7 @@ impl ShownDecision {
             need: numbers.map(|numbers| numbers.0),
             have: numbers.map(|numbers| numbers.1),
             for_request: decision.on_behalf_of().map(RequestId::get),
-            sentence: told(decision),
+            sentence: described(decision),
         }
     }
 }
@@ -109,7 +109,7 @@ fn seconds(us: f64) -> String {
 }
 
 /// What was decided, with what the test compared: `admits request 7 (KV blocks: 8 needed, 9 free)`.
-pub fn told(decision: &Decision) -> String {
+pub fn described(decision: &Decision) -> String {
     let Some(id) = decision.request() else {
         return format!("admits no waiting request{}", in_brackets(&decision.compared));
     };

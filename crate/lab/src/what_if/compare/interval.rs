@@ -120,8 +120,8 @@ impl Paired {
         })
     }
 
-    /// Whether the pairs tell a difference.
-    pub fn is_told(&self) -> bool {
+    /// Whether the interval of the difference leaves out zero.
+    pub fn is_significant(&self) -> bool {
         self.bounds.is_some_and(Bounds::leaves_out_zero)
     }
 }
@@ -254,7 +254,7 @@ mod tests {
             (bounds.low - SLEEP_ENDS[0]).abs() < 1e-9 && (bounds.high - SLEEP_ENDS[1]).abs() < 1e-9,
             "{bounds:?}"
         );
-        assert!(paired.is_told());
+        assert!(paired.is_significant());
         // Some of A are below 0: no percentage.
         assert_eq!(paired.relative_bounds, None);
         // Of five pairs it is Student's t: 1.24 and 2.776 standard errors of 0.3803.
@@ -273,9 +273,9 @@ mod tests {
             for _ in 0..TRIALS {
                 let pairs: Vec<(f64, f64)> = (0..seeds).map(|_| (heavy(), heavy())).collect();
                 let paired = Paired::of(&pairs).unwrap();
-                told += usize::from(paired.is_told());
+                told += usize::from(paired.is_significant());
                 let relative = paired.relative_bounds.unwrap();
-                assert_eq!(relative.leaves_out_zero(), paired.is_told());
+                assert_eq!(relative.leaves_out_zero(), paired.is_significant());
             }
             // 5 % give or take three standard deviations.
             assert!((70..130).contains(&told), "{seeds} seeds: {told} of {TRIALS}");
@@ -290,7 +290,7 @@ mod tests {
         for count in [2, 8, 30] {
             let same = Paired::of(&vec![(2.0, 2.0); count]).unwrap();
             assert_eq!(same.bounds, Some(Bounds { low: 0.0, high: 0.0 }));
-            assert!(!same.is_told());
+            assert!(!same.is_significant());
             assert_eq!(same.shrink, None);
         }
         let zero = Paired::of(&[(0.0, 1.0), (0.0, 2.0)]).unwrap();

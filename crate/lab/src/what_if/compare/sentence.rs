@@ -42,7 +42,7 @@ fn amount(unit: Unit, paired: &Paired, interval: Option<(Bounds, &str)>) -> Opti
         let ends = [bounds.low * scale, bounds.high * scale];
         if is_lower { [-ends[1], -ends[0]] } else { ends }
     };
-    let told = |value: f64, ends: Option<[f64; 2]>, unit: &str| {
+    let described = |value: f64, ends: Option<[f64; 2]>, unit: &str| {
         let width = ends.map_or(0.0, |ends| ends[1] - ends[0]);
         let digits = decimals(value, width);
         let interval = ends.zip(interval).map_or_else(String::new, |([low, high], (_, samples))| {
@@ -55,17 +55,20 @@ fn amount(unit: Unit, paired: &Paired, interval: Option<(Bounds, &str)>) -> Opti
     let bounds = interval.map(|(bounds, _)| bounds);
     let text = match (unit, relative) {
         (Unit::Share, _) => {
-            told(100.0 * sign * paired.difference, bounds.map(|b| ends(b, 100.0)), " percentage points")
+            described(100.0 * sign * paired.difference, bounds.map(|b| ends(b, 100.0)), " percentage points")
         }
         (_, Some(relative)) if relative < FACTOR_FROM => {
             let bounds = paired.relative_bounds.filter(|_| interval.is_some());
-            told(100.0 * sign * relative, bounds.map(|b| ends(b, 100.0)), " %")
+            described(100.0 * sign * relative, bounds.map(|b| ends(b, 100.0)), " %")
         }
         (_, Some(relative)) => {
             let bounds = paired.relative_bounds.filter(|_| interval.is_some());
-            format!("a factor of {}", told(1.0 + relative, bounds.map(|b| [1.0 + b.low, 1.0 + b.high]), ""))
+            format!(
+                "a factor of {}",
+                described(1.0 + relative, bounds.map(|b| [1.0 + b.low, 1.0 + b.high]), "")
+            )
         }
-        (_, None) => told(sign * paired.difference, bounds.map(|b| ends(b, 1.0)), suffix(unit)),
+        (_, None) => described(sign * paired.difference, bounds.map(|b| ends(b, 1.0)), suffix(unit)),
     };
     Some((if is_lower { "lowers" } else { "raises" }, text))
 }
@@ -94,7 +97,7 @@ pub(crate) fn decimals(value: f64, width: f64) -> usize {
 mod tests {
     use super::*;
 
-    fn told(path: &str, pairs: &[(f64, f64)]) -> String {
+    fn described(path: &str, pairs: &[(f64, f64)]) -> String {
         let samples = format!("{} seeds", pairs.len());
         sentence(&Metric::parse(path).unwrap(), Paired::of(pairs).as_ref(), &samples)
     }
@@ -103,34 +106,34 @@ mod tests {
     fn a_difference_is_told_with_its_interval() {
         let pairs: Vec<(f64, f64)> = (0..20).map(|i| (10.0, 6.9 + 0.3 * f64::from(i % 5 - 2))).collect();
         assert_eq!(
-            told("ttft_s.p99", &pairs),
+            described("ttft_s.p99", &pairs),
             "B lowers P99 TTFT by 31.0 % (95 % interval 29.0 to 33.0 %, 20 seeds)"
         );
         let swapped: Vec<(f64, f64)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
-        assert!(told("ttft_s.p99", &swapped).starts_with("B raises P99 TTFT by 4"));
+        assert!(described("ttft_s.p99", &swapped).starts_with("B raises P99 TTFT by 4"));
         let shares: Vec<(f64, f64)> = (0..20).map(|i| (0.5, 0.6 + 0.01 * f64::from(i % 2))).collect();
         assert_eq!(
-            told("slo.attainment", &shares),
+            described("slo.attainment", &shares),
             "B raises SLO attainment by 10.50 percentage points (95 % interval 10.25 to 10.75 percentage points, 20 seeds)"
         );
         let many: Vec<(f64, f64)> = (0..20).map(|i| (1.0, 20.0 + f64::from(i % 3))).collect();
-        assert!(told("ttft_s.mean", &many).starts_with("B raises mean TTFT by a factor of 20.9"));
+        assert!(described("ttft_s.mean", &many).starts_with("B raises mean TTFT by a factor of 20.9"));
     }
 
     #[test]
     fn no_difference_is_told_too() {
         let noise: Vec<(f64, f64)> = (0..20).map(|i| (1.0, if i % 2 == 0 { 1.1 } else { 0.9 })).collect();
-        assert_eq!(told("ttft_s.mean", &noise), "mean TTFT: no difference that 20 seeds can tell");
+        assert_eq!(described("ttft_s.mean", &noise), "mean TTFT: no difference that 20 seeds can tell");
         assert_eq!(
-            told("ttft_s.mean", &[(1.0, 1.0), (2.0, 2.0)]),
+            described("ttft_s.mean", &[(1.0, 1.0), (2.0, 2.0)]),
             "mean TTFT is the same in A and B (2 seeds)"
         );
-        assert_eq!(told("ttft_s.mean", &[(1.0, 1.0)]), "B does not change mean TTFT in this run");
-        assert_eq!(told("ttft_s.p99", &[]), "P99 TTFT: missing in A or in B in every run");
+        assert_eq!(described("ttft_s.mean", &[(1.0, 1.0)]), "B does not change mean TTFT in this run");
+        assert_eq!(described("ttft_s.p99", &[]), "P99 TTFT: missing in A or in B in every run");
         // Nothing was rejected in A: no percentage.
         let rejected: Vec<(f64, f64)> = (0..20).map(|i| (0.0, 12.0 + f64::from(i % 2))).collect();
         assert!(
-            told("requests.rejected_total", &rejected)
+            described("requests.rejected_total", &rejected)
                 .starts_with("B raises the number of rejected requests by 12.50 (")
         );
     }

@@ -15,14 +15,14 @@ pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRu
     let RequestLines { requests, lines, notes } = lines(text, |line, _| {
         if is_warm_up(line) { Ok(RequestLine::LeftOut) } else { request(line).map(RequestLine::of) }
     })?;
-    let (told, sending) = match settings {
+    let (reported, sending) = match settings {
         None => (Vec::new(), Sending::Times),
         Some(file) => {
             let json = document(file.text).map_err(|error| error.within(file.name))?;
-            (told(&json), sending(&json, lines).map_err(|error| error.within(file.name))?)
+            (reported(&json), sending(&json, lines).map_err(|error| error.within(file.name))?)
         }
     };
-    Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, means: Means::default(), told, notes })
+    Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, means: Means::default(), reported, notes })
 }
 
 fn is_warm_up(line: &Field) -> bool {
@@ -95,15 +95,15 @@ fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
     Ok(if (most as usize) < requests { Sending::InFlight(most) } else { Sending::Times })
 }
 
-fn told(json: &Json) -> Vec<(String, String)> {
+fn reported(json: &Json) -> Vec<(String, String)> {
     let server = json.pointer("/servescope/server").map(Field::root);
     let of_server = server.iter().flat_map(|server| server.json.as_object().into_iter().flatten());
-    let mut told: Vec<(String, String)> =
+    let mut reported: Vec<(String, String)> =
         of_server.filter_map(|(key, value)| Some((key.clone(), Field::root(value).setting()?))).collect();
-    if !told.iter().any(|(key, _)| key == "model") {
+    if !reported.iter().any(|(key, _)| key == "model") {
         let model = json.pointer("/input_config/models/items/0/name");
         let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));
-        told.extend(model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())));
+        reported.extend(model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())));
     }
-    told
+    reported
 }

@@ -32,13 +32,13 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     tell_failed(&mut notes, asked - requests.len(), asked);
     let sending = sending(&benchmark, asked)?;
     let model = json.pointer("/config/spec/backend/model").or_else(|| json.pointer("/args/model"));
-    let told = model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned()));
+    let reported = model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned()));
     Ok(MeasuredRun {
         tool: Tool::GuideLlm,
         requests,
         sending,
         means: Means::default(),
-        told: told.into_iter().collect(),
+        reported: reported.into_iter().collect(),
         notes,
     })
 }

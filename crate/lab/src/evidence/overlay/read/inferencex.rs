@@ -52,7 +52,8 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     };
     let keys =
         [("model", "model"), ("hw", "gpu"), ("tp", "tensor_parallel_size"), ("precision", "precision")];
-    let told = keys.iter().filter_map(|(key, name)| Some(((*name).to_owned(), root.get(key)?.setting()?)));
+    let reported =
+        keys.iter().filter_map(|(key, name)| Some(((*name).to_owned(), root.get(key)?.setting()?)));
     let mut notes = vec![format!(
         "the file has means only; its workload is made again: {} requests, {in_flight} in flight",
         in_flight * REQUESTS_PER_SLOT
@@ -66,7 +67,7 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
         requests,
         sending: Sending::InFlight(in_flight),
         means,
-        told: told.collect(),
+        reported: reported.collect(),
         notes,
     })
 }

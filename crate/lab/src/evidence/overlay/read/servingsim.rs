@@ -99,13 +99,13 @@ pub(super) fn read(text: &str) -> Result<MeasuredRun, ReadError> {
             }
         }
     }
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     if let [model] = &models[..] {
-        told.push(("model".to_owned(), model.clone()));
+        reported.push(("model".to_owned(), model.clone()));
     }
     let mut notes = Vec::new();
     if instances.len() > 1 {
-        told.push(("replicas".to_owned(), instances.len().to_string()));
+        reported.push(("replicas".to_owned(), instances.len().to_string()));
         notes.push(format!("{} instances; which served a request is not taken over", instances.len()));
     }
     Ok(MeasuredRun {
@@ -113,7 +113,7 @@ pub(super) fn read(text: &str) -> Result<MeasuredRun, ReadError> {
         requests,
         sending: Sending::Times,
         means: Means::default(),
-        told,
+        reported,
         notes,
     })
 }

@@ -13,16 +13,16 @@ use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Se
 pub(super) fn read(text: &str, meta: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
     let RequestLines { requests, notes, .. } =
         lines(text, |line, place| request(line, place).map(RequestLine::of))?;
-    let told = match meta {
+    let reported = match meta {
         None => Vec::new(),
-        Some(meta) => told(&document(meta.text).map_err(|error| error.within(meta.name))?),
+        Some(meta) => reported(&document(meta.text).map_err(|error| error.within(meta.name))?),
     };
     Ok(MeasuredRun {
         tool: Tool::ServingSimBench,
         requests,
         sending: Sending::Times,
         means: Means::default(),
-        told,
+        reported,
         notes,
     })
 }
@@ -55,12 +55,12 @@ fn request(line: &Field, place: usize) -> Result<Option<MeasuredRequest>, ReadEr
 }
 
 /// What `meta.json` tells of the server.
-fn told(json: &Json) -> Vec<(String, String)> {
+fn reported(json: &Json) -> Vec<(String, String)> {
     let root = Field::root(json);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut take = |field: Option<Field>, keys: &[&str]| {
         let Some(field) = field else { return };
-        told.extend(keys.iter().filter_map(|key| Some(((*key).to_owned(), field.get(key)?.setting()?))));
+        reported.extend(keys.iter().filter_map(|key| Some(((*key).to_owned(), field.get(key)?.setting()?))));
     };
     take(Some(root.clone()), &["model", "vllm_version"]);
     let engine =
@@ -69,5 +69,5 @@ fn told(json: &Json) -> Vec<(String, String)> {
     let cache = ["num_gpu_blocks", "block_size", "gpu_memory_utilization", "enable_prefix_caching"];
     take(root.get("kv_cache"), &cache);
     take(root.get("hardware"), &["device_name"]);
-    told
+    reported
 }

@@ -68,7 +68,7 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     if columns.ttft.is_none() {
         notes.push("the file has means only; --save-detailed writes every request".to_owned());
     }
-    Ok(MeasuredRun { tool: Tool::VllmBench, requests, sending, means, told: told(&root), notes })
+    Ok(MeasuredRun { tool: Tool::VllmBench, requests, sending, means, reported: reported(&root), notes })
 }
 
 struct Columns<'a> {
@@ -153,7 +153,7 @@ fn means(root: &Field) -> Result<Means, ReadError> {
 }
 
 /// The model, and what was added with `--metadata`.
-fn told(root: &Field) -> Vec<(String, String)> {
+fn reported(root: &Field) -> Vec<(String, String)> {
     let Some(fields) = root.json.as_object() else { return Vec::new() };
     let is_setting = |key: &str| !OWN.contains(&key);
     let settings = fields.keys().filter(|key| is_setting(key));
