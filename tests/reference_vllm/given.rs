@@ -9,7 +9,7 @@ use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
@@ -205,7 +205,7 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
             trace.cancellations.push((at_us, place));
         }
     }
-    trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+    trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
     trace.sort_cancellations();
     (trace, classes)
 }

@@ -4,7 +4,7 @@ use js_sys::{Float64Array, Reflect, Uint32Array};
 use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::formats::MAX_ROWS;
-use servescope_lab::workload::trace::{ClosedLoop, Extra, Labels, NO_LABEL};
+use servescope_lab::workload::trace::{ClosedLoop, Labels, NO_LABEL, TraceMetadata};
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;
@@ -55,7 +55,8 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
     }
     // The sessions' names stay behind: only who belongs together matters here.
     let session = Labels { index: session, names: Vec::new() };
-    let extra = Extra { session, recorded_latency_s: recorded_latency_s?, ..Extra::default() };
+    let metadata =
+        TraceMetadata { session, recorded_latency_s: recorded_latency_s?, ..TraceMetadata::default() };
     Ok(Trace {
         user: each("user")?,
         adapter: each("adapter")?,
@@ -67,7 +68,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
         arrival_us,
         chain: (!after.is_empty())
             .then(|| Box::new(ClosedLoop { after, think_us, until_us, is_shared: false })),
-        extra: (!extra.is_empty()).then(|| Box::new(extra)),
+        metadata: (!metadata.is_empty()).then(|| Box::new(metadata)),
     })
 }
 

@@ -28,9 +28,9 @@ pub fn columns(trace: &Trace) -> JsTraceColumns {
     set("after", Uint32Array::from(chain.after.as_slice()).into());
     set("think_us", Float64Array::from(chain.think_us.as_slice()).into());
     set("until_us", Float64Array::from(&[chain.until_us][..]).into());
-    let extra = trace.extra.as_deref();
-    set("session", Uint32Array::from(extra.map_or(&[][..], |e| &e.session.index)).into());
-    set("took_s", Float64Array::from(extra.map_or(&[][..], |e| &e.recorded_latency_s)).into());
+    let metadata = trace.metadata.as_deref();
+    set("session", Uint32Array::from(metadata.map_or(&[][..], |e| &e.session.index)).into());
+    set("took_s", Float64Array::from(metadata.map_or(&[][..], |e| &e.recorded_latency_s)).into());
     let flat: Vec<f64> = trace.cancellations.iter().flat_map(|&(t, id)| [t, f64::from(id)]).collect();
     set("cancellations", Float64Array::from(flat.as_slice()).into());
     JsValue::from(target).unchecked_into()

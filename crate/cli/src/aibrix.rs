@@ -16,7 +16,7 @@ use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
 use servescope_lab::workload::prompts::{
     BodyError, BodyLines, BodyOptions, CharactersPerToken, CountTokens, Endpoint, Form, Sampling, Synthesis,
 };
-use servescope_lab::workload::trace::Extra;
+use servescope_lab::workload::trace::TraceMetadata;
 
 use crate::chart_files::TrafficCharts;
 use crate::collections::collection;
@@ -269,15 +269,15 @@ fn with_texts(
 
 /// Where no output length was wanted, a request has that of its prompt's completion, or none that is known.
 fn take_outputs(trace: &mut Trace, wanted: &[Target], chosen: &Chosen) {
-    let mut extra = trace.extra.take().map_or_else(Extra::default, |extra| *extra);
-    extra.assumed_output = vec![false; trace.len()];
+    let mut metadata = trace.metadata.take().map_or_else(TraceMetadata::default, |metadata| *metadata);
+    metadata.assumed_output = vec![false; trace.len()];
     for (id, _) in wanted.iter().enumerate().filter(|(_, target)| target.output_tokens.is_none()) {
         match chosen.output_tokens(id).filter(|&tokens| tokens > 0) {
             Some(tokens) => trace.output_tokens[id] = tokens,
-            None => extra.assumed_output[id] = true,
+            None => metadata.assumed_output[id] = true,
         }
     }
-    trace.set_extra(extra);
+    trace.set_metadata(metadata);
 }
 
 /// Lines as the entries of one JSON array.

@@ -64,7 +64,7 @@ pub(crate) fn plot(trace: &Trace) -> Result<String, DrawError> {
 
 /// The requests of each session, in the order in which sessions begin.
 fn sessions(trace: &Trace, end_s: f64) -> Chart {
-    let labels = trace.extra.as_ref().map(|extra| &extra.session);
+    let labels = trace.metadata.as_ref().map(|metadata| &metadata.session);
     let places = labels.map_or(&[][..], |labels| &labels.index);
     let with_session = trace.arrival_us.iter().zip(places).filter(|(_, place)| **place != NO_LABEL);
     let (x, y): (Vec<f64>, Vec<f64>) = with_session.map(|(us, &place)| (us / 1e6, f64::from(place))).unzip();

@@ -100,7 +100,8 @@ fn least(replicas: &[Replica], load: impl Fn(&Replica) -> u64) -> usize {
 
 /// Keys that are remembered of a replica: prefix blocks as many as its KV cache has room for; every adapter or session.
 fn most_keys(config: &FleetConfig, trace: &Trace) -> usize {
-    let blocks = trace.extra.as_deref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
+    let blocks =
+        trace.metadata.as_deref().map(|metadata| &metadata.prefix).filter(|prefix| !prefix.is_empty());
     match blocks {
         Some(prefix) if config.router == RouterKind::PrefixAffinity => {
             let tokens = u64::from(config.blocks) * u64::from(config.block_size);
@@ -112,7 +113,7 @@ fn most_keys(config: &FleetConfig, trace: &Trace) -> usize {
 
 /// The blocks of a prompt, and the session of a request for prompts that are not given in blocks.
 fn prefix_of(trace: &Trace, id: u32) -> (&[u64], Option<u64>) {
-    let Some(extra) = trace.extra.as_deref() else { return (&[], None) };
-    let session = extra.session.index.get(id as usize).filter(|&&place| place != NO_LABEL);
-    (extra.prefix.of(id as usize), session.map(|&place| u64::from(place)))
+    let Some(metadata) = trace.metadata.as_deref() else { return (&[], None) };
+    let session = metadata.session.index.get(id as usize).filter(|&&place| place != NO_LABEL);
+    (metadata.prefix.of(id as usize), session.map(|&place| u64::from(place)))
 }

@@ -75,10 +75,10 @@ fn sessions_wait_under(scheduler: &str) {
     ];
     let run = run(&base);
     let report = &run.report;
-    let extra = report.trace.extra.as_ref().unwrap();
-    let mut end = vec![0.0f64; extra.session.names.len()];
+    let metadata = report.trace.metadata.as_ref().unwrap();
+    let mut end = vec![0.0f64; metadata.session.names.len()];
     for id in 0..report.results.len() {
-        let end = &mut end[extra.session.index[id] as usize];
+        let end = &mut end[metadata.session.index[id] as usize];
         assert!(report.trace.arrival_us[id] >= *end);
         *end = report.results[id].finish_us.unwrap_or(report.trace.arrival_us[id]);
         assert!(report.trace.input_tokens[id] <= 2048);

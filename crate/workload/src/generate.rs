@@ -59,7 +59,7 @@ fn plain(spec: &WorkloadSpec) -> Trace {
         adapter_rank,
         cancellations: Vec::new(),
         chain: None,
-        extra: None,
+        metadata: None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! after equal blocks. Whole blocks of a shared part have its id; a block that reaches into the next part belongs to that
 //! one; the block at the end that is not full is the prompt's own.
 
-use crate::trace::{BASE_MODEL, Extra, PrefixBlocks, Trace};
+use crate::trace::{BASE_MODEL, PrefixBlocks, Trace, TraceMetadata};
 
 /// Shared prefixes of prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub(crate) fn begin_alike(trace: &mut Trace, mut tree: Tree) {
         *input = input.saturating_add(tree.spec.shared_tokens(adapter));
         tree.push(&mut Vec::new(), adapter, trace.user[id], *input);
     }
-    trace.set_extra(Extra { prefix: tree.blocks, ..Extra::default() });
+    trace.set_metadata(TraceMetadata { prefix: tree.blocks, ..TraceMetadata::default() });
 }
 
 #[cfg(test)]

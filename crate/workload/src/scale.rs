@@ -11,8 +11,8 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
         chain.think_us.iter_mut().for_each(|t| *t *= factor);
         chain.until_us *= factor;
     }
-    if let Some(extra) = &mut trace.extra {
-        extra.events.stretch(factor);
+    if let Some(metadata) = &mut trace.metadata {
+        metadata.events.stretch(factor);
     }
 }
 
@@ -84,9 +84,9 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
     scaled.chain = chain.map(Box::new);
-    if let Some(extra) = &trace.extra {
+    if let Some(metadata) = &trace.metadata {
         // A copy of a session is no session of its own: its requests come again inside the session.
-        scaled.set_extra(extra.select(&source));
+        scaled.set_metadata(metadata.select(&source));
     }
     scaled.sort();
     scaled.sort_cancellations();

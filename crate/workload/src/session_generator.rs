@@ -13,7 +13,7 @@ use crate::prefix::Tree;
 use crate::sessions::{Context, Pace, Prompt, SessionSpec};
 use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
-use crate::trace::{BASE_MODEL, ClosedLoop, Extra, Labels, NO_REQUEST, Request, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, Labels, NO_REQUEST, Request, Trace, TraceMetadata};
 
 /// One lane: where its sessions begin, or that each begins where the one before ended.
 struct RequestStream {
@@ -69,7 +69,7 @@ struct SessionGenerator<'a> {
     copula: GaussianCopula,
     trace: Trace,
     chain: ClosedLoop,
-    extra: Extra,
+    metadata: TraceMetadata,
     tree: Option<Tree>,
     sessions: u32,
 }
@@ -84,7 +84,7 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
         copula: GaussianCopula::of(spec),
         trace: Trace::default(),
         chain: ClosedLoop::default(),
-        extra: Extra::default(),
+        metadata: TraceMetadata::default(),
         tree: spec.prefix.map(|prefix| Tree::new(prefix, spec.adapters.count, users)),
         sessions: 0,
     };
@@ -239,8 +239,8 @@ impl SessionGenerator<'_> {
                 tree.push(&mut own_blocks, adapter, user, prompt.input_tokens);
             }
             if spec.sessions.is_some() {
-                self.extra.session.index.push(self.sessions);
-                self.extra.turn.push(turn as u32);
+                self.metadata.session.index.push(self.sessions);
+                self.metadata.turn.push(turn as u32);
             }
             self.chain.push(wait.0, wait.1);
             self.trace.push(Request {
@@ -261,14 +261,14 @@ impl SessionGenerator<'_> {
 
     fn finish(mut self) -> Trace {
         if let Some(tree) = self.tree {
-            self.extra.prefix = tree.blocks;
+            self.metadata.prefix = tree.blocks;
         }
         self.trace.chain = self.chain.holds_any().then(|| Box::new(self.chain));
-        self.trace.set_extra(self.extra);
+        self.trace.set_metadata(self.metadata);
         self.trace.adapter_rank = self.spec.adapters.adapter_ranks();
         self.trace.sort();
-        if let Some(extra) = &mut self.trace.extra {
-            name_by_first_mention(&mut extra.session, self.sessions);
+        if let Some(metadata) = &mut self.trace.metadata {
+            name_by_first_mention(&mut metadata.session, self.sessions);
         }
         self.trace
     }
@@ -345,23 +345,23 @@ mod tests {
                 ..WorkloadSpec::default()
             };
             let trace = generate(&spec);
-            let extra = trace.extra.as_ref().unwrap();
+            let metadata = trace.metadata.as_ref().unwrap();
             // 3,750 sessions of 4 turns, whose number has a variance of 12.
             assert!(
                 (trace.len() as f64 - 15_000.0).abs() < 4.0 * f64::sqrt(3_750.0 * 12.0),
                 "{}",
                 trace.len()
             );
-            assert_eq!(extra.session.names.len(), 3_750);
+            assert_eq!(metadata.session.names.len(), 3_750);
             let mut last = vec![None; 3_750];
             for id in 0..trace.len() {
-                let before = last[extra.session.index[id] as usize].replace(id);
+                let before = last[metadata.session.index[id] as usize].replace(id);
                 let waits_for = trace.chain.as_ref().map_or(NO_REQUEST, |chain| chain.after[id]);
                 let Some(before) = before else {
-                    assert_eq!((extra.turn[id], waits_for), (1, NO_REQUEST));
+                    assert_eq!((metadata.turn[id], waits_for), (1, NO_REQUEST));
                     continue;
                 };
-                assert_eq!(extra.turn[id], extra.turn[before] + 1);
+                assert_eq!(metadata.turn[id], metadata.turn[before] + 1);
                 assert_eq!((trace.user[id], trace.adapter[id]), (trace.user[before], trace.adapter[before]));
                 let own = trace.input_tokens[id] - trace.input_tokens[before] - trace.output_tokens[before];
                 assert!((8..=511).contains(&own));
@@ -490,10 +490,10 @@ mod tests {
         assert!((trace.len() as f64 - 20_000.0).abs() < 4.0 * f64::sqrt(20_000.0), "{}", trace.len());
         spec.sessions = Some(sessions(Pace::Held));
         let talks = generate(&spec);
-        let extra = talks.extra.as_ref().unwrap();
-        let mut adapter_of = vec![None; extra.session.names.len()];
+        let metadata = talks.metadata.as_ref().unwrap();
+        let mut adapter_of = vec![None; metadata.session.names.len()];
         for id in 0..talks.len() {
-            let own = adapter_of[extra.session.index[id] as usize].get_or_insert(talks.adapter[id]);
+            let own = adapter_of[metadata.session.index[id] as usize].get_or_insert(talks.adapter[id]);
             assert_eq!(*own, talks.adapter[id], "a session keeps its adapter");
         }
         spec.sessions = None;

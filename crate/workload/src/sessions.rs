@@ -58,14 +58,15 @@ impl SessionSpec {
 /// its own time or, where that is later, when its client has thought. The think time is the recorded gap less what the
 /// original system took, where the trace tells that, and 0 otherwise.
 pub fn make_closed_loop(trace: &mut Trace) {
-    let Some(extra) = &trace.extra else { return };
-    let sessions = extra.session.index.iter().filter(|&&session| session != NO_LABEL).max();
+    let Some(metadata) = &trace.metadata else { return };
+    let sessions = metadata.session.index.iter().filter(|&&session| session != NO_LABEL).max();
     let mut last = vec![NO_REQUEST; sessions.map_or(0, |&last| last as usize + 1)];
     let mut chain = ClosedLoop::default();
-    for (id, &session) in (0u32..).zip(&extra.session.index) {
+    for (id, &session) in (0u32..).zip(&metadata.session.index) {
         let before = last.get_mut(session as usize).map_or(NO_REQUEST, |last| std::mem::replace(last, id));
         let think_us = trace.arrival_us.get(before as usize).map_or(0.0, |&sent_us| {
-            let took_us = extra.recorded_latency_s.get(before as usize).map_or(f64::NAN, |took| took * 1e6);
+            let took_us =
+                metadata.recorded_latency_s.get(before as usize).map_or(f64::NAN, |took| took * 1e6);
             let thought = trace.arrival_us[id as usize] - sent_us - took_us;
             if thought > 0.0 { thought } else { 0.0 }
         });

@@ -2,13 +2,13 @@
 
 mod closed_loop;
 mod events;
-mod extra;
+mod metadata;
 
 use crate::order::sort_places;
 
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Event, Events};
-pub use extra::{Extra, LabelMaker, Labels, NO_LABEL, PrefixBlocks};
+pub use metadata::{LabelMaker, Labels, NO_LABEL, PrefixBlocks, TraceMetadata};
 
 /// The adapter index of a request for the base model.
 pub const BASE_MODEL: u32 = u32::MAX;
@@ -36,7 +36,7 @@ pub struct Trace {
     pub chain: Option<Box<ClosedLoop>>,
     /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
     /// prompt's blocks; the others change no result.
-    pub extra: Option<Box<Extra>>,
+    pub metadata: Option<Box<TraceMetadata>>,
 }
 
 impl Trace {
@@ -114,9 +114,9 @@ impl Trace {
     }
 
     /// Sets the columns that only some files carry; a column without any entry counts as absent.
-    pub fn set_extra(&mut self, mut extra: Extra) {
-        extra.drop_blank_columns();
-        self.extra = (!extra.is_empty()).then(|| Box::new(extra));
+    pub fn set_metadata(&mut self, mut metadata: TraceMetadata) {
+        metadata.drop_blank_columns();
+        self.metadata = (!metadata.is_empty()).then(|| Box::new(metadata));
     }
 
     /// Puts requests in order of arrival, equal times in their former order, and says whether that moved any.
@@ -138,8 +138,8 @@ impl Trace {
         if let Some(chain) = &mut all.chain {
             chain.push(NO_REQUEST, 0.0);
         }
-        if let Some(extra) = &self.extra {
-            all.set_extra(Extra::joined(&[(Some(extra), self.len()), (None, 1)], false).0);
+        if let Some(metadata) = &self.metadata {
+            all.set_metadata(TraceMetadata::joined(&[(Some(metadata), self.len()), (None, 1)], false).0);
         }
         let order: Vec<u32> = (0..place).chain([new]).chain(place..new).collect();
         all.select(&order)
@@ -154,7 +154,7 @@ impl Trace {
     /// The session of each request; empty where the trace has none.
     pub fn sessions(&self) -> &Labels {
         const NONE: &Labels = &Labels { index: Vec::new(), names: Vec::new() };
-        self.extra.as_ref().map_or(NONE, |extra| &extra.session)
+        self.metadata.as_ref().map_or(NONE, |metadata| &metadata.session)
     }
 
     /// The requests named by `order`, in that order, with their cancellations and what they wait for.
@@ -169,8 +169,8 @@ impl Trace {
         let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
         chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
         chosen.chain = self.chain.as_ref().map(|chain| Box::new(chain.select(order, &place)));
-        if let Some(extra) = &self.extra {
-            chosen.set_extra(extra.select(order));
+        if let Some(metadata) = &self.metadata {
+            chosen.set_metadata(metadata.select(order));
         }
         chosen
     }

@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = read_small(bytes);
     let Ok(first) = read(bytes) else { return };
     for format in Format::writable() {
-        if format == Format::Mooncake && first.trace.extra.is_some() {
+        if format == Format::Mooncake && first.trace.metadata.is_some() {
             // Blocks that do not fit their prompts may look like those of another format with the same keys.
             continue;
         }

@@ -61,6 +61,9 @@ export function sentencesOf(text: Text, path: string, row: ComparedMetric): stri
   return [ofSamples(text, path, { ...row, difference, low, high }, samples), ...batchesOf(text, row)];
 }
 
+/** From this relative difference on a factor is easier to read than a percentage, as in the terminal. */
+const FACTOR_FROM = 2;
+
 interface Told extends ComparedMetric { difference: number; low: number; high: number }
 
 function ofSamples(text: Text, path: string, row: Told, samples: string): string {
@@ -70,6 +73,10 @@ function ofSamples(text: Text, path: string, row: Told, samples: string): string
   if (difference === 0 && low === 0 && high === 0) return say('told.same', { name, samples });
   if (low <= 0 && high >= 0) return say('told.none', { name, samples });
   const isRelative = !isShare(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
+  if (isRelative && (row.relative ?? 0) >= FACTOR_FROM) {
+    const factor = (of: number | null): string => text.format.short(1 + (of ?? 0));
+    return say('told.factor', { name, samples, size: factor(row.relative), low: factor(row.relative_low), high: factor(row.relative_high) });
+  }
   const ends = isRelative ? [row.relative_low ?? 0, row.relative_high ?? 0] : [low, high];
   const sizes = ends.map(Math.abs).sort((one, other) => one - other);
   const shown = (of: number): string => isRelative ? text.format.share(of) : apart(text, path, of);
@@ -82,6 +89,7 @@ function ofOneRun(text: Text, path: string, { difference, relative }: ComparedMe
   const say = text.say(compare);
   const name = nameOfMetric(text, path);
   if (difference === null || difference === 0) return say('one_run.same', { name });
+  if (!isShare(path) && relative !== null && relative >= FACTOR_FROM) return say('one_run.factor', { name, size: text.format.short(1 + relative) });
   const size = !isShare(path) && relative !== null ? text.format.share(Math.abs(relative)) : apart(text, path, Math.abs(difference));
   return say(difference < 0 ? 'one_run.lower' : 'one_run.higher', { name, size });
 }

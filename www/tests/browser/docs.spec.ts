@@ -6,6 +6,8 @@ import { dismiss, expect, ONLY_WHOLE, open, test, violations, WHOLE } from './pa
 const PAGES = readdirSync(join(import.meta.dirname, '../../../dist/docs')).filter((name) => name.endsWith('.html')).sort();
 /** Text only, text with wide tables, and the largest page. */
 const SOME = ['index.html', 'what-if.html', 'parameters.html'];
+/** For the second theme, which differs by its colours: one style sheet has those of all pages, and this page has tables, code and links. */
+const ONE = ['what-if.html'];
 
 test('the help leads to the documentation, and the documentation back', async ({ page }) => {
   await open(page);
@@ -46,7 +48,7 @@ test('every link and anchor of the documentation is there', async ({ page, reque
 for (const theme of ['light', 'dark'] as const) {
   test(`the documentation is readable on a telephone, ${theme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: theme });
-    for (const name of WHOLE ? PAGES : SOME) {
+    for (const name of WHOLE ? PAGES : theme === 'dark' ? ONE : SOME) {
       for (const width of [390, 320]) {
         await page.setViewportSize({ width, height: 800 });
         await page.goto(`./docs/${name}`);

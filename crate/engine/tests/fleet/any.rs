@@ -9,7 +9,7 @@ use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{ClosedLoop, Extra, NO_REQUEST, PrefixBlocks, Request};
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::Toy;
@@ -51,7 +51,7 @@ prop_compose! {
                 max_tokens: output + adapter,
             });
         }
-        trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+        trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
         trace.cancellations =
             cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
         trace.sort_cancellations();

@@ -332,7 +332,7 @@ proptest! {
             let ids: Vec<usize> = (half..trace.len()).step_by(2).collect();
             ids.iter().for_each(|&id| part.push(trace.request(id)));
             let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
-            part.extra = trace.extra.as_ref().map(|extra| Box::new(extra.select(&order)));
+            part.metadata = trace.metadata.as_ref().map(|metadata| Box::new(metadata.select(&order)));
             let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
             for (place, &id) in ids.iter().enumerate() {
                 prop_assert_eq!(alone.results[place].finish_us, both.results[id].finish_us);

@@ -160,10 +160,10 @@ impl Note {
 
 /// Conditions of which one must hold for a seed to matter where requests come from a trace.
 const DRAWS: Condition = Condition::Any(&[
-    Condition::IsNot(Id::RateScale, &["1"]),
-    Condition::Is(Id::Router, &["random", "power_of_two"]),
+    Condition::NotIn(Id::RateScale, &["1"]),
+    Condition::In(Id::Router, &["random", "power_of_two"]),
     Condition::Above(Id::PredictionRange, 0.0),
-    Condition::Is(Id::PredictKind, &["noisy"]),
+    Condition::In(Id::PredictKind, &["noisy"]),
     Condition::Above(Id::RetryJitter, 0.0),
 ]);
 

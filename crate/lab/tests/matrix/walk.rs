@@ -82,7 +82,7 @@ fn with(step: &Step, id: Id, condition: &Condition) -> Vec<Step> {
     // A bound is tight for one setting and loose for another, and a name stands for a kind of its own.
     let most = match condition {
         Condition::Above(..) => 2,
-        Condition::Is(..) => 3,
+        Condition::In(..) => 3,
         _ => 1,
     };
     let fitting = values(&step.scenario, id).into_iter().filter(|value| is_met(value, condition)).take(most);
@@ -96,8 +96,8 @@ fn with(step: &Step, id: Id, condition: &Condition) -> Vec<Step> {
 
 fn is_met(value: &Value, condition: &Condition) -> bool {
     match (condition, value) {
-        (Condition::Is(_, names), value) => names.contains(&value.to_text().as_str()),
-        (Condition::IsNot(_, names), value) => !names.contains(&value.to_text().as_str()),
+        (Condition::In(_, names), value) => names.contains(&value.to_text().as_str()),
+        (Condition::NotIn(_, names), value) => !names.contains(&value.to_text().as_str()),
         (Condition::Above(_, bound), Value::Number(x)) => x > bound,
         (Condition::Varied(_), Value::List(items)) => items.iter().any(|x| *x != items[0]),
         (Condition::Checks(name), Value::Text(chain)) => chain.split('|').any(|n| n == *name),

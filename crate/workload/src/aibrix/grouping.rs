@@ -125,7 +125,7 @@ pub fn mooncake_rows(trace: &Trace) -> Vec<MooncakeRow> {
         timestamp_ms: trace.arrival_us[id] / 1e3,
         input_tokens: trace.input_tokens[id],
         output_tokens: trace.output_tokens[id],
-        blocks: trace.extra.as_ref().map_or(0, |extra| extra.prefix.of(id).len() as u32),
+        blocks: trace.metadata.as_ref().map_or(0, |metadata| metadata.prefix.of(id).len() as u32),
     };
     (0..trace.len()).map(row).collect()
 }

@@ -318,7 +318,7 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     let groups = mooncake_groups(&rows, options.duration_ms);
     let length = |tokens: u32| tokens.max(1);
     // Blocks of another size would be read as blocks of 512 tokens.
-    let blocks = requests.extra.as_ref().map(|extra| &extra.prefix);
+    let blocks = requests.metadata.as_ref().map(|metadata| &metadata.prefix);
     let blocks = blocks.filter(|blocks| u64::from(blocks.block_tokens) == MOONCAKE_BLOCK_TOKENS);
     let mut id = 0;
     let mut sized = |row: &MooncakeRow| {
@@ -499,10 +499,10 @@ mod tests {
         let made = made(&options);
         assert_eq!((made.jsonl.lines().count(), &made.warnings[..]), (3, &[RunWarning::OutOfOrder][..]));
         let lines = formats::read(made.jsonl.as_bytes()).expect("they are read again").trace;
-        assert_eq!(lines.extra.expect("blocks are kept in the workload file").prefix.of(1), [1, 2000]);
+        assert_eq!(lines.metadata.expect("blocks are kept in the workload file").prefix.of(1), [1, 2000]);
         let read = made.trace().expect("there are requests");
         assert_eq!(read.trace.arrival_us, [0.0, 2e6, 3e6, 3e6]);
-        assert_eq!(read.trace.extra.expect("it has blocks").prefix.of(1), [1, 2000]);
+        assert_eq!(read.trace.metadata.expect("it has blocks").prefix.of(1), [1, 2000]);
         assert!(refused(&Options { traffic_file: Some(azure), ..options }).contains("hash_ids"));
     }
 
@@ -514,7 +514,7 @@ mod tests {
         assert!(text.contains("\"node_type\": \"retry\"") && text.contains("\"status\": \"failed\""));
         let trace = trace(&options);
         assert_eq!(trace.len(), 4 * 3 * 2);
-        assert_eq!(trace.extra.expect("there are sessions").session.names.len(), 4);
+        assert_eq!(trace.metadata.expect("there are sessions").session.names.len(), 4);
         let none = Options { agent_config: None, ..options };
         assert_eq!(refused(&none), "the trace type agent needs an agent configuration");
     }

@@ -76,7 +76,8 @@ pub(super) fn all(fit: &Fit, trace: &Trace) -> Vec<Finding> {
             );
         }
     }
-    if let Some(blocks) = trace.extra.as_ref().map(|extra| &extra.prefix).filter(|blocks| !blocks.is_empty())
+    if let Some(blocks) =
+        trace.metadata.as_ref().map(|metadata| &metadata.prefix).filter(|blocks| !blocks.is_empty())
     {
         let size = blocks.block_tokens.max(1);
         let fits = (0..trace.len())

@@ -21,7 +21,7 @@ pub struct SessionFit {
 impl SessionFit {
     /// The sessions of a trace; `None` where its file has none.
     pub fn of(trace: &Trace) -> Option<Self> {
-        let session = &trace.extra.as_ref()?.session;
+        let session = &trace.metadata.as_ref()?.session;
         let mut turns = vec![0.0; session.names.len()];
         let mut before: Vec<Option<usize>> = vec![None; session.names.len()];
         let (mut between, mut growth) = (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use super::log::{Entry, Log};
 use super::mooncake::BLOCK_TOKENS;
 use super::{Contents, FormatError};
 use crate::aibrix::agent::SCHEMA_VERSION;
-use crate::trace::{Event, Events, Extra, Trace};
+use crate::trace::{Event, Events, Trace, TraceMetadata};
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
@@ -38,16 +38,16 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Content
     let mut reader = LineReader { log: Log::new(BLOCK_TOKENS), ..LineReader::default() };
     lines.each(first, |line| reader.line(line))?;
     let mut requests = reader.log.finish();
-    let mut extra = requests.extra.take().map_or_else(Extra::default, |extra| *extra);
-    extra.details = reader.details;
-    extra.numbered_sessions = reader.numbers && !reader.texts_like_numbers;
+    let mut metadata = requests.metadata.take().map_or_else(TraceMetadata::default, |metadata| *metadata);
+    metadata.details = reader.details;
+    metadata.numbered_sessions = reader.numbers && !reader.texts_like_numbers;
     let mut events = reader.events;
     for event in &mut events {
         event.delay_us -= reader.arrival_us.get(event.request as usize).copied().unwrap_or(0.0);
     }
-    extra.events = Events::new(events);
+    metadata.events = Events::new(events);
     if !requests.is_empty() {
-        requests.set_extra(extra);
+        requests.set_metadata(metadata);
     }
     Ok(Contents::Requests { requests, start_ticks: None, empty_entries: reader.empty_entries })
 }
@@ -106,12 +106,13 @@ fn entry<'a>(request: &'a Line<'_>, arrival_us: f64) -> Result<Entry<'a>, Format
 
 /// Times are cut to whole milliseconds, as AIBrix cuts them; prompts are left empty, since a trace has none.
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
-    let is_agent = !extra.details.is_empty() || !extra.events.is_empty();
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
+    let is_agent = !metadata.details.is_empty() || !metadata.events.is_empty();
     let stamp = |us: f64| (us.max(0.0) / 1e3) as u64;
     let at = |event: &Event| stamp(trace.arrival_us[event.request as usize] + event.delay_us);
-    let mut events: Vec<(u64, &Event)> = extra.events.all().iter().map(|event| (at(event), event)).collect();
+    let mut events: Vec<(u64, &Event)> =
+        metadata.events.all().iter().map(|event| (at(event), event)).collect();
     events.sort_by_key(|(ms, event)| (*ms, event.place));
     let mut events = events.into_iter().peekable();
     let mut text = String::with_capacity(trace.len() * 96);
@@ -128,8 +129,8 @@ pub(super) fn write(trace: &Trace) -> String {
         let first = id;
         while trace.arrival_us.get(id).is_some_and(|&us| stamp(us) == ms) {
             text.push_str(if id == first { "" } else { ", " });
-            let session = extra.session.name(id);
-            let numbered = extra.numbered_sessions;
+            let session = metadata.session.name(id);
+            let numbered = metadata.numbered_sessions;
             let sent = Sent { prompt: "", prompt_tokens: trace.input_tokens[id], session, numbered };
             push_request(&mut text, trace, id, sent);
             id += 1;
@@ -180,12 +181,12 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
     text.push_str("{\"prompt\": ");
     push_string(text, sent.prompt);
     let _ = write!(text, ", \"prompt_length\": {}, \"output_length\": ", sent.prompt_tokens);
-    if trace.extra.as_ref().is_some_and(|extra| extra.is_output_assumed(id)) {
+    if trace.metadata.as_ref().is_some_and(|metadata| metadata.is_output_assumed(id)) {
         text.push_str("null");
     } else {
         let _ = write!(text, "{}", trace.output_tokens[id]);
     }
-    let model = trace.extra.as_ref().and_then(|extra| extra.model.name(id));
+    let model = trace.metadata.as_ref().and_then(|metadata| metadata.model.name(id));
     for (key, name, numbered) in [("session_id", sent.session, sent.numbered), ("model", model, false)] {
         match name {
             Some(name) if numbered && is_json_number(name) => {
@@ -199,13 +200,13 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
         }
     }
     // A key of our own: the prefix blocks of a Mooncake trace, which AIBrix turns into text and forgets.
-    let prefix = trace.extra.as_ref().map(|extra| &extra.prefix);
+    let prefix = trace.metadata.as_ref().map(|metadata| &metadata.prefix);
     if let Some(prefix) =
         prefix.filter(|prefix| prefix.block_tokens == BLOCK_TOKENS && !prefix.of(id).is_empty())
     {
         push_ids(text, "hash_ids", prefix.of(id));
     }
-    let detail = trace.extra.as_ref().and_then(|extra| extra.details.get(id));
+    let detail = trace.metadata.as_ref().and_then(|metadata| metadata.details.get(id));
     if let Some(detail) = detail.filter(|detail| !detail.is_empty()) {
         text.push_str(", \"agent\": ");
         text.push_str(detail);

@@ -14,7 +14,7 @@ use super::mooncake::BLOCK_TOKENS;
 use super::table::shifted_text;
 use super::{FormatError, MAX_TOKENS};
 use crate::prompts::tokens::cjk_characters;
-use crate::trace::{Extra, Trace};
+use crate::trace::{Trace, TraceMetadata};
 
 /// Keys of which a line has at least one.
 pub(super) const KEYS: [&str; 7] =
@@ -127,13 +127,13 @@ fn request<'a>(
 
 /// A request without a session is a session of its own, named by its number.
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
     let mut text = String::with_capacity(trace.len() * 80);
     for id in 0..trace.len() {
         let r = trace.request(id);
         text.push_str("{\"session_id\": ");
-        push_string(&mut text, extra.session.name(id).unwrap_or(&id.to_string()));
+        push_string(&mut text, metadata.session.name(id).unwrap_or(&id.to_string()));
         let _ = write!(
             text,
             ", \"timestamp\": {}, \"input_length\": {}, \"output_length\": {}",
@@ -142,8 +142,8 @@ pub(super) fn write(trace: &Trace) -> String {
             r.output_tokens
         );
         // Ids of blocks of another size would be taken for blocks of 512.
-        if extra.prefix.block_tokens == BLOCK_TOKENS {
-            push_ids(&mut text, "hash_ids", extra.prefix.of(id));
+        if metadata.prefix.block_tokens == BLOCK_TOKENS {
+            push_ids(&mut text, "hash_ids", metadata.prefix.of(id));
         }
         text.push_str("}\n");
     }

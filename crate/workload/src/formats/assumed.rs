@@ -34,7 +34,9 @@ impl TraceFile {
     /// or 1024 tokens where none is known. What was set before is set again.
     pub fn assume_output(&mut self, any_tokens: Option<u32>) {
         let Contents::Requests { requests, .. } = &mut self.contents else { return };
-        let Some(unknown) = requests.extra.as_ref().map(|extra| extra.assumed_output.clone()) else { return };
+        let Some(unknown) = requests.metadata.as_ref().map(|metadata| metadata.assumed_output.clone()) else {
+            return;
+        };
         let count = unknown.iter().filter(|is_unknown| **is_unknown).count();
         if count == 0 {
             return;
@@ -135,7 +137,7 @@ mod tests {
         let (joined, _) =
             crate::transform::join(&Step::new("merge").unwrap(), vec![part("a", "4"), part("b", "null")])
                 .unwrap();
-        assert_eq!(joined.extra.expect("it has the column").assumed_output, [false, true]);
+        assert_eq!(joined.metadata.expect("it has the column").assumed_output, [false, true]);
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use super::FormatError;
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
 use super::table::seconds_text;
-use crate::trace::{Extra, Trace};
+use crate::trace::{Trace, TraceMetadata};
 
 pub(super) const KEYS: [&str; 5] =
     ["chat_id", "parent_chat_id", "timestamp", "input_length", "output_length"];
@@ -47,17 +47,17 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
 }
 
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
     let mut text = String::with_capacity(trace.len() * 96);
     let mut last_of: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
     for id in 0..trace.len() {
         let r = trace.request(id);
-        let session = extra.session.index.get(id).filter(|_| extra.session.name(id).is_some());
+        let session = metadata.session.index.get(id).filter(|_| metadata.session.name(id).is_some());
         let (parent, counted) = session
             .and_then(|&s| last_of.get(&s))
             .map_or(("-1".to_owned(), 1), |&(chat, turn)| (chat.to_string(), turn + 1));
-        let turn = extra.turn.get(id).copied().unwrap_or(counted);
+        let turn = metadata.turn.get(id).copied().unwrap_or(counted);
         if let Some(&session) = session {
             last_of.insert(session, (id, counted));
         }
@@ -69,10 +69,10 @@ pub(super) fn write(trace: &Trace) -> String {
             r.input_tokens,
             r.output_tokens
         );
-        push_string(&mut text, extra.kind.name(id).unwrap_or("text"));
+        push_string(&mut text, metadata.kind.name(id).unwrap_or("text"));
         let _ = write!(text, ", \"turn\": {turn}");
         // Ids of blocks of another size would be taken for blocks of 16.
-        let ids = if extra.prefix.block_tokens == BLOCK_TOKENS { extra.prefix.of(id) } else { &[] };
+        let ids = if metadata.prefix.block_tokens == BLOCK_TOKENS { metadata.prefix.of(id) } else { &[] };
         push_ids(&mut text, "hash_ids", ids);
         text.push_str("}\n");
     }

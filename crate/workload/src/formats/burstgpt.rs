@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::FormatError;
 use super::log::{Entry, Log};
 use super::table::{Table, push_cell, seconds_text};
-use crate::trace::{Extra, Trace};
+use crate::trace::{Trace, TraceMetadata};
 
 pub(super) const COLUMNS: [&str; 4] = ["Timestamp", "Model", "Request tokens", "Response tokens"];
 
@@ -34,9 +34,9 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
 }
 
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
-    let third = !extra.session.is_empty() || !extra.recorded_latency_s.is_empty();
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
+    let third = !metadata.session.is_empty() || !metadata.recorded_latency_s.is_empty();
     let mut text = String::from("Timestamp,");
     text.push_str(if third { "Session ID,Elapsed time," } else { "" });
     text.push_str("Model,Request tokens,Response tokens,Total tokens,Log Type\n");
@@ -45,16 +45,16 @@ pub(super) fn write(trace: &Trace) -> String {
         text.push_str(&seconds_text(r.arrival_us));
         if third {
             text.push(',');
-            push_cell(&mut text, extra.session.name(id));
-            let took = extra.recorded_latency_s.get(id).filter(|t| !t.is_nan()).map(f64::to_string);
+            push_cell(&mut text, metadata.session.name(id));
+            let took = metadata.recorded_latency_s.get(id).filter(|t| !t.is_nan()).map(f64::to_string);
             text.push(',');
             text.push_str(&took.unwrap_or_default());
         }
         text.push(',');
-        push_cell(&mut text, extra.model.name(id));
+        push_cell(&mut text, metadata.model.name(id));
         let total = u64::from(r.input_tokens) + u64::from(r.output_tokens);
         let _ = write!(text, ",{},{},{total},", r.input_tokens, r.output_tokens);
-        push_cell(&mut text, extra.kind.name(id));
+        push_cell(&mut text, metadata.kind.name(id));
         text.push('\n');
     }
     text

@@ -1,7 +1,7 @@
 //! Rows of a request log, collected as a [`Trace`] in the order of the file.
 
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS};
-use crate::trace::{BASE_MODEL, Extra, LabelMaker, PrefixBlocks, Request, Trace};
+use crate::trace::{BASE_MODEL, LabelMaker, PrefixBlocks, Request, Trace, TraceMetadata};
 
 /// One row of a log. What a format has no column for keeps its default.
 #[derive(Debug, Clone, Default)]
@@ -91,7 +91,7 @@ impl Log {
     /// The rows, in the order of the file.
     pub(super) fn finish(self) -> Trace {
         let mut trace = self.trace;
-        trace.set_extra(Extra {
+        trace.set_metadata(TraceMetadata {
             session: self.session.finish(),
             turn: if self.has_turns { self.turn } else { Vec::new() },
             model: self.model.finish(),
@@ -99,7 +99,7 @@ impl Log {
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
             recorded_latency_s: if self.has_times { self.recorded_latency_s } else { Vec::new() },
             assumed_output: self.assumed_output,
-            ..Extra::default()
+            ..TraceMetadata::default()
         });
         trace
     }

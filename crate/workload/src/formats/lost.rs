@@ -2,7 +2,7 @@
 //! be known of the format.
 
 use super::read;
-use crate::trace::{BASE_MODEL, Extra, Labels, Trace};
+use crate::trace::{BASE_MODEL, Labels, Trace, TraceMetadata};
 
 /// Every name that [`lost`] gives, with its English text.
 pub const LOSSES: &[(&str, &str)] = &[
@@ -33,15 +33,18 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
     }
     // A length that is unknown there as well is assumed anew by each reader.
     let still_unknown = |id: usize| {
-        [trace, &back].iter().all(|t| t.extra.as_ref().is_some_and(|extra| extra.is_output_assumed(id)))
+        [trace, &back]
+            .iter()
+            .all(|t| t.metadata.as_ref().is_some_and(|metadata| metadata.is_output_assumed(id)))
     };
     let unknown: Vec<usize> = (0..trace.len()).filter(|&id| still_unknown(id)).collect();
     for id in unknown {
         back.output_tokens[id] = trace.output_tokens[id];
         back.max_tokens[id] = trace.max_tokens[id];
     }
-    let nothing = Extra::default();
-    let (had, has) = (trace.extra.as_deref().unwrap_or(&nothing), back.extra.as_deref().unwrap_or(&nothing));
+    let nothing = TraceMetadata::default();
+    let (had, has) =
+        (trace.metadata.as_deref().unwrap_or(&nothing), back.metadata.as_deref().unwrap_or(&nothing));
     let base = |t: &Trace| t.adapter.iter().all(|&a| a == BASE_MODEL);
     let ranks = |t: &Trace| (0..t.len()).map(|id| t.rank(id)).collect::<Vec<_>>();
     // A format that begins with its first arrival moves every time alike, and need not round any.
@@ -52,7 +55,8 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
         let from_us = from(t);
         t.arrival_us.iter().map(|&us| libm::round(us - from_us) as i64).collect::<Vec<_>>()
     };
-    let unknown = |extra: &Extra| extra.assumed_output.iter().filter(|is_unknown| **is_unknown).count();
+    let unknown =
+        |metadata: &TraceMetadata| metadata.assumed_output.iter().filter(|is_unknown| **is_unknown).count();
     let gone = [
         ("start", moved),
         ("times", whole_us(trace) != whole_us(&back)),
@@ -103,7 +107,7 @@ mod tests {
         assert!(!lost_by(&trace, Format::TimedTrace).contains(&"prefixes"));
         let at = |us: &[f64]| {
             let mut trace = trace.select(&[0, 1]);
-            (trace.extra, trace.chain) = (None, None);
+            (trace.metadata, trace.chain) = (None, None);
             (trace.adapter, trace.user) = (vec![crate::BASE_MODEL; 2], vec![0; 2]);
             trace.max_tokens.clone_from(&trace.output_tokens);
             trace.arrival_us = us.to_vec();

@@ -39,7 +39,7 @@ pub(super) fn read<'a>(
 pub(super) fn write(trace: &Trace) -> String {
     let mut text = String::with_capacity(trace.len() * 64);
     // Ids of blocks of another size would be taken for blocks of 512.
-    let prefix = trace.extra.as_ref().map(|e| &e.prefix).filter(|p| p.block_tokens == BLOCK_TOKENS);
+    let prefix = trace.metadata.as_ref().map(|e| &e.prefix).filter(|p| p.block_tokens == BLOCK_TOKENS);
     for id in 0..trace.len() {
         let r = trace.request(id);
         let _ = write!(

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::table::{Column, Table, push_cell, seconds_text};
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, Request, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, LabelMaker, NO_REQUEST, Request, Trace, TraceMetadata};
 
 pub(super) const COLUMNS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -82,14 +82,14 @@ pub(super) fn waits(trace: &Trace) -> Option<&ClosedLoop> {
     trace.chain.as_deref().filter(|chain| chain.holds_any())
 }
 
-/// The columns of [`Extra`], where the file has them.
+/// The columns of [`TraceMetadata`], where the file has them.
 struct ExtraColumns {
     labels: [Option<Column>; 3],
     turn: Option<Column>,
     took: Option<Column>,
     blocks: Option<[Column; 2]>,
     makers: [LabelMaker; 3],
-    extra: Extra,
+    metadata: TraceMetadata,
 }
 
 impl ExtraColumns {
@@ -100,7 +100,7 @@ impl ExtraColumns {
             took: table.column("took_s"),
             blocks: table.named(["block_tokens", "hash_ids"]),
             makers: Default::default(),
-            extra: Extra::default(),
+            metadata: TraceMetadata::default(),
         }
     }
 
@@ -114,7 +114,7 @@ impl ExtraColumns {
             self.took.map(|column| Some(column).filter(filled).map_or(Ok(f64::NAN), |c| table.number(c)));
         let took = took.transpose()?;
         if let Some([size, ids]) = self.blocks {
-            let prefix = &mut self.extra.prefix;
+            let prefix = &mut self.metadata.prefix;
             let (least, most) = if prefix.is_empty() {
                 (1, MAX_BLOCK_TOKENS)
             } else {
@@ -126,17 +126,18 @@ impl ExtraColumns {
             prefix.push(parsed.map_err(|_| table.bad(ids, "whole numbers with spaces between"))?);
             prefix.block_tokens = block_tokens;
         }
-        self.extra.turn.extend(turn);
-        self.extra.recorded_latency_s.extend(took);
+        self.metadata.turn.extend(turn);
+        self.metadata.recorded_latency_s.extend(took);
         for (maker, column) in self.makers.iter_mut().zip(self.labels) {
             maker.push(column.filter(filled).map(|c| table.text(c)));
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Extra {
-        [self.extra.session, self.extra.model, self.extra.kind] = self.makers.map(LabelMaker::finish);
-        self.extra
+    fn finish(mut self) -> TraceMetadata {
+        [self.metadata.session, self.metadata.model, self.metadata.kind] =
+            self.makers.map(LabelMaker::finish);
+        self.metadata
     }
 }
 
@@ -146,11 +147,11 @@ pub(super) const NO_EARLIER: &str = "a time no earlier than arrival_s";
 pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
     let mut columns = ExtraColumns::of(table);
     let mut trace = read_plain(table, |table| columns.row(table))?;
-    trace.set_extra(columns.finish());
+    trace.set_metadata(columns.finish());
     Ok(trace)
 }
 
-/// Reads all columns but those of [`Extra`], which are left to `row`.
+/// Reads all columns but those of [`TraceMetadata`], which are left to `row`.
 pub(super) fn read_plain(
     table: &mut Table<'_>,
     mut row: impl FnMut(&Table<'_>) -> Result<(), FormatError>,
@@ -234,9 +235,9 @@ pub(super) fn cancel_times(trace: &Trace) -> Vec<Option<f64>> {
 }
 
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
-    let labels = [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)];
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
+    let labels = [("session", &metadata.session), ("model", &metadata.model), ("kind", &metadata.kind)];
     let labels = labels.into_iter().filter(|(_, labels)| !labels.is_empty());
     let mut header = String::new();
     let waits = waits(trace);
@@ -244,9 +245,9 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if waits.is_some() { ",after,think_s" } else { "" });
     header.push_str(if until.is_some() { ",until_s" } else { "" });
     labels.clone().for_each(|(name, _)| header.extend([",", name]));
-    header.push_str(if extra.turn.is_empty() { "" } else { ",turn" });
-    header.push_str(if extra.recorded_latency_s.is_empty() { "" } else { ",took_s" });
-    header.push_str(if extra.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
+    header.push_str(if metadata.turn.is_empty() { "" } else { ",turn" });
+    header.push_str(if metadata.recorded_latency_s.is_empty() { "" } else { ",took_s" });
+    header.push_str(if metadata.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
         match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
             Some((NO_REQUEST, _)) => text.push_str(",,"),
@@ -263,23 +264,23 @@ pub(super) fn write(trace: &Trace) -> String {
             text.push(',');
             push_cell(text, labels.name(id));
         }
-        if let Some(turn) = extra.turn.get(id) {
+        if let Some(turn) = metadata.turn.get(id) {
             let _ = write!(text, ",{turn}");
         }
-        if let Some(took) = extra.recorded_latency_s.get(id) {
+        if let Some(took) = metadata.recorded_latency_s.get(id) {
             text.push(',');
             text.push_str(&if took.is_nan() { String::new() } else { took.to_string() });
         }
-        if !extra.prefix.is_empty() {
-            let _ = write!(text, ",{},", extra.prefix.block_tokens);
-            for (place, hash_id) in extra.prefix.of(id).iter().enumerate() {
+        if !metadata.prefix.is_empty() {
+            let _ = write!(text, ",{},", metadata.prefix.block_tokens);
+            for (place, hash_id) in metadata.prefix.of(id).iter().enumerate() {
                 let _ = write!(text, "{}{hash_id}", if place == 0 { "" } else { " " });
             }
         }
     })
 }
 
-/// Writes all columns but those of [`Extra`]; `tail` appends those to a row, `header` names them.
+/// Writes all columns but those of [`TraceMetadata`]; `tail` appends those to a row, `header` names them.
 pub(super) fn write_plain(trace: &Trace, header: &str, tail: impl Fn(&mut String, usize)) -> String {
     let cancel_us = cancel_times(trace);
     let mut text = String::with_capacity(trace.len() * 48);

@@ -8,7 +8,7 @@ use super::log::{Entry, Log};
 use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, Waits, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
-use crate::trace::{BASE_MODEL, Extra, NO_REQUEST, Trace};
+use crate::trace::{BASE_MODEL, NO_REQUEST, Trace, TraceMetadata};
 
 pub(super) const KEYS: [&str; 3] = ["arrival_s", "input_tokens", "output_tokens"];
 
@@ -83,8 +83,8 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
 }
 
 pub(super) fn write(trace: &Trace) -> String {
-    let nothing = Extra::default();
-    let extra = trace.extra.as_deref().unwrap_or(&nothing);
+    let nothing = TraceMetadata::default();
+    let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
     let cancel_us = cancel_times(trace);
     let held = waits(trace);
     let mut text = String::with_capacity(trace.len() * 96);
@@ -113,21 +113,23 @@ pub(super) fn write(trace: &Trace) -> String {
                 let _ = write!(text, ", \"until_s\": {}", seconds_text(chain.until_us));
             }
         }
-        for (key, labels) in [("session", &extra.session), ("model", &extra.model), ("kind", &extra.kind)] {
+        for (key, labels) in
+            [("session", &metadata.session), ("model", &metadata.model), ("kind", &metadata.kind)]
+        {
             if let Some(name) = labels.name(id) {
                 let _ = write!(text, ", \"{key}\": ");
                 push_string(&mut text, name);
             }
         }
-        if let Some(turn) = extra.turn.get(id) {
+        if let Some(turn) = metadata.turn.get(id) {
             let _ = write!(text, ", \"turn\": {turn}");
         }
-        if let Some(took) = extra.recorded_latency_s.get(id).filter(|t| !t.is_nan()) {
+        if let Some(took) = metadata.recorded_latency_s.get(id).filter(|t| !t.is_nan()) {
             let _ = write!(text, ", \"took_s\": {took}");
         }
-        if !extra.prefix.is_empty() {
-            let _ = write!(text, ", \"block_tokens\": {}", extra.prefix.block_tokens);
-            push_ids(&mut text, "hash_ids", extra.prefix.of(id));
+        if !metadata.prefix.is_empty() {
+            let _ = write!(text, ", \"block_tokens\": {}", metadata.prefix.block_tokens);
+            push_ids(&mut text, "hash_ids", metadata.prefix.of(id));
         }
         text.push_str("}\n");
     }

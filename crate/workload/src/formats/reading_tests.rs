@@ -53,7 +53,7 @@ fn bad_rows_of_csv_are_listed_and_leave_nothing() {
     assert_eq!(trace.arrival_us, [0.0, 7e6]);
     assert_eq!(trace.adapter_rank, [8, 64]);
     assert_eq!(trace.cancellations, [(9e6, 1)]);
-    assert_eq!(trace.extra.unwrap().session.names, ["a", "f"]);
+    assert_eq!(trace.metadata.unwrap().session.names, ["a", "f"]);
 }
 
 #[test]

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::trace::{
-    BASE_MODEL, ClosedLoop, Event, Events, Extra, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
+    BASE_MODEL, ClosedLoop, Event, Events, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
+    TraceMetadata,
 };
 
 fn refused(text: &str) -> FormatError {
@@ -142,7 +143,7 @@ prop_compose! {
         for tokens in &trace.input_tokens {
             prefix.push((0..tokens.div_ceil(block_tokens)).map(|b| ids[b as usize % 8]));
         }
-        trace.set_extra(Extra {
+        trace.set_metadata(TraceMetadata {
             session: column(0),
             model: column(1),
             kind: column(2),
@@ -169,6 +170,9 @@ prop_compose! {
 }
 
 proptest! {
+    // Traces of up to sixty requests in every format: a case is large.
+    #![proptest_config(servescope_testkit::cases(40, 256))]
+
     #[test]
     fn own_formats_keep_everything(trace in any_trace()) {
         for format in [Format::Servescope, Format::ServescopeJsonl] {
@@ -183,7 +187,7 @@ proptest! {
     fn own_json_keeps_every_column(trace in any_log()) {
         let text = write(&trace, Format::ServescopeJsonl).unwrap();
         let again = read(text.as_bytes()).unwrap().trace;
-        let (before, after) = (trace.extra.unwrap_or_default(), again.extra.unwrap_or_default());
+        let (before, after) = (trace.metadata.unwrap_or_default(), again.metadata.unwrap_or_default());
         prop_assert_eq!(&before.turn, &after.turn);
         prop_assert_eq!(&before.prefix, &after.prefix);
         for id in 0..again.arrival_us.len() {
@@ -212,7 +216,9 @@ proptest! {
             prop_assert_eq!(&again.trace.arrival_us, &trace.arrival_us);
         }
     }
+}
 
+proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = read(&bytes);
@@ -299,8 +305,8 @@ fn every_format_is_recognised_by_its_content() {
         }
     }
     let sessions = |place: usize| {
-        let extra = read(EXAMPLES[place].1.as_bytes()).unwrap().trace.extra.unwrap();
-        [0, 1].map(|id| extra.session.name(id).map(str::to_owned))
+        let metadata = read(EXAMPLES[place].1.as_bytes()).unwrap().trace.metadata.unwrap();
+        [0, 1].map(|id| metadata.session.name(id).map(str::to_owned))
     };
     assert_eq!(sessions(4), [Some("a".to_owned()), Some("a".to_owned())]);
     assert_eq!(sessions(7), [Some("7".to_owned()), Some("7".to_owned())]);

@@ -52,7 +52,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
 
 pub(super) fn write(trace: &Trace) -> String {
     let mut text = String::with_capacity(trace.len() * 64);
-    let prefix = trace.extra.as_ref().map(|e| &e.prefix).filter(|p| !p.is_empty());
+    let prefix = trace.metadata.as_ref().map(|e| &e.prefix).filter(|p| !p.is_empty());
     let size = prefix.map_or(BLOCK_TOKENS, |p| p.block_tokens);
     let mut fresh = 0..u64::MAX;
     for id in 0..trace.len() {

@@ -105,7 +105,8 @@ pub fn reader_warnings(read: &ReadTrace) -> Vec<Warning> {
 pub fn warnings(read: &ReadTrace) -> Vec<Warning> {
     let mut warnings = reader_warnings(read);
     warnings.extend(zero_gaps(&read.trace));
-    let prefix = read.trace.extra.as_ref().map(|extra| &extra.prefix).filter(|prefix| !prefix.is_empty());
+    let prefix =
+        read.trace.metadata.as_ref().map(|metadata| &metadata.prefix).filter(|prefix| !prefix.is_empty());
     warnings.extend(prefix.and_then(|prefix| odd_blocks(prefix, &read.trace)));
     warnings
 }

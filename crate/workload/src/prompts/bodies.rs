@@ -220,12 +220,12 @@ impl<'a> BodyLines<'a> {
 
     /// The place of request `id`'s session among the trace's.
     fn session(&self, id: usize) -> Option<u32> {
-        let extra = self.trace.extra.as_ref()?;
-        extra.session.index.get(id).copied().filter(|&place| place != NO_LABEL)
+        let metadata = self.trace.metadata.as_ref()?;
+        metadata.session.index.get(id).copied().filter(|&place| place != NO_LABEL)
     }
 
     fn numbered(&self) -> bool {
-        self.trace.extra.as_ref().is_some_and(|extra| extra.numbered_sessions)
+        self.trace.metadata.as_ref().is_some_and(|metadata| metadata.numbered_sessions)
     }
 
     fn advance(&mut self, id: usize) {
@@ -239,9 +239,9 @@ impl<'a> BodyLines<'a> {
     fn stretches(&self, id: usize) -> Vec<Stretch> {
         let mut left = self.trace.input_tokens[id];
         let mut stretches = Vec::new();
-        if let Some(extra) = &self.trace.extra {
-            let block_tokens = extra.prefix.block_tokens.max(1);
-            for &block in extra.prefix.of(id) {
+        if let Some(metadata) = &self.trace.metadata {
+            let block_tokens = metadata.prefix.block_tokens.max(1);
+            for &block in metadata.prefix.of(id) {
                 let tokens = left.min(block_tokens);
                 if tokens > 0 {
                     stretches.push(Stretch { root: Root::Block(block), tokens });
@@ -267,7 +267,7 @@ impl<'a> BodyLines<'a> {
             Texts::Chosen(chosen) => Ok(chosen.prompt(id).map(|prompt| {
                 let mut messages = prompt.history;
                 messages.push(Message::of(Role::User, prompt.text));
-                let own = self.trace.extra.as_ref().and_then(|extra| extra.session.name(id));
+                let own = self.trace.metadata.as_ref().and_then(|metadata| metadata.session.name(id));
                 Ready {
                     messages,
                     tokens: prompt.history_tokens + u64::from(prompt.tokens),
@@ -297,15 +297,15 @@ impl<'a> BodyLines<'a> {
             say(Role::Assistant, made.byte_at(end.into()));
         }
         say(Role::User, made.text.len());
-        let extra = self.trace.extra.as_ref();
+        let metadata = self.trace.metadata.as_ref();
         Ok(Ready {
             messages,
             tokens: self.trace.input_tokens[id].into(),
             own_tokens: self.trace.input_tokens[id],
             between: "",
-            session: extra.and_then(|extra| extra.session.name(id)),
+            session: metadata.and_then(|metadata| metadata.session.name(id)),
             numbered: self.numbered(),
-            turn: extra.and_then(|extra| extra.turn.get(id).copied()).filter(|&turn| turn > 0),
+            turn: metadata.and_then(|metadata| metadata.turn.get(id).copied()).filter(|&turn| turn > 0),
         })
     }
 

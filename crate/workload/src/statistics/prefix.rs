@@ -55,7 +55,7 @@ pub struct PrefixHits {
 impl PrefixHits {
     /// The hits of a trace; `None` where it tells no blocks. The same as [`PrefixReuse`], by sorting.
     pub fn of(trace: &Trace) -> Option<Self> {
-        let blocks = &trace.extra.as_ref()?.prefix;
+        let blocks = &trace.metadata.as_ref()?.prefix;
         if blocks.ids.is_empty() {
             return None;
         }
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::{Extra, PrefixBlocks};
+    use crate::trace::{PrefixBlocks, TraceMetadata};
 
     proptest! {
         #[test]
@@ -116,7 +116,7 @@ mod tests {
                 trace.input_tokens.push(*input);
             }
             let any = !prefix.ids.is_empty();
-            trace.set_extra(Extra { prefix, ..Extra::default() });
+            trace.set_metadata(TraceMetadata { prefix, ..TraceMetadata::default() });
             let hits = PrefixHits::of(&trace);
             prop_assert_eq!(hits.is_some(), any);
             if let Some(hits) = hits {

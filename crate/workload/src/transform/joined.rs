@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use crate::formats::MAX_INDEX;
-use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, Trace};
+use crate::trace::{BASE_MODEL, ClosedLoop, LabelMaker, NO_REQUEST, Trace, TraceMetadata};
 
 /// What an equal name in two traces means.
 pub(super) const IDENTITY: Field = Field::choice(
@@ -62,21 +62,21 @@ pub(super) fn joined(
             return Err(StepError::TooManyNames { step: job.name(), count: users.max(adapters), max: most });
         }
     }
-    let parts: Vec<(Option<&Extra>, usize)> =
-        traces.iter().map(|(_, trace)| (trace.extra.as_deref(), trace.len())).collect();
-    let (mut extra, same_blocks) = Extra::joined(&parts, separate);
+    let parts: Vec<(Option<&TraceMetadata>, usize)> =
+        traces.iter().map(|(_, trace)| (trace.metadata.as_deref(), trace.len())).collect();
+    let (mut metadata, same_blocks) = TraceMetadata::joined(&parts, separate);
     if !same_blocks {
         job.tell("blocks_differ", &[]);
     }
     if label == "kind" {
         let mut kinds = LabelMaker::default();
         traces.iter().for_each(|(name, trace)| (0..trace.len()).for_each(|_| kinds.push(Some(name))));
-        extra.kind = kinds.finish();
+        metadata.kind = kinds.finish();
     }
     if label != "none" {
         job.tell("labelled_by_file", &[]);
     }
-    all.set_extra(extra);
+    all.set_metadata(metadata);
     all.chain = chain.holds_any().then(|| Box::new(chain));
     all.sort();
     all.sort_cancellations();

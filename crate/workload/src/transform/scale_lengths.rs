@@ -42,10 +42,12 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
 
 /// Makes prefix blocks follow prompts that had the lengths `before`, and tells what that changed.
 pub(super) fn fit_blocks(job: &mut Job<'_>, trace: &mut Trace, before: &[u32]) -> Result<(), StepError> {
-    let Some(extra) = trace.extra.as_mut().filter(|extra| !extra.prefix.is_empty()) else { return Ok(()) };
-    let size = extra.prefix.block_tokens.max(1);
+    let Some(metadata) = trace.metadata.as_mut().filter(|metadata| !metadata.prefix.is_empty()) else {
+        return Ok(());
+    };
+    let size = metadata.prefix.block_tokens.max(1);
     job.require_blocks(trace.input_tokens.iter().map(|tokens| f64::from(tokens.div_ceil(size))).sum())?;
-    let (cut, added) = extra.prefix.fit(before, &trace.input_tokens);
+    let (cut, added) = metadata.prefix.fit(before, &trace.input_tokens);
     if cut > 0 {
         job.tell("blocks_cut", &[("requests", cut as f64)]);
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::generate::generate;
 use crate::sessions::make_closed_loop;
 use crate::spec::WorkloadSpec;
-use crate::trace::{BASE_MODEL, ClosedLoop, Extra, LabelMaker, NO_REQUEST, PrefixBlocks, Request};
+use crate::trace::{BASE_MODEL, ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 
 fn step(text: &str) -> Step {
     Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -40,7 +40,7 @@ fn full(n: usize) -> Trace {
         }
     }
     let turn = (0..trace.len() as u32).collect();
-    trace.set_extra(Extra { session: session.finish(), turn, prefix, ..Extra::default() });
+    trace.set_metadata(TraceMetadata { session: session.finish(), turn, prefix, ..TraceMetadata::default() });
     make_closed_loop(&mut trace);
     trace
 }
@@ -69,11 +69,11 @@ fn sound(trace: &Trace) {
     }
     assert!(trace.cancellations.iter().all(|&(at, id)| at >= trace.arrival_us[id as usize]));
     assert!(trace.cancellations.is_sorted_by(|a, b| a.0 <= b.0));
-    if let Some(extra) = &trace.extra {
-        for column in [&extra.session.index, &extra.turn] {
+    if let Some(metadata) = &trace.metadata {
+        for column in [&metadata.session.index, &metadata.turn] {
             assert!(column.is_empty() || column.len() == n);
         }
-        assert!(extra.prefix.is_empty() || extra.prefix.ends.len() == n);
+        assert!(metadata.prefix.is_empty() || metadata.prefix.ends.len() == n);
     }
 }
 
@@ -235,11 +235,11 @@ fn prefix_blocks_follow_the_lengths() {
         ["scale_lengths:input=0.3", "scale_lengths:input=2.5,output=0.001", "cap_lengths:max_input=40"]
     {
         let (made, note) = one(text, trace.clone());
-        let extra = made.extra.as_ref().unwrap();
+        let metadata = made.metadata.as_ref().unwrap();
         for id in 0..made.len() {
-            let blocks = extra.prefix.of(id);
+            let blocks = metadata.prefix.of(id);
             assert_eq!(blocks.len() as u32, made.input_tokens[id].div_ceil(16), "{text}");
-            let before = trace.extra.as_ref().unwrap().prefix.of(id);
+            let before = trace.metadata.as_ref().unwrap().prefix.of(id);
             let same = blocks.len().min(before.len());
             assert_eq!(blocks[..same], before[..same]);
         }
@@ -321,10 +321,10 @@ fn traces_are_put_together_by_the_original_rules() {
     let (merged, _) = join(&step("merge:label=kind,identity=separate"), two()).unwrap();
     sound(&merged);
     assert!(merged.chain.is_some());
-    let extra = merged.extra.as_ref().unwrap();
-    assert_eq!((extra.kind.name(0), extra.kind.name(1)), (Some("a"), Some("b")));
-    assert_eq!((extra.session.name(2), extra.session.name(3)), (Some("s1"), Some("2/s1")));
-    assert!(extra.prefix.of(0).iter().all(|block| !extra.prefix.of(1).contains(block)));
+    let metadata = merged.metadata.as_ref().unwrap();
+    assert_eq!((metadata.kind.name(0), metadata.kind.name(1)), (Some("a"), Some("b")));
+    assert_eq!((metadata.session.name(2), metadata.session.name(3)), (Some("s1"), Some("2/s1")));
+    assert!(metadata.prefix.of(0).iter().all(|block| !metadata.prefix.of(1).contains(block)));
     assert_eq!(merged.adapter_count(), 2 * trace.adapter_count());
     let (upon, _) = join(&step("superpose:offset_s=0.25"), two()).unwrap();
     assert_eq!(upon.len(), 40);

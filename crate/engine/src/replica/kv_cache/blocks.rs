@@ -325,7 +325,7 @@ impl BlockCache {
 /// What the trace tells of KV block `index` of a request. `None`: it tells nothing, or not of the whole block.
 fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<BlockContents> {
     let i = id as usize;
-    let prefix = &trace.extra.as_deref()?.prefix;
+    let prefix = &trace.metadata.as_deref()?.prefix;
     let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
     let end = (index + 1) * block_size;
     if end > trace.input_tokens[i] + answer || prefix.block_tokens == 0 {
@@ -346,7 +346,7 @@ fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<BlockCont
 #[cfg(test)]
 mod tests {
     use servescope_workload::BASE_MODEL;
-    use servescope_workload::trace::{Extra, PrefixBlocks, Request};
+    use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 
     use super::*;
 
@@ -365,7 +365,7 @@ mod tests {
                 max_tokens: 20,
             });
         }
-        trace.extra = Some(Box::new(Extra { prefix, ..Extra::default() }));
+        trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
         trace
     }
 

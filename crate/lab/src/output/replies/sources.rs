@@ -106,8 +106,8 @@ impl SourceInfo {
             column: row.column.clone(),
             error: Diagnostic::of_file(&loaded.name, &row.error),
         });
-        let extra = loaded.trace.extra.as_ref();
-        let assumed = extra.map_or(&[][..], |extra| &extra.assumed_output);
+        let metadata = loaded.trace.metadata.as_ref();
+        let assumed = metadata.map_or(&[][..], |metadata| &metadata.assumed_output);
         let first = assumed.iter().position(|is_assumed| *is_assumed);
         Self {
             assumed_outputs: assumed.iter().filter(|is_assumed| **is_assumed).count(),

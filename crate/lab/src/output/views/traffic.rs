@@ -74,7 +74,7 @@ fn sessions(traces: &[(Role, &Trace)], end_us: f64) -> Chart {
     let name = "traffic_sessions";
     let axis =
         Axis { unit: "s", scale: ScaleKind::Linear, kind: AxisKind::Time, min: 0.0, max: end_us / 1e6 };
-    let labels = traces.first().and_then(|(_, t)| Some((t, &t.extra.as_ref()?.session)));
+    let labels = traces.first().and_then(|(_, t)| Some((t, &t.metadata.as_ref()?.session)));
     let mut times_s: Vec<Vec<f64>> = Vec::new();
     if let Some((trace, labels)) = labels {
         times_s.resize(labels.names.len(), Vec::new());

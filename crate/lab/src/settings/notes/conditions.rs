@@ -35,8 +35,8 @@ impl Settings<'_> {
     /// Whether a condition on one parameter is met by its value, whatever else is set.
     fn is_so(&self, condition: &Condition) -> bool {
         match *condition {
-            Condition::Is(id, names) => names.contains(&self.value(id).to_text().as_str()),
-            Condition::IsNot(id, names) => !names.contains(&self.value(id).to_text().as_str()),
+            Condition::In(id, names) => names.contains(&self.value(id).to_text().as_str()),
+            Condition::NotIn(id, names) => !names.contains(&self.value(id).to_text().as_str()),
             Condition::Above(id, bound) => matches!(self.value(id), Value::Number(x) if x > bound),
             Condition::Varied(id) => {
                 matches!(self.value(id), Value::List(items) if items.iter().any(|x| *x != items[0]))
@@ -79,7 +79,7 @@ impl Settings<'_> {
 /// The parameter that a single condition is about.
 pub fn subject(condition: &Condition) -> Option<Id> {
     match *condition {
-        Condition::Is(id, _) | Condition::IsNot(id, _) | Condition::Above(id, _) | Condition::Varied(id) => {
+        Condition::In(id, _) | Condition::NotIn(id, _) | Condition::Above(id, _) | Condition::Varied(id) => {
             Some(id)
         }
         Condition::Checks(_) => Some(Id::GatewayChecks),
@@ -91,8 +91,8 @@ pub fn subject(condition: &Condition) -> Option<Id> {
 pub fn words(condition: &Condition) -> String {
     let several = |of: &[Condition], between: &str| of.iter().map(words).collect::<Vec<_>>().join(between);
     match *condition {
-        Condition::Is(id, names) => format!("{} is {}", id.row().id, one_of(names)),
-        Condition::IsNot(id, names) => format!("{} is not {}", id.row().id, one_of(names)),
+        Condition::In(id, names) => format!("{} is {}", id.row().id, one_of(names)),
+        Condition::NotIn(id, names) => format!("{} is not {}", id.row().id, one_of(names)),
         Condition::Above(id, bound) => format!("{} is above {bound}", id.row().id),
         Condition::Varied(id) => format!("{} has values that differ", id.row().id),
         Condition::Checks(name) => format!("{} has {name}", Id::GatewayChecks.row().id),

@@ -66,8 +66,8 @@ impl RemedySearch<'_> {
                 of.iter().try_fold(Box::new(scenario.clone()), |s, one| self.holding(&s, one, depth))
             }
             Condition::Any(of) => self.best(of.iter().filter_map(|one| self.holding(scenario, one, depth))),
-            Condition::Is(id, names) => self.with_one_of(scenario, id, names, depth),
-            Condition::IsNot(id, names) => {
+            Condition::In(id, names) => self.with_one_of(scenario, id, names, depth),
+            Condition::NotIn(id, names) => {
                 let Kind::Choice(all) = id.row().kind else { return None };
                 let others: Vec<&str> = all.iter().copied().filter(|name| !names.contains(name)).collect();
                 self.with_one_of(scenario, id, &others, depth)

@@ -34,14 +34,14 @@ impl Traffic {
     pub fn of(trace: &Trace) -> Self {
         let rank = |adapter: u32| trace.adapter_rank.get(adapter as usize).copied().unwrap_or(0);
         let adapters = || trace.adapter.iter().copied().filter(|&adapter| adapter != BASE_MODEL);
-        let extra = trace.extra.as_deref();
+        let metadata = trace.metadata.as_deref();
         Self {
             adapters: different(adapters()),
             has_ranks: different(adapters().map(rank)) > 1,
             users: different(trace.user.iter().copied()),
-            has_sessions: extra.is_some_and(|extra| !extra.session.is_empty()),
+            has_sessions: metadata.is_some_and(|metadata| !metadata.session.is_empty()),
             is_closed: trace.chain.as_ref().is_some_and(|chain| chain.holds_any()),
-            has_prefixes: extra.is_some_and(|extra| !extra.prefix.is_empty()),
+            has_prefixes: metadata.is_some_and(|metadata| !metadata.prefix.is_empty()),
             has_caps: trace.max_tokens.iter().zip(&trace.output_tokens).any(|(max, output)| max != output),
         }
     }

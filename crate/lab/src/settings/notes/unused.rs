@@ -16,7 +16,8 @@ pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<No
     let changed = || scenario.given().filter(|&id| idle(scenario, context, id).is_none());
     let of_order = |id: Id| is_of_order(scenario, context, id);
     let has_choice = !changed().any(of_order) || has_choice(report);
-    let shares_prefixes = report.trace.extra.as_deref().is_some_and(|extra| !extra.prefix.is_empty());
+    let shares_prefixes =
+        report.trace.metadata.as_deref().is_some_and(|metadata| !metadata.prefix.is_empty());
     let reason = |id: Id| {
         if report.preemptions == 0 && (is_of_preemption(id) || id == Id::PrefixCache && !shares_prefixes) {
             Some(Reason::NoPreemption)
@@ -31,7 +32,7 @@ pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<No
 
 /// Whether a parameter says what becomes of preempted requests.
 fn is_of_preemption(id: Id) -> bool {
-    let needs_swap = |condition: &Condition| matches!(condition, Condition::Is(Id::Preemption, _));
+    let needs_swap = |condition: &Condition| matches!(condition, Condition::In(Id::Preemption, _));
     id == Id::Preemption || id.row().applies.iter().any(needs_swap)
 }
 

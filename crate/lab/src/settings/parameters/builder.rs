@@ -80,7 +80,7 @@ impl Parameter {
         self
     }
 
-    pub(super) const fn says(mut self, label: &'static str, help: &'static str) -> Self {
+    pub(super) const fn doc(mut self, label: &'static str, help: &'static str) -> Self {
         if cfg!(feature = "texts") {
             self.label = label;
             self.help = help;

@@ -239,7 +239,7 @@ mod tests {
     fn conditions_ask_for_names_that_their_parameter_has() {
         fn check(row: &str, condition: &Condition) {
             match *condition {
-                Condition::Is(id, asked) | Condition::IsNot(id, asked) => {
+                Condition::In(id, asked) | Condition::NotIn(id, asked) => {
                     let Kind::Choice(names) = id.row().kind else { return };
                     for name in asked {
                         assert!(names.contains(name), "{row}: {} has no {name}", id.row().id);

@@ -3,12 +3,12 @@
 use super::kind::Condition;
 use super::table::Id;
 
-pub(super) const fn is(id: Id, is: &'static [&'static str]) -> Condition {
-    Condition::Is(id, is)
+pub(super) const fn when_in(id: Id, values: &'static [&'static str]) -> Condition {
+    Condition::In(id, values)
 }
 
-pub(super) const fn is_not(id: Id, is: &'static [&'static str]) -> Condition {
-    Condition::IsNot(id, is)
+pub(super) const fn when_not_in(id: Id, values: &'static [&'static str]) -> Condition {
+    Condition::NotIn(id, values)
 }
 
 pub(super) const fn above(id: Id, bound: f64) -> Condition {
@@ -26,73 +26,74 @@ pub(super) const fn all(of: &'static [Condition]) -> Condition {
 /// Lengths: most tokens of a drawn length.
 pub(super) const MOST: f64 = 1_000_000.0;
 /// Iteration-time models that know the GPU and the model.
-pub(super) const ON_HARDWARE: Condition = is(Id::CostKind, &["profile", "roofline", "kernels"]);
+pub(super) const ON_HARDWARE: Condition = when_in(Id::CostKind, &["profile", "roofline", "kernels"]);
 pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
 /// Those of them that know formats.
-pub(super) const FORMATS: &[Condition] = &[is(Id::CostKind, &["roofline", "kernels"])];
+pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "kernels"])];
 /// A model of one's own, and one with experts.
 pub(super) const OWN_MODEL: Condition =
-    all(&[is(Id::FleetModel, &["own"]), is(Id::CostKind, &["roofline", "kernels"])]);
+    all(&[when_in(Id::FleetModel, &["own"]), when_in(Id::CostKind, &["roofline", "kernels"])]);
 pub(super) const OWN_EXPERTS: Condition = above(Id::ModelExperts, 0.0);
-pub(super) const ROOFLINE: &[Condition] = &[is(Id::CostKind, &["roofline"])];
+pub(super) const ROOFLINE: &[Condition] = &[when_in(Id::CostKind, &["roofline"])];
 /// Schedulers whose requests take block after block as they grow, in more than one way.
 pub(super) const PAGED: &[&str] = &["vllm", "sarathi"];
-pub(super) const SWAPS: &[Condition] = &[is(Id::Preemption, &["swap"])];
-pub(super) const PROXY: &[Condition] = &[is(Id::GatewayKind, &["proxy"])];
-pub(super) const LENDING: &[Condition] = &[is(Id::GatewayKind, &["proxy"]), is(Id::Lending, &["true"])];
+pub(super) const SWAPS: &[Condition] = &[when_in(Id::Preemption, &["swap"])];
+pub(super) const PROXY: &[Condition] = &[when_in(Id::GatewayKind, &["proxy"])];
+pub(super) const LENDING: &[Condition] =
+    &[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::Lending, &["true"])];
 pub(super) const RETRIES: &[Condition] =
-    &[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["at_once", "backoff", "honour"])];
+    &[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::RetryKind, &["at_once", "backoff", "honour"])];
 pub(super) const HISTORY: &[Condition] =
-    &[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["p90", "p95", "average"])];
-pub(super) const LINEAR: Condition = is(Id::CostKind, &["linear"]);
+    &[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["p90", "p95", "average"])];
+pub(super) const LINEAR: Condition = when_in(Id::CostKind, &["linear"]);
 pub(super) const HAS_ADAPTERS: Condition = above(Id::Adapters, 0.0);
 /// LoRA slots.
-pub(super) const SLOTS: Condition = is(Id::AdapterMemory, &["slots"]);
+pub(super) const SLOTS: Condition = when_in(Id::AdapterMemory, &["slots"]);
 /// Memories in which adapters come and go.
-pub(super) const LOADED: Condition = is(Id::AdapterMemory, &["unified", "slots"]);
+pub(super) const LOADED: Condition = when_in(Id::AdapterMemory, &["unified", "slots"]);
 pub(super) const SOME_ADAPTERS: Condition = above(Id::Adapters, 1.0);
 pub(super) const SOME_USERS: Condition = above(Id::Users, 1.0);
 /// Orders that know clients.
 pub(super) const BY_CLIENT: &[&str] = &["priority", "vtc", "lcf", "drr", "rpm"];
 /// Several clients of the engine's waiting queue.
 pub(super) const ENGINE_CLIENTS: Condition = any(&[
-    all(&[is(Id::OrderClient, &["user"]), SOME_USERS]),
-    all(&[is(Id::OrderClient, &["adapter"]), HAS_ADAPTERS]),
+    all(&[when_in(Id::OrderClient, &["user"]), SOME_USERS]),
+    all(&[when_in(Id::OrderClient, &["adapter"]), HAS_ADAPTERS]),
 ]);
 /// Several clients of the gateway's.
 pub(super) const GATEWAY_CLIENTS: Condition = any(&[
-    all(&[is(Id::GatewayClient, &["user"]), SOME_USERS]),
-    all(&[is(Id::GatewayClient, &["adapter"]), HAS_ADAPTERS]),
+    all(&[when_in(Id::GatewayClient, &["user"]), SOME_USERS]),
+    all(&[when_in(Id::GatewayClient, &["adapter"]), HAS_ADAPTERS]),
 ]);
 /// One of the two waiting queues has such an order, and several clients.
 pub(super) const FAIR: Condition = any(&[
-    all(&[is(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), ENGINE_CLIENTS]),
-    all(&[is(Id::GatewayOrder, &["vtc", "lcf", "drr"]), GATEWAY_CLIENTS]),
+    all(&[when_in(Id::SchedulerOrder, &["vtc", "lcf", "drr"]), ENGINE_CLIENTS]),
+    all(&[when_in(Id::GatewayOrder, &["vtc", "lcf", "drr"]), GATEWAY_CLIENTS]),
 ]);
 pub(super) const COUNTED: Condition = any(&[
-    all(&[is(Id::SchedulerOrder, &["vtc", "lcf"]), ENGINE_CLIENTS]),
-    all(&[is(Id::GatewayOrder, &["vtc", "lcf"]), GATEWAY_CLIENTS]),
+    all(&[when_in(Id::SchedulerOrder, &["vtc", "lcf"]), ENGINE_CLIENTS]),
+    all(&[when_in(Id::GatewayOrder, &["vtc", "lcf"]), GATEWAY_CLIENTS]),
 ]);
 pub(super) const VTC: Condition = any(&[
-    all(&[is(Id::SchedulerOrder, &["vtc"]), ENGINE_CLIENTS]),
-    all(&[is(Id::GatewayOrder, &["vtc"]), GATEWAY_CLIENTS]),
+    all(&[when_in(Id::SchedulerOrder, &["vtc"]), ENGINE_CLIENTS]),
+    all(&[when_in(Id::GatewayOrder, &["vtc"]), GATEWAY_CLIENTS]),
 ]);
 pub(super) const DRR: Condition = any(&[
-    all(&[is(Id::SchedulerOrder, &["drr"]), ENGINE_CLIENTS]),
-    all(&[is(Id::GatewayOrder, &["drr"]), GATEWAY_CLIENTS]),
+    all(&[when_in(Id::SchedulerOrder, &["drr"]), ENGINE_CLIENTS]),
+    all(&[when_in(Id::GatewayOrder, &["drr"]), GATEWAY_CLIENTS]),
 ]);
 pub(super) const PRIORITY: Condition = any(&[
-    all(&[is(Id::SchedulerOrder, &["priority"]), ENGINE_CLIENTS]),
-    all(&[is(Id::GatewayOrder, &["priority"]), GATEWAY_CLIENTS]),
+    all(&[when_in(Id::SchedulerOrder, &["priority"]), ENGINE_CLIENTS]),
+    all(&[when_in(Id::GatewayOrder, &["priority"]), GATEWAY_CLIENTS]),
 ]);
 pub(super) const PREDICTS: Condition =
-    any(&[is(Id::SchedulerOrder, &["shortest"]), is(Id::FairPrediction, &["predicted"])]);
+    any(&[when_in(Id::SchedulerOrder, &["shortest"]), when_in(Id::FairPrediction, &["predicted"])]);
 /// Where runs depend on which user sends a request.
 pub(super) const KNOWS_USERS: &[Condition] = &[
-    is(Id::OrderClient, &["user"]),
-    is(Id::GatewayClient, &["user"]),
-    is(Id::ClientKind, &["each"]),
-    is(Id::Loop, &["closed"]),
+    when_in(Id::OrderClient, &["user"]),
+    when_in(Id::GatewayClient, &["user"]),
+    when_in(Id::ClientKind, &["each"]),
+    when_in(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
 ];
 /// Where they depend on which adapter it asks for. Under the linear model adapters of one rank that are all in memory cost the
@@ -101,9 +102,9 @@ pub(super) const KNOWS_ADAPTERS: &[Condition] = &[
     LOADED,
     ON_HARDWARE,
     Condition::Varied(Id::Ranks),
-    is(Id::OrderClient, &["adapter"]),
-    is(Id::GatewayClient, &["adapter"]),
-    is(Id::Router, &["adapter_affinity"]),
+    when_in(Id::OrderClient, &["adapter"]),
+    when_in(Id::GatewayClient, &["adapter"]),
+    when_in(Id::Router, &["adapter_affinity"]),
     above(Id::AdapterTokens, 0.0),
 ];
 /// Quotas that are checked.
@@ -122,30 +123,30 @@ pub(super) const ENGINE_BOUND: Condition =
     all(&[Condition::Checks("concurrency"), above(Id::MaxInSystem, 0.0)]);
 /// What can keep a request at the gateway.
 pub(super) const HELD: Condition = any(&[
-    all(&[any(&[RPM, TPM, CLIENT_BOUND]), is(Id::OverQuota, &["wait"])]),
+    all(&[any(&[RPM, TPM, CLIENT_BOUND]), when_in(Id::OverQuota, &["wait"])]),
     ENGINE_BOUND,
     Condition::Checks("kv"),
-    is(Id::LoadPolicy, &["fair_share"]),
+    when_in(Id::LoadPolicy, &["fair_share"]),
 ]);
 /// What can make the gateway reject a request that it may accept later.
 pub(super) const REJECTED: Condition = any(&[
-    all(&[any(&[RPM, TPM, CLIENT_BOUND]), is(Id::OverQuota, &["refuse"])]),
+    all(&[any(&[RPM, TPM, CLIENT_BOUND]), when_in(Id::OverQuota, &["refuse"])]),
     all(&[
         Condition::Checks("queue"),
         any(&[above(Id::QueueRequests, 0.0), above(Id::QueueTokens, 0.0)]),
         HELD,
     ]),
     Condition::Checks("ttft"),
-    all(&[any(&[above(Id::QueueTimeout, 0.0), is(Id::TimeoutKind, &["estimated"])]), HELD]),
-    is(Id::LoadPolicy, &["shed"]),
+    all(&[any(&[above(Id::QueueTimeout, 0.0), when_in(Id::TimeoutKind, &["estimated"])]), HELD]),
+    when_in(Id::LoadPolicy, &["shed"]),
 ]);
-pub(super) const SLORA: &[Condition] = &[is(Id::SchedulerKind, &["slora"])];
-pub(super) const VLLM_V1: &[Condition] = &[is(Id::SchedulerKind, &["vllm_v1"])];
+pub(super) const SLORA: &[Condition] = &[when_in(Id::SchedulerKind, &["slora"])];
+pub(super) const VLLM_V1: &[Condition] = &[when_in(Id::SchedulerKind, &["vllm_v1"])];
 pub(super) const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
 pub(super) const CHANGES: &[&str] = &["ramp", "step", "spike"];
 /// Prompt and output lengths have a distribution each, and are not drawn as pairs.
-pub(super) const INDEPENDENT_LENGTHS: Condition = is(Id::LengthSource, &["laws"]);
+pub(super) const INDEPENDENT_LENGTHS: Condition = when_in(Id::LengthSource, &["laws"]);
 /// Kinds of sessions.
 pub(super) const TALKS: &[&str] = &["held", "timed"];
 pub(super) const BOUNDED: &[&str] = &[

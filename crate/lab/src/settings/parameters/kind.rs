@@ -91,9 +91,9 @@ pub struct SliderStop {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
     /// The parameter has one of these values, as text.
-    Is(Id, &'static [&'static str]),
+    In(Id, &'static [&'static str]),
     /// It has none of them.
-    IsNot(Id, &'static [&'static str]),
+    NotIn(Id, &'static [&'static str]),
     /// The number is above this one.
     Above(Id, f64),
     /// The list has entries that differ.

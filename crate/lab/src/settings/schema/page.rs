@@ -215,8 +215,8 @@ fn names(row: &Parameter) -> Vec<&'static str> {
 fn condition(condition: &Condition) -> ConditionView {
     let all = |of: &[Condition]| of.iter().map(self::condition).collect();
     match *condition {
-        Condition::Is(id, names) => ConditionView::In { parameter: id.row().id, r#in: names },
-        Condition::IsNot(id, names) => ConditionView::Not { parameter: id.row().id, not: names },
+        Condition::In(id, names) => ConditionView::In { parameter: id.row().id, r#in: names },
+        Condition::NotIn(id, names) => ConditionView::Not { parameter: id.row().id, not: names },
         Condition::Above(id, above) => ConditionView::Above { parameter: id.row().id, above },
         Condition::Varied(id) => ConditionView::Varied { parameter: id.row().id, varied: true },
         Condition::Checks(check) => ConditionView::Check { parameter: Id::GatewayChecks.row().id, check },

@@ -8,7 +8,7 @@ use servescope_workload::formats::{
     Call, Contents, Format, Histogram, LengthWindow, Lengths, Session, TraceFile, Window, time_text,
 };
 use servescope_workload::statistics::{PrefixReuse, sort};
-use servescope_workload::trace::{Extra, Labels};
+use servescope_workload::trace::{Labels, TraceMetadata};
 
 use super::parts::{
     arrivals, count_names, describe, describe_plainly, exact, lengths, prefix, round, round_some, skew,
@@ -37,8 +37,8 @@ fn floats(column: &[u32]) -> Vec<f64> {
     column.iter().map(|&v| f64::from(v)).collect()
 }
 
-fn extra(trace: &Trace) -> Extra {
-    trace.extra.as_deref().cloned().unwrap_or_default()
+fn metadata(trace: &Trace) -> TraceMetadata {
+    trace.metadata.as_deref().cloned().unwrap_or_default()
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
@@ -107,7 +107,7 @@ fn mooncake(trace: &Trace) -> Json {
     // Stable: equal counts stay in the order of first mention.
     steps.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     steps.truncate(MOST_COMMON);
-    let blocks = extra(trace).prefix;
+    let blocks = metadata(trace).prefix;
     let whole = (0..trace.len()).filter(|&id| {
         blocks.of(id).len() == trace.input_tokens[id].div_ceil(blocks.block_tokens.max(1)) as usize
     });
@@ -128,7 +128,7 @@ fn mooncake(trace: &Trace) -> Json {
 
 /// `prefix`, where a file has blocks.
 fn prefix_of(trace: &Trace) -> Json {
-    let blocks = extra(trace).prefix;
+    let blocks = metadata(trace).prefix;
     if blocks.ids.is_empty() {
         return json!({});
     }
@@ -142,7 +142,7 @@ fn prefix_of(trace: &Trace) -> Json {
 }
 
 fn burstgpt(trace: &Trace) -> Json {
-    let extra = extra(trace);
+    let metadata = metadata(trace);
     let names = |labels: &Labels| count_names((0..trace.len()).map(|id| labels.name(id).unwrap_or("")));
     let zeros = |column: &[u32]| column.iter().filter(|&&v| v == 0).count();
     let answered = (0..trace.len() as u32).filter(|&id| trace.output_tokens[id as usize] > 0);
@@ -152,16 +152,16 @@ fn burstgpt(trace: &Trace) -> Json {
         "sorted_in_file": trace.arrival_us.is_sorted(),
         "failed_rows_zero_response": zeros(&trace.output_tokens),
         "zero_request_rows": zeros(&trace.input_tokens),
-        "by_model": names(&extra.model),
-        "by_log_type": names(&extra.kind),
+        "by_model": names(&metadata.model),
+        "by_log_type": names(&metadata.kind),
         "arrivals": arrivals(&seconds(trace)),
         "lengths_all_rows": lengths_of(trace),
         "lengths_nonzero_response": lengths_of(&answered),
     });
-    if !extra.session.is_empty() {
-        json["sessions"] = sessions_of(&extra.session);
+    if !metadata.session.is_empty() {
+        json["sessions"] = sessions_of(&metadata.session);
         json["elapsed_time_s"] =
-            describe(extra.recorded_latency_s.into_iter().filter(|t| !t.is_nan()).collect());
+            describe(metadata.recorded_latency_s.into_iter().filter(|t| !t.is_nan()).collect());
     }
     json
 }
@@ -183,7 +183,7 @@ fn other(trace: &Trace) -> Json {
         "arrivals": arrivals(&seconds(trace)),
         "lengths": lengths_of(trace),
     });
-    let session = extra(trace).session;
+    let session = metadata(trace).session;
     if !session.is_empty() {
         json["sessions"] = sessions_of(&session);
     }

@@ -196,7 +196,7 @@ impl ProbeWindow {
         let last = arrival.iter().copied().fold(0.0, f64::max);
         let scenario = &run.scenario;
         let until = 1e6 * scenario.number(Id::Duration);
-        let extra = run.report.trace.extra.as_deref().filter(|extra| !extra.session.is_empty());
+        let metadata = run.report.trace.metadata.as_deref().filter(|metadata| !metadata.session.is_empty());
         if !run.generated || scenario.chosen(SessionKind::ID) == SessionKind::None {
             // Generated traffic begins at 0, one gap before its first request; a file begins with its first.
             let from = if run.generated { 0.0 } else { first };
@@ -205,16 +205,16 @@ impl ProbeWindow {
         }
         // Sessions begin until the duration is over. At first they have fewer turns than later, and after it turns only.
         let mut warm = 0.0;
-        if let Some(extra) = extra {
+        if let Some(metadata) = metadata {
             let mut begins: Vec<f64> = Vec::new();
-            for (&session, &at) in extra.session.index.iter().zip(arrival) {
+            for (&session, &at) in metadata.session.index.iter().zip(arrival) {
                 let session = session as usize;
                 if session >= begins.len() {
                     begins.resize(session + 1, f64::INFINITY);
                 }
                 begins[session] = begins[session].min(at);
             }
-            let turns = extra.session.index.iter().zip(arrival);
+            let turns = metadata.session.index.iter().zip(arrival);
             let mut later: Vec<f64> = turns
                 .map(|(&session, &at)| (begins[session as usize], at))
                 .filter(|(begin, _)| *begin <= 0.5 * until)

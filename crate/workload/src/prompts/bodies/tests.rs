@@ -6,7 +6,7 @@ use super::*;
 use crate::formats::json::{Json, Lines};
 use crate::formats::{self, Format};
 use crate::prompts::tokens::{CharactersPerToken, CountTokens as _};
-use crate::trace::{Extra, LabelMaker, PrefixBlocks, Request};
+use crate::trace::{LabelMaker, PrefixBlocks, Request, TraceMetadata};
 use crate::{WorkloadSpec, generate};
 
 fn options(form: Form, sampling: Sampling) -> BodyOptions {
@@ -49,7 +49,7 @@ fn session(lengths: &[(u32, u32)]) -> Trace {
         });
         names.push(Some("talk"));
     }
-    trace.set_extra(Extra { session: names.finish(), ..Extra::default() });
+    trace.set_metadata(TraceMetadata { session: names.finish(), ..TraceMetadata::default() });
     trace
 }
 
@@ -147,7 +147,7 @@ fn equal_prefix_blocks_are_equal_text() {
     prefix.push([1, 2, 3]);
     prefix.push([1, 2, 9]);
     prefix.push([8]);
-    trace.set_extra(Extra { prefix, ..Extra::default() });
+    trace.set_metadata(TraceMetadata { prefix, ..TraceMetadata::default() });
     let text = written(&trace, made(), options(Form::Slora, Sampling::default()));
     let prompts = values(&text, &["body", "inputs"]);
     assert_eq!(prompts.iter().map(String::len).collect::<Vec<_>>(), [160, 200, 64]);

@@ -187,7 +187,8 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
 fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
     let state = &replica.state.vllm;
-    let tells_answers = || context.trace.extra.as_ref().is_some_and(|extra| extra.prefix.tells_answers);
+    let tells_answers =
+        || context.trace.metadata.as_ref().is_some_and(|metadata| metadata.prefix.tells_answers);
     // Several stages work on several iterations at once; counters want every token; what others may find of an answer is
     // to be known at once.
     if state.has_chunk

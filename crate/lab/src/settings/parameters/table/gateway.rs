@@ -4,158 +4,158 @@ macro_rules! gateway {
     ([$($next:ident)*] $($before:tt)*) => {
         table! { [$($next)*] $($before)*
             GatewayKind = row("gateway.kind", "gk", "gateway", choice(choices::GatewayKind::ID))
-                .says("Admission gateway", "Direct: requests join the engine's waiting queue at once. Proxy: an admission gateway checks them, queues them, or rejects them (429).");
+                .doc("Admission gateway", "Direct: requests join the engine's waiting queue at once. Proxy: an admission gateway checks them, queues them, or rejects them (429).");
             GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
                 .when(PROXY)
-                .says("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
+                .doc("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
             GatewayClient = row("gateway.client", "gcl", "gateway", choice(choices::Client::GATEWAY))
                 .when(&[
-                    is(Id::GatewayKind, &["proxy"]),
+                    when_in(Id::GatewayKind, &["proxy"]),
                     any(&[
                         RPM,
                         TPM,
                         CLIENT_BOUND,
-                        all(&[is(Id::GatewayOrder, &["priority", "vtc", "lcf", "drr"]), HELD]),
-                        is(Id::PredictKind, &["p90", "p95", "average"]),
-                        is(Id::LoadPolicy, &["fair_share"]),
+                        all(&[when_in(Id::GatewayOrder, &["priority", "vtc", "lcf", "drr"]), HELD]),
+                        when_in(Id::PredictKind, &["p90", "p95", "average"]),
+                        when_in(Id::LoadPolicy, &["fair_share"]),
                     ]),
                     any(&[SOME_USERS, HAS_ADAPTERS]),
                 ])
-                .says("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
+                .doc("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
             GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
-                .off_at_zero().says("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
+                .off_at_zero().doc("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
             GatewayTpmInput = row("gateway.tpm.input", "gti", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-                .off_at_zero().says("Input tokens a minute", "Quota of each client on prompt tokens; 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
+                .off_at_zero().doc("Input tokens a minute", "Quota of each client on prompt tokens; 0 = no limit.");
             GatewayTpmOutput = row("gateway.tpm.output", "gto", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-                .off_at_zero().says("Output tokens a minute", "Quota of each client on output tokens; 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
+                .off_at_zero().doc("Output tokens a minute", "Quota of each client on output tokens; 0 = no limit.");
             GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
-                .off_at_zero().says("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
+                .off_at_zero().doc("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
             GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
-                .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
-                .says("Tokens are charged", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
+                .doc("Tokens are charged", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
             GatewayWindow = row("gateway.window", "gw", "gateway", choice(choices::GatewayWindow::ID))
-                .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
-                .says("Rate-limit window", "Sliding 60 s; fixed minutes; sub-windows of 10 s or 1 s, each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
+                .doc("Rate-limit window", "Sliding 60 s; fixed minutes; sub-windows of 10 s or 1 s, each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
             GatewayBurst = row("gateway.burst_s", "gb", "gateway", number(0.01, 3600.0, 60.0)).unit("s").log(1.0, 300.0, 1.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::GatewayWindow, &["bucket", "gcra"])])
-                .says("Burst capacity", "Unused quota accumulates up to this many seconds.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::GatewayWindow, &["bucket", "gcra"])])
+                .doc("Burst capacity", "Unused quota accumulates up to this many seconds.");
             OverQuota = row("gateway.over_quota", "goq", "gateway", choice(choices::OverQuota::ID))
-                .when(&[is(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
-                .says("When over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
+                .doc("When over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
             Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
-                .when(&[is(Id::GatewayKind, &["proxy"]), TPM])
-                .says("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
+                .doc("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
             LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
                 .when(LENDING)
-                .says("Lending threshold", "Load pressure from which no quota is lent; 1 is overload.");
+                .doc("Lending threshold", "Load pressure from which no quota is lent; 1 is overload.");
             LendingFloor = row("gateway.lending.floor", "glf", "gateway", number(0.0, 1.0, 0.25)).linear(0.0, 1.0, 0.01)
                 .when(LENDING)
-                .says("Guaranteed share", "Share of its token quota that no other client can borrow, whatever the client used lately; at 1 nothing is lent.");
+                .doc("Guaranteed share", "Share of its token quota that no other client can borrow, whatever the client used lately; at 1 nothing is lent.");
             MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
-                .when(&[any(&[is(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
-                .off_at_zero().says("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
+                .when(&[any(&[when_in(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
+                .off_at_zero().doc("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
             ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
-                .off_at_zero().says("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
+                .off_at_zero().doc("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
             QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-                .off_at_zero().says("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
+                .off_at_zero().doc("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");
             QueueTokens = row("gateway.queue.tokens", "gqt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 200_000.0, 1000.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
-                .off_at_zero().says("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
+                .off_at_zero().doc("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
             GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
                 .when(PROXY)
-                .says("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
+                .doc("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
             KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-                .says("KV headroom", "Share of KV memory that the feasibility check leaves free: a request is admitted if its predicted KV is at most free − headroom − reserved.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
+                .doc("KV headroom", "Share of KV memory that the feasibility check leaves free: a request is admitted if its predicted KV is at most free − headroom − reserved.");
             KvLag = row("gateway.kv.lag_s", "gkl", "gateway", number(0.0, 3600.0, 0.1)).unit("s").linear(0.0, 10.0, 0.1)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-                .says("KV metric staleness", "How old the engine's KV usage may be when the proxy decides.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
+                .doc("KV metric staleness", "How old the engine's KV usage may be when the proxy decides.");
             KvLeak = row("gateway.kv.leak", "gkx", "gateway", Kind::Flag(false))
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
-                .says("Leak reservations", "Fault injection: what is left of a KV reservation when its request ends is never released.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
+                .doc("Leak reservations", "Fault injection: what is left of a KV reservation when its request ends is never released.");
             QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
-                .off_at_zero().says("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
+                .off_at_zero().doc("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
             TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", choice(choices::TimeoutKind::ID))
-                .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-                .says("Timeout is", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
+                .doc("Timeout is", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
             TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::TimeoutKind, &["estimated"]), HELD])
-                .says("Multiple of the estimate", "A request waits at most this multiple of its estimated TTFT.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::TimeoutKind, &["estimated"]), HELD])
+                .doc("Multiple of the estimate", "A request waits at most this multiple of its estimated TTFT.");
             Sweep = row("gateway.sweep_ms", "gs", "gateway", number(1.0, 60_000.0, 50.0)).unit("ms").linear(1.0, 1000.0, 1.0)
-                .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-                .says("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
+                .doc("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
             TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
-                .when(&[is(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
-                .says("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO on TTFT.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
+                .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO on TTFT.");
             EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
                 .when(PROXY)
-                .says("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
+                .doc("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
             RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RetryKind::ID))
-                .when(&[is(Id::GatewayKind, &["proxy"]), REJECTED])
-                .says("Rejected clients", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), REJECTED])
+                .doc("Rejected clients", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
             RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
                 .when(RETRIES)
-                .says("Attempts", "Most attempts of a request, the first included.");
+                .doc("Attempts", "Most attempts of a request, the first included.");
             RoundTrip = row("gateway.retry.round_trip_s", "grt", "gateway", number(0.001, 3600.0, 0.05)).unit("s").log(0.001, 10.0, 0.001)
                 .when(RETRIES)
-                .says("Immediate-retry delay", "From a rejection to the next attempt of a client that retries at once.");
+                .doc("Immediate-retry delay", "From a rejection to the next attempt of a client that retries at once.");
             RetryBase = row("gateway.retry.base_s", "grb", "gateway", number(0.001, 3600.0, 0.5)).unit("s").log(0.01, 60.0, 0.01)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
-                .says("Initial backoff", "Wait after the first rejection; it doubles each time.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::RetryKind, &["backoff"])])
+                .doc("Initial backoff", "Wait after the first rejection; it doubles each time.");
             RetryCap = row("gateway.retry.cap_s", "grc", "gateway", number(0.001, 36_000.0, 60.0)).unit("s").log(0.1, 600.0, 0.1)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff"])])
-                .says("Max backoff", "Backoff waits no longer.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::RetryKind, &["backoff"])])
+                .doc("Max backoff", "Backoff waits no longer.");
             RetryJitter = row("gateway.retry.jitter", "grj", "gateway", number(0.0, 1.0, 1.0)).linear(0.0, 1.0, 0.01)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::RetryKind, &["backoff", "honour"])])
-                .says("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::RetryKind, &["backoff", "honour"])])
+                .doc("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
             PredictKind = row("gateway.predict.kind", "gp", "gateway", choice(choices::PredictKind::ID))
                 .when(PROXY)
-                .says("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
+                .doc("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
             PredictBias = row("gateway.predict.bias", "gpb", "gateway", number(0.01, 100.0, 1.0)).log(0.2, 5.0, 0.01)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["noisy"])])
-                .says("Bias", "Factor on the true length: above 1 predicts too much, below too little.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["noisy"])])
+                .doc("Bias", "Factor on the true length: above 1 predicts too much, below too little.");
             PredictNoise = row("gateway.predict.noise", "gpn", "gateway", number(0.0, 3.0, 0.3)).linear(0.0, 1.5, 0.01)
-                .when(&[is(Id::GatewayKind, &["proxy"]), is(Id::PredictKind, &["noisy"])])
-                .says("Noise", "Standard deviation of the logarithm of a lognormal factor on the true length.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["noisy"])])
+                .doc("Noise", "Standard deviation of the logarithm of a lognormal factor on the true length.");
             PredictHalfLife = row("gateway.predict.half_life", "gph", "gateway", number(1.0, 1e6, 100.0)).unit("requests").log(1.0, 1000.0, 1.0)
                 .when(HISTORY)
-                .says("History half-life", "After this many more outputs of its client an output counts half.");
+                .doc("History half-life", "After this many more outputs of its client an output counts half.");
             PredictCold = row("gateway.predict.cold_start", "gpc", "gateway", whole(1.0, 10_000.0, 5.0)).unit("requests").linear(1.0, 50.0, 1.0)
                 .when(HISTORY)
-                .says("Cold start", "Before a client has this many outputs, max_tokens is taken.");
+                .doc("Cold start", "Before a client has this many outputs, max_tokens is taken.");
             LoadKv = row("gateway.load.kv", "glk", "gateway", number(0.0, 1.0, 0.95)).linear(0.0, 1.0, 0.01)
                 .when(PROXY)
-                .off_at_zero().says("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
+                .off_at_zero().doc("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
             LoadWait = row("gateway.load.wait_s", "glw", "gateway", number(0.0, 1e6, 5.0)).unit("s").linear(0.0, 60.0, 0.5)
-                .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-                .off_at_zero().says("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
+                .off_at_zero().doc("Overload: wait", "Longest wait at the gateway for the engine that counts as overload; waits of a client over its own quota or concurrency do not count. 0 leaves it out.");
             LoadStep = row("gateway.load.step_ms", "gls", "gateway", number(0.0, 1e6, 0.0)).unit("ms").linear(0.0, 500.0, 1.0)
                 .when(PROXY)
-                .off_at_zero().says("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
+                .off_at_zero().doc("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
             LoadNear = row("gateway.load.near", "gln", "gateway", number(0.01, 1.0, 0.8)).linear(0.1, 1.0, 0.01)
                 .when(PROXY)
-                .says("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
+                .doc("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
             LoadHysteresis = row("gateway.load.hysteresis", "glh", "gateway", number(0.0, 0.95, 0.1)).linear(0.0, 0.5, 0.01)
                 .when(PROXY)
-                .says("Hysteresis", "The exit threshold lies this fraction below the entry threshold; 0 allows flapping.");
+                .doc("Hysteresis", "The exit threshold lies this fraction below the entry threshold; 0 allows flapping.");
             LoadAverage = row("gateway.load.average_s", "gla", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 30.0, 0.5)
                 .when(PROXY)
-                .says("Pressure averages over", "Time constant of the average of the pressure.");
+                .doc("Pressure averages over", "Time constant of the average of the pressure.");
             LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
                 .when(PROXY)
-                .says("Minimum dwell time", "A load state lasts at least this long.");
+                .doc("Minimum dwell time", "A load state lasts at least this long.");
             LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LoadPolicy::ID))
                 .when(PROXY)
-                .says("When overloaded", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
+                .doc("When overloaded", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
             GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))
-                .when(&[is(Id::GatewayKind, &["proxy"]), HELD])
-                .says("Scheduling policy of the gateway", "The order in which the gateway admits requests. Prices, weights, lift, quantum and classes are those of the engine's scheduling policies.");
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
+                .doc("Scheduling policy of the gateway", "The order in which the gateway admits requests. Prices, weights, lift, quantum and classes are those of the engine's scheduling policies.");
         }
     };
 }

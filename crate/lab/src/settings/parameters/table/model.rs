@@ -5,52 +5,52 @@ macro_rules! model {
         table! { [$($next)*] $($before)*
             ModelLayers = row("model.layers", "mly", "model", whole(1.0, 1000.0, 32.0)).linear(1.0, 128.0, 1.0)
                 .when(&[OWN_MODEL])
-                .says("Layers", "Layers of your own model (num_hidden_layers). The defaults of this group are Llama-3.1-8B's.");
+                .doc("Layers", "Layers of your own model (num_hidden_layers). The defaults of this group are Llama-3.1-8B's.");
             ModelHidden = row("model.hidden_size", "mhs", "model", whole(64.0, 131_072.0, 4096.0)).log(512.0, 16_384.0, 64.0)
                 .when(&[OWN_MODEL])
-                .says("Hidden size", "Width of the residual stream (hidden_size).");
+                .doc("Hidden size", "Width of the residual stream (hidden_size).");
             ModelHeads = row("model.attention_heads", "mah", "model", whole(1.0, 1024.0, 32.0)).linear(1.0, 128.0, 1.0)
                 .when(&[OWN_MODEL])
-                .says("Attention heads", "Heads of queries (num_attention_heads). Tensor parallelism shares them evenly.");
+                .doc("Attention heads", "Heads of queries (num_attention_heads). Tensor parallelism shares them evenly.");
             ModelKvHeads = row("model.kv_heads", "mkv", "model", whole(1.0, 1024.0, 8.0)).linear(1.0, 128.0, 1.0)
                 .when(&[OWN_MODEL])
-                .says("KV heads", "Heads of keys and values (num_key_value_heads), each shared by equally many heads of queries; as many as those is multi-head attention, 1 multi-query. They decide the KV bytes of a token.");
+                .doc("KV heads", "Heads of keys and values (num_key_value_heads), each shared by equally many heads of queries; as many as those is multi-head attention, 1 multi-query. They decide the KV bytes of a token.");
             ModelHeadDim = row("model.head_dim", "mhd", "model", whole(8.0, 1024.0, 128.0)).linear(16.0, 256.0, 8.0)
                 .when(&[OWN_MODEL])
-                .says("Head dimension", "Values of a head (head_dim; hidden size over heads where a config.json has none).");
+                .doc("Head dimension", "Values of a head (head_dim; hidden size over heads where a config.json has none).");
             ModelWindow = row("model.sliding_window", "mwn", "model", whole(0.0, 10_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 128.0)
                 .when(&[OWN_MODEL]).off_at_zero()
-                .says("Sliding window", "How many tokens back the layers with a window look (sliding_window). 0 = off: every layer looks at all tokens. It shortens attention; the KV cache keeps every token.");
+                .doc("Sliding window", "How many tokens back the layers with a window look (sliding_window). 0 = off: every layer looks at all tokens. It shortens attention; the KV cache keeps every token.");
             ModelWindowLayers = row("model.sliding_layers", "mwl", "model", whole(0.0, 1000.0, 16.0)).linear(0.0, 128.0, 1.0)
                 .when(&[OWN_MODEL, above(Id::ModelWindow, 0.0)])
-                .says("Layers with a window", "How many layers look no further back than the window; at most all.");
+                .doc("Layers with a window", "How many layers look no further back than the window; at most all.");
             ModelMlp = row("model.intermediate_size", "mis", "model", whole(1.0, 1_000_000.0, 14_336.0)).log(512.0, 65_536.0, 64.0)
-                .when(&[OWN_MODEL, any(&[is(Id::ModelExperts, &["0"]), above(Id::ModelDenseLayers, 0.0)])])
-                .says("MLP size", "Hidden size of the MLP of layers without experts (intermediate_size).");
+                .when(&[OWN_MODEL, any(&[when_in(Id::ModelExperts, &["0"]), above(Id::ModelDenseLayers, 0.0)])])
+                .doc("MLP size", "Hidden size of the MLP of layers without experts (intermediate_size).");
             ModelGated = row("model.gated_mlp", "mgm", "model", Kind::Flag(true))
                 .when(&[OWN_MODEL])
-                .says("Gated MLP", "Whether an MLP or an expert has three matrices (gate, up, down), as in Llama, or two, as in GPT-2, OPT and Falcon.");
+                .doc("Gated MLP", "Whether an MLP or an expert has three matrices (gate, up, down), as in Llama, or two, as in GPT-2, OPT and Falcon.");
             ModelVocabulary = row("model.vocab_size", "mvs", "model", whole(1.0, 10_000_000.0, 128_256.0)).log(1000.0, 300_000.0, 1.0)
                 .when(&[OWN_MODEL])
-                .says("Vocabulary", "Rows of the embedding and of the output head (vocab_size).");
+                .doc("Vocabulary", "Rows of the embedding and of the output head (vocab_size).");
             ModelTied = row("model.tied_embeddings", "mte", "model", Kind::Flag(false))
                 .when(&[OWN_MODEL])
-                .says("Tied embeddings", "Whether the output head is the embedding, and is stored once (tie_word_embeddings).");
+                .doc("Tied embeddings", "Whether the output head is the embedding, and is stored once (tie_word_embeddings).");
             ModelExperts = row("model.experts", "mex", "model", whole(0.0, 4096.0, 0.0)).linear(0.0, 256.0, 1.0)
                 .when(&[OWN_MODEL])
-                .says("Experts", "Experts of a layer of a mixture (num_experts, num_local_experts, n_routed_experts). 0: a dense model.");
+                .doc("Experts", "Experts of a layer of a mixture (num_experts, num_local_experts, n_routed_experts). 0: a dense model.");
             ModelExpertsPerToken = row("model.experts_per_token", "mep", "model", whole(1.0, 4096.0, 2.0)).linear(1.0, 16.0, 1.0)
                 .when(&[OWN_MODEL, OWN_EXPERTS])
-                .says("Experts of a token", "How many experts of a layer compute each token (num_experts_per_tok).");
+                .doc("Experts of a token", "How many experts of a layer compute each token (num_experts_per_tok).");
             ModelExpertSize = row("model.expert_size", "mei", "model", whole(1.0, 1_000_000.0, 14_336.0)).log(128.0, 32_768.0, 64.0)
                 .when(&[OWN_MODEL, OWN_EXPERTS])
-                .says("Expert size", "Hidden size of an expert (moe_intermediate_size; intermediate_size where a config.json has no other).");
+                .doc("Expert size", "Hidden size of an expert (moe_intermediate_size; intermediate_size where a config.json has no other).");
             ModelSharedExperts = row("model.shared_experts", "mse", "model", whole(0.0, 256.0, 0.0)).linear(0.0, 8.0, 1.0)
                 .when(&[OWN_MODEL, OWN_EXPERTS])
-                .says("Shared experts", "Experts of the same size that compute every token beside the others (n_shared_experts).");
+                .doc("Shared experts", "Experts of the same size that compute every token beside the others (n_shared_experts).");
             ModelDenseLayers = row("model.dense_layers", "mdn", "model", whole(0.0, 1000.0, 0.0)).linear(0.0, 64.0, 1.0)
                 .when(&[OWN_MODEL, OWN_EXPERTS])
-                .says("Layers without experts", "How many layers have a plain MLP in place of experts (first_k_dense_replace).");
+                .doc("Layers without experts", "How many layers have a plain MLP in place of experts (first_k_dense_replace).");
         }
     };
 }

@@ -6,115 +6,115 @@ macro_rules! queue {
             BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
                 .also(&["scheduler.max_num_batched_tokens"])
                 .when(&[
-                    is_not(Id::SchedulerKind, &["sarathi"]),
-                    any(&[is_not(Id::SchedulerKind, &["static", "orca"]), is(Id::MemoryPlan, &["whole"])]),
+                    when_not_in(Id::SchedulerKind, &["sarathi"]),
+                    any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
                 ])
-                .says("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
+                .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
             MaxRunning = row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
                 .also(&["scheduler.max_num_seqs"])
-                .says("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
+                .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
             MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
                 .also(&["scheduler.max_model_len"])
-                .says("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length.");
+                .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length.");
             MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
                 .when(SLORA)
-                .says("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).");
+                .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).");
             DecodeSteps = row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
-                .when(&[is(Id::SchedulerKind, &["slora", "lightllm"])])
-                .says("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.");
+                .when(&[when_in(Id::SchedulerKind, &["slora", "lightllm"])])
+                .doc("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.");
             IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
                 .when(SLORA)
-                .says("Idle poll", "How long an idle router sleeps before it polls for requests; 0 wakes it at the arrival.");
+                .doc("Idle poll", "How long an idle router sleeps before it polls for requests; 0 wakes it at the arrival.");
             OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
-                .when(&[any(&[is_not(Id::SchedulerKind, &["vllm_v1"]), is(Id::Router, &["random"])])])
-                .says("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
+                .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
+                .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
             SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
-                .says("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
+                .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
             ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
                 .also(&["scheduler.scheduler_reserve_full_isl"])
                 .when(VLLM_V1)
-                .says("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).");
+                .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).");
             AsyncScheduling = row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
-                .when(&[is(Id::SchedulerKind, &["vllm_v1"]), any(&[is(Id::CostKind, &["linear", "kernels"]), is(Id::PipelineParallel, &["1"])])])
-                .says("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request still waits for its token.");
+                .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), any(&[when_in(Id::CostKind, &["linear", "kernels"]), when_in(Id::PipelineParallel, &["1"])])])
+                .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request still waits for its token.");
             ChunkedPrefill = row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
                 .when(VLLM_V1)
-                .says("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
+                .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
             LongPrefillTokens = row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
                 .when(VLLM_V1)
-                .off_at_zero().says("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
+                .off_at_zero().doc("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
             LongPrefillAdaptive = row("scheduler.long_prefill_token_threshold_adaptive", "lpa", "queue", Kind::Flag(false))
-                .when(&[is(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
-                .says("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).");
+                .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
+                .doc("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).");
             PrefillInterval = row("scheduler.prefill_schedule_interval", "psi", "queue", whole(1.0, 1_000_000.0, 1.0)).unit("iterations").linear(1.0, 32.0, 1.0)
                 .when(VLLM_V1)
-                .says("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).");
+                .doc("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).");
             MaxActiveSeqs = row("scheduler.max_num_active_seqs", "mas", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
                 .when(VLLM_V1)
-                .off_at_zero().says("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
+                .off_at_zero().doc("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
             MaxQueuedTokens = row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
                 .when(VLLM_V1)
-                .off_at_zero().says("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
+                .off_at_zero().doc("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
             SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
-                .says("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
+                .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
             OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
-                .when(&[is(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
-                .says("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
+                .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
+                .doc("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
             FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
                 .when(&[FAIR])
-                .says("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
+                .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
             FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::FairCost::ID))
                 .when(&[COUNTED])
-                .says("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
+                .doc("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
             FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
-                .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])])])
-                .says("Price of a prompt token", "What a prompt token adds to its client's counter.");
+                .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
+                .doc("Price of a prompt token", "What a prompt token adds to its client's counter.");
             FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
-                .when(&[FAIR, any(&[DRR, is(Id::FairCost, &["linear"])])])
-                .says("Price of an output token", "What an output token adds to its client's counter.");
+                .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
+                .doc("Price of an output token", "What an output token adds to its client's counter.");
             FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::FairCharging::ID))
                 .when(&[FAIR])
-                .says("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
+                .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
             FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
                 .when(&[VTC])
-                .says("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
+                .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
             FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
                 .when(&[COUNTED])
-                .says("Charged ahead", "Output that is charged at admission and settled at the end of the request: none, the mean of the client's last outputs, or a prediction.");
+                .doc("Charged ahead", "Output that is charged at admission and settled at the end of the request: none, the mean of the client's last outputs, or a prediction.");
             PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
-                .when(&[PREDICTS, is(Id::MaxTokensKind, &["cap"])])
-                .says("Prediction of", "Predictions are centred on the true output length, or on the request's max_tokens.");
+                .when(&[PREDICTS, when_in(Id::MaxTokensKind, &["cap"])])
+                .doc("Prediction of", "Predictions are centred on the true output length, or on the request's max_tokens.");
             PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
                 .when(&[PREDICTS])
-                .says("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
+                .doc("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
             DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
                 .when(&[DRR])
-                .says("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
+                .doc("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
             RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
-                .when(&[is(Id::SchedulerOrder, &["rpm"])])
-                .says("Requests a minute", "A client with as many accepted requests in the last 60 s is rejected.");
+                .when(&[when_in(Id::SchedulerOrder, &["rpm"])])
+                .doc("Requests a minute", "A client with as many accepted requests in the last 60 s is rejected.");
             AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
-                .when(&[is(Id::SchedulerOrder, &["early_abort"])])
-                .says("Early-abort deadline", "A request that cannot have its first token by then is rejected; that is decided 0.5 s before.");
+                .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
+                .doc("Early-abort deadline", "A request that cannot have its first token by then is rejected; that is decided 0.5 s before.");
             ClusterAdapters = row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
-                .when(&[is(Id::SchedulerOrder, &["cluster"])])
-                .says("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
+                .when(&[when_in(Id::SchedulerOrder, &["cluster"])])
+                .doc("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
             PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
                 .when(&[PRIORITY])
-                .says("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.");
+                .doc("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.");
             PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
                 .when(&[PRIORITY])
-                .says("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
+                .doc("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
             PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
                 .when(&[
                     HAS_ADAPTERS,
-                    is(Id::AdapterMemory, &["unified"]),
+                    when_in(Id::AdapterMemory, &["unified"]),
                     any(&[
-                        is_not(Id::SchedulerKind, &["slora"]),
-                        is(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
+                        when_not_in(Id::SchedulerKind, &["slora"]),
+                        when_in(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
                     ]),
                 ])
-                .says("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.");
+                .doc("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.");
         }
     };
 }

@@ -5,93 +5,93 @@ macro_rules! replicas {
         table! { [$($next)*] $($before)*
             FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
                 .when(HARDWARE)
-                .says("GPU", "What the replicas run on.");
+                .doc("GPU", "What the replicas run on.");
             FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
                 .when(HARDWARE)
-                .says("Model", "What they serve; own is a model whose dimensions you give (model.layers and those after it), or that a config.json of Hugging Face tells.");
+                .doc("Model", "What they serve; own is a model whose dimensions you give (model.layers and those after it), or that a config.json of Hugging Face tells.");
             TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
-                .says("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
+                .doc("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
             PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
-                .says("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
+                .doc("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
             Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
                 .when(FORMATS)
-                .says("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
+                .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
             KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KvFormat::ID))
                 .when(FORMATS)
-                .says("KV format", "Format of cached keys and values.");
+                .doc("KV format", "Format of cached keys and values.");
             KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
                 .when(HARDWARE)
-                .says("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.");
+                .doc("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.");
             MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
-                .when(&[is(Id::KvPool, &["planned"])])
-                .says("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
+                .when(&[when_in(Id::KvPool, &["planned"])])
+                .doc("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
             MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
                 .when(&[
-                    is(Id::KvPool, &["planned"]),
-                    any(&[is_not(Id::MemoryPlan, &["whole"]), is(Id::KvCacheGib, &["0"])]),
+                    when_in(Id::KvPool, &["planned"]),
+                    any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
                 ])
-                .says("Memory margin", "Share of each GPU's memory that is left alone.");
+                .doc("Memory margin", "Share of each GPU's memory that is left alone.");
             KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
-                .when(&[is(Id::MemoryPlan, &["whole"])])
-                .says("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
+                .when(&[when_in(Id::MemoryPlan, &["whole"])])
+                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
-                .says("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
+                .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
             Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
                 .when(&[above(Id::Replicas, 1.0)])
-                .says("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
+                .doc("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
             ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
-                .when(&[is(Id::SchedulerKind, &["sarathi"])])
-                .says("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.");
+                .when(&[when_in(Id::SchedulerKind, &["sarathi"])])
+                .doc("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.");
 
             BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
-                .when(&[is(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
-                .says("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token.");
+                .when(&[when_in(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
+                .doc("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token.");
             Allocation = row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
-                .when(&[is(Id::SchedulerKind, PAGED)])
-                .says("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.");
+                .when(&[when_in(Id::SchedulerKind, PAGED)])
+                .doc("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.");
             Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
-                .when(&[any(&[is(Id::Allocation, &["watermark"]), is(Id::SchedulerKind, &["vllm_v1"])])])
-                .says("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.");
+                .when(&[any(&[when_in(Id::Allocation, &["watermark"]), when_in(Id::SchedulerKind, &["vllm_v1"])])])
+                .doc("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.");
             Preemption = row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
-                .when(&[is(Id::Allocation, &["watermark", "on_demand"])])
-                .says("Preemption", "What becomes of a preempted request: its prompt and output so far are recomputed, or swapped to the host and back, or the output is generated again token by token (where prompts are prefilled in chunks). vLLM v1 recomputes.");
+                .when(&[when_in(Id::Allocation, &["watermark", "on_demand"])])
+                .doc("Preemption", "What becomes of a preempted request: its prompt and output so far are recomputed, or swapped to the host and back, or the output is generated again token by token (where prompts are prefilled in chunks). vLLM v1 recomputes.");
             SwapRate = row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
                 .when(SWAPS)
-                .says("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
+                .doc("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
             SwapSpace = row("fleet.swap_space_gib", "sws", "memory", number(0.0, 1_000_000.0, 4.0)).unit("GiB").linear(0.0, 64.0, 0.5)
                 .when(SWAPS)
-                .says("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.");
+                .doc("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.");
             KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
-                .when(&[is(Id::Preemption, &["swap"]), is(Id::CostKind, &["linear"])])
-                .says("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
+                .when(&[when_in(Id::Preemption, &["swap"]), when_in(Id::CostKind, &["linear"])])
+                .doc("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
             PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
                 .also(&["scheduler.enable_prefix_caching"])
                 .when(VLLM_V1)
-                .says("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
+                .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
             MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
-                .when(&[any(&[LINEAR, is(Id::KvPool, &["given"])])])
-                .says("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
+                .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
+                .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
 
             AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
                 .when(&[HAS_ADAPTERS])
-                .says("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, its default and LightLLM's. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start.");
+                .doc("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, its default and LightLLM's. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start.");
             MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
                 .when(&[SLOTS])
-                .says("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is passed over. The default of 8 is our choice: vLLM's is 1.");
+                .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is passed over. The default of 8 is our choice: vLLM's is 1.");
             MaxLoraRank = row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
                 .when(&[SLOTS])
-                .says("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
+                .doc("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
             MaxCpuLoras = row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
                 .when(&[SLOTS, ON_HARDWARE])
-                .says("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
+                .doc("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
             HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
-                .when(&[is(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
-                .says("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
+                .when(&[when_in(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
+                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
             DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
                 .when(&[SLOTS, ON_HARDWARE])
-                .says("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
+                .doc("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
         }
     };
 }

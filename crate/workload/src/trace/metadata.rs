@@ -143,7 +143,7 @@ impl PrefixBlocks {
 
 /// Columns that only some files carry. Each is empty or has an entry a request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extra {
+pub struct TraceMetadata {
     /// The conversation or agent run that a request belongs to.
     pub session: Labels,
     /// Whether session names that are numbers were numbers in the file, and not texts.
@@ -166,7 +166,7 @@ pub struct Extra {
     pub events: Events,
 }
 
-impl Extra {
+impl TraceMetadata {
     /// Whether no column is there.
     pub fn is_empty(&self) -> bool {
         self.session.is_empty()
@@ -207,9 +207,9 @@ impl Extra {
     /// have one size; blocks of different sizes are left out. Under `separate`, sessions and blocks of different traces
     /// differ, whatever their names: sessions are named `2/name` from the second trace on, blocks are numbered anew.
     pub fn joined(parts: &[(Option<&Self>, usize)], separate: bool) -> (Self, bool) {
-        let mut sizes = parts.iter().filter_map(|(extra, _)| *extra).filter(|e| !e.prefix.is_empty());
-        let size = sizes.next().map_or(0, |extra| extra.prefix.block_tokens);
-        let one_size = sizes.all(|extra| extra.prefix.block_tokens == size);
+        let mut sizes = parts.iter().filter_map(|(metadata, _)| *metadata).filter(|e| !e.prefix.is_empty());
+        let size = sizes.next().map_or(0, |metadata| metadata.prefix.block_tokens);
+        let one_size = sizes.all(|metadata| metadata.prefix.block_tokens == size);
         let (mut session, mut model, mut kind) =
             (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
         let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
@@ -218,21 +218,21 @@ impl Extra {
         let mut events = Events::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
-        for (file, (extra, requests)) in parts.iter().enumerate() {
-            let extra = extra.unwrap_or(&nothing);
+        for (file, (metadata, requests)) in parts.iter().enumerate() {
+            let metadata = metadata.unwrap_or(&nothing);
             let renamed = |name: &str| {
                 if separate && file > 0 { format!("{}/{name}", file + 1) } else { name.to_owned() }
             };
-            events.append(&extra.events, turn.len());
+            events.append(&metadata.events, turn.len());
             for id in 0..*requests {
-                session.push(extra.session.name(id).map(renamed).as_deref());
-                model.push(extra.model.name(id));
-                kind.push(extra.kind.name(id));
-                turn.push(extra.turn.get(id).copied().unwrap_or(0));
-                recorded_latency_s.push(extra.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
-                assumed_output.push(extra.is_output_assumed(id));
-                details.push(extra.details.get(id).cloned().unwrap_or_default());
-                let blocks = extra.prefix.of(id).iter().copied();
+                session.push(metadata.session.name(id).map(renamed).as_deref());
+                model.push(metadata.model.name(id));
+                kind.push(metadata.kind.name(id));
+                turn.push(metadata.turn.get(id).copied().unwrap_or(0));
+                recorded_latency_s.push(metadata.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
+                assumed_output.push(metadata.is_output_assumed(id));
+                details.push(metadata.details.get(id).cloned().unwrap_or_default());
+                let blocks = metadata.prefix.of(id).iter().copied();
                 if separate {
                     prefix.push(blocks.map(|block| {
                         let next = numbers.len() as u64;
@@ -243,8 +243,8 @@ impl Extra {
                 }
             }
         }
-        let any = |has: fn(&Self) -> bool| parts.iter().filter_map(|(extra, _)| *extra).any(has);
-        let extra = Self {
+        let any = |has: fn(&Self) -> bool| parts.iter().filter_map(|(metadata, _)| *metadata).any(has);
+        let metadata = Self {
             session: session.finish(),
             numbered_sessions: parts.iter().filter_map(|(e, _)| *e).any(|e| e.numbered_sessions)
                 && parts.iter().filter_map(|(e, _)| *e).all(|e| e.numbered_sessions || e.session.is_empty()),
@@ -257,7 +257,7 @@ impl Extra {
             details,
             events,
         };
-        (extra, one_size)
+        (metadata, one_size)
     }
 
     /// The columns of the requests named by `order`, in that order.
