@@ -42,6 +42,16 @@ export type BatchMeans = {
   mean_time_s: number | null,
 };
 
+/** How one run was divided. */
+export type Batches = {
+  /** Requests cut at the start, in the order of arrival. */
+  cut_requests: number,
+  /** Requests of a batch. */
+  batch_requests: number,
+  /** Whether neighbouring batches depend on one another: the interval is too narrow then. */
+  is_dependent: boolean,
+};
+
 /** The distribution that fits best. */
 export type BestDistribution = {
   /** Its name. */
@@ -350,6 +360,10 @@ export type ComparedMetric = {
   seeds: number,
   /** Batches of one run in place of seeds. */
   batches: number | null,
+  /** How that run was divided. */
+  batch_means: Batches | null,
+  /** Why one run has no interval. */
+  no_batches: NoBatches | null,
   /** By how much common random numbers shrink the interval. */
   common_random_numbers_factor: number | null,
   /** In English, as the terminal prints it. */
@@ -1059,6 +1073,10 @@ export type Moment = {
   coming_ids: Array<number>,
   /** Requests that the gateway holds. */
   at_gateway: number,
+  /** Their users, in the order of arrival. */
+  gateway_users: Array<number>,
+  /** Their ids. */
+  gateway_ids: Array<number>,
   /** Requests rejected so far. */
   rejected: number,
   /** Requests that wait at the engine, those that were preempted included. */
@@ -1150,6 +1168,9 @@ export type MonitorView = {
   /** Service and memory over time. */
   charts: Array<ChartData>,
 };
+
+/** Why one run has no interval for a metric. */
+export type NoBatches = "not_of_requests" | "not_settled" | "too_few";
 
 /** A quantity in a measured run and in its simulation; times in seconds, errors as shares. */
 export type OverlaidMetric = {

@@ -60,7 +60,8 @@ pub(crate) struct Arguments {
 fn after_help() -> String {
     format!(
         "A step is a decision of the gateway or of a scheduler, or the loading of adapters. With --at, --request, --next, \
-         --step-number or --steps the steps are printed and the program ends. Otherwise it shows the first step and reads \
+         --step-number or --steps the steps are printed and the program ends. Otherwise it shows the first step, or the one that the \
+         address of --link names, and reads \
          commands from standard input, one a line, with a prompt where that is a terminal:\n\n{COMMANDS}"
     )
 }
@@ -76,7 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut debugger = Debugger::simulate(&scenario, loaded.as_ref())?;
     notes::tell(&debugger.notes());
     let begins = begins(arguments);
-    if let Some(to) = begins {
+    // An address with a step opens the page's debugger there; an option is said later than the address.
+    let linked = arguments.scenario.debugger_step().map(Move::To);
+    if let Some(to) = begins.or(linked) {
         debugger.go(to)?;
     }
     let Some(count) = arguments.count.or(begins.map(|_| 1)) else {
@@ -91,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Where the arguments say to begin.
+/// Where the options say to begin.
 fn begins(arguments: &Arguments) -> Option<Move> {
     let kind = arguments.next.as_deref().and_then(step_kind);
     arguments

@@ -54,6 +54,11 @@ impl ScenarioArguments {
         named || self.link.is_some() || !self.settings.is_empty()
     }
 
+    /// The step at which the address, if one is given, opens the scheduler debugger.
+    pub(crate) fn debugger_step(&self) -> Option<usize> {
+        self.link.as_deref().and_then(link::step)
+    }
+
     /// The scenario, and the steps of its recipe before those of the command line.
     pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), CliError> {
         let scenario = self.scenario()?;

@@ -10,13 +10,14 @@ use servescope_lab::{Diagnostic, Scenario};
 /// Load of about 0.8 of what the default server can serve.
 const RATE_RPS: f64 = 1.45;
 
-/// The longest and the mean of some durations, milliseconds.
+/// What some durations are, milliseconds.
 fn told(name: &str, mut times_ms: Vec<f64>) {
     times_ms.sort_by(f64::total_cmp);
     let mean = times_ms.iter().sum::<f64>() / times_ms.len() as f64;
-    let (median, longest) = (times_ms[times_ms.len() / 2], times_ms[times_ms.len() - 1]);
+    let last = times_ms.len() - 1;
+    let (median, p95, longest) = (times_ms[last / 2], times_ms[last * 95 / 100], times_ms[last]);
     println!(
-        "{name}: {} steps, mean {mean:.2} ms, median {median:.2} ms, longest {longest:.2} ms",
+        "{name}: {} steps, mean {mean:.2} ms, median {median:.2} ms, P95 {p95:.2} ms, longest {longest:.2} ms",
         times_ms.len()
     );
 }

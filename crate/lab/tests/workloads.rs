@@ -1,6 +1,7 @@
 //! Closed loops, sessions, clients and shared prefixes, from their settings to the numbers of a run.
 
 use servescope_lab::engine::Preemption;
+use servescope_lab::workload::BASE_MODEL;
 use servescope_lab::{LoadedTrace, Run, Scenario, link};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
@@ -318,6 +319,7 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
         ("workload.extra_request.output_tokens", "30"),
         ("workload.extra_request.time_s", "20"),
         ("workload.extra_request.user", "4"),
+        ("workload.extra_request.adapter", "2"),
     ];
     for settings in [
         &[("workload.duration_s", "60")][..],
@@ -331,6 +333,7 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
         let trace = &with.report.trace;
         let sent = trace.request(id);
         assert_eq!((sent.arrival_us, sent.input_tokens, sent.output_tokens, sent.user), (20e6, 700, 30, 4));
+        assert_eq!((sent.adapter, trace.rank_of(2)), (2, without.report.trace.rank_of(2)));
         assert!(with.report.results[id].finish_us.is_some());
         // In a closed loop, when the others are sent depends on how it is served.
         if without.report.trace.chain.is_some() {
@@ -348,4 +351,13 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
             notes.iter().map(|note| note.id.row().id).filter(|path| path.contains("extra_request"));
         assert_eq!(without_effect.collect::<Vec<_>>(), ["workload.extra_request.user"]);
     }
+    // It asks for an adapter that is there, or for the base model.
+    let beyond =
+        [&own[..4], &[("workload.extra_request.adapter", "3"), ("workload.adapters.count", "3")]].concat();
+    let errors = Run::simulate(&scenario(&beyond), None).expect_err("there are three adapters");
+    assert_eq!(errors[0].path, "workload.extra_request.adapter");
+    assert!(errors[0].message.contains("2"), "{}", errors[0].message);
+    let base = run(&own[..4]);
+    let id = base.summary().extra_request.expect("the settings ask for it") as usize;
+    assert_eq!(base.report.trace.request(id).adapter, BASE_MODEL);
 }

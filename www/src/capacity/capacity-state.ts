@@ -87,9 +87,22 @@ export class CapacityState {
     return this.app.text.find(capacity, key) ?? key;
   }
 
+  /** What was found is of other settings from now on: it goes at once, not when the next search begins. */
   #changed(): void {
     this.#stale = true;
+    this.#letGo();
+    this.chosen.set(null);
+    this.answer.set(NOTHING);
     this.#goOn();
+  }
+
+  /** Ends the search under way; none of its answers comes any more. */
+  #letGo(): void {
+    this.#turn += 1;
+    this.#tasks.stop();
+    clearTimeout(this.#settling);
+    clearTimeout(this.#ranking);
+    this.#ranking = undefined;
   }
 
   #goOn(): void {
@@ -100,18 +113,14 @@ export class CapacityState {
 
   /** Stops where it is; what was found stays. */
   stop(): void {
-    this.#turn += 1;
-    this.#tasks.stop();
-    clearTimeout(this.#ranking);
-    this.#ranking = undefined;
+    this.#letGo();
     this.answer.update({ state: 'stopped' });
   }
 
   async search(): Promise<void> {
     this.#stale = false;
-    this.#turn += 1;
+    this.#letGo();
     const turn = this.#turn;
-    this.#tasks.stop();
     try {
       const { axes, columns, notes, configurations } = await this.#tasks.grid(this.app.store.values.value);
       const inputs = await inputsOf(this.app);

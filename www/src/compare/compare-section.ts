@@ -7,11 +7,12 @@ import { LightElement } from '../element.js';
 import { compare } from '../i18n/en/compare.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { progressLine } from '../panels/progress-line.js';
+import { reveal } from '../panels/reveal.js';
 import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
 import { CompareState, SEEDS } from './compare-state.js';
-import { differenceOf, nameOfMetric, sentenceOf, valueOf } from './compare-words.js';
+import { differenceOf, nameOfMetric, sentencesOf, valueOf } from './compare-words.js';
 import { turnSection, type TurnSection } from './turn-section.js';
 import { turn } from '../i18n/en/turn.js';
 
@@ -26,7 +27,7 @@ export class CompareSection extends LightElement {
   #turns: TurnSection | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.state.answer, this.app.pins];
+    return [this.state.answer, this.app.pins, this.app.store.values, this.app.traceFile.info];
   }
 
   protected override render(): TemplateResult {
@@ -72,15 +73,28 @@ export class CompareSection extends LightElement {
         <button type="button" data-action="pin" @click=${() => { state.pin(say('unnamed', { n: pins.length + 1 })); }}>${say('title.pin')}</button>
         ${pins.length === 0 ? nothing : html`
           <button type="button" data-action="swap" @click=${() => { state.swap(); }}>${say('swap')}</button>
-          <label>${say('seeds')} <select data-action="seeds" @change=${(event: Event) => { state.take(Number((event.target as HTMLSelectElement).value)); }}>
-            ${SEEDS.map((count) => html`<option value=${count} ?selected=${count === state.seeds}>${count}</option>`)}</select></label>`}
+          ${app.traceFile.info.value !== null ? nothing : html`<label>${say('seeds')} <select data-action="seeds" @change=${(event: Event) => { state.take(Number((event.target as HTMLSelectElement).value)); }}>
+            ${SEEDS.map((count) => html`<option value=${count} ?selected=${count === state.seeds}>${count}</option>`)}</select></label>`}`}
       </div>
+      ${state.isLinear ? this.#linear() : nothing}
       <ol class="pinned">${pins.map(({ name, link }, place) => html`
         <li data-pin=${place}><b>${place === 0 ? say('a') : nothing}</b>
           <input type="text" maxlength="60" aria-label=${say('name')} .value=${name} @change=${(event: Event) => { state.rename(place, (event.target as HTMLInputElement).value); }}>
           <a href=${`#${link}`}><code>${link}</code></a>
           ${place === 0 ? nothing : html`<button type="button" class="quiet" data-action="choose" @click=${() => { state.choose(place); }}>${say('choose')}</button>`}
           <button type="button" class="quiet" data-action="unpin" @click=${() => { state.remove(place); }}>${say('remove')}</button></li>`)}</ol>`;
+  }
+
+  /** The linear model's times are of no particular GPU: what leads to those of one. */
+  #linear(): TemplateResult {
+    const { app, state } = this;
+    const say = app.text.say(compare);
+    const kernels = (): void => {
+      state.takeBoth({ 'cost.kind': 'kernels' });
+      const gpu = app.parameters.get('fleet.gpu');
+      if (gpu !== undefined) setTimeout(() => { reveal(app, gpu); });
+    };
+    return html`<p class="about" data-linear>${say('linear')} <button type="button" data-action="kernels" @click=${kernels}>${say('linear.kernels')}</button></p>`;
   }
 
   #table(): TemplateResult | typeof nothing {
@@ -95,7 +109,7 @@ export class CompareSection extends LightElement {
           const told = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
-              <th scope="row">${nameOfMetric(app.text, path)} <small class="sentence">${sentenceOf(app.text, path, row)}</small></th>
+              <th scope="row">${nameOfMetric(app.text, path)} ${sentencesOf(app.text, path, row).map((sentence) => html`<small class="sentence">${sentence}</small>`)}</th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
               <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
         })}</tbody></table></div>`;

@@ -111,6 +111,22 @@ export class CompareState {
     this.app.editor.replace(parseLink(a.link).scenario, 'swap');
   }
 
+  /** Sets these in A and in the controls. */
+  takeBoth(settings: ScenarioPatch): void {
+    const [a, ...others] = this.app.pins.value;
+    if (a === undefined) return;
+    const link = encodeLink({ ...parseLink(a.link).scenario, ...settings });
+    this.app.pins.set([{ ...a, link }, ...others]);
+    this.app.editor.replace({ ...this.app.store.values.value, ...settings }, 'compare');
+  }
+
+  /** Whether the iteration times of A or of B are of no particular GPU. */
+  get isLinear(): boolean {
+    const [a] = this.app.pins.value;
+    const linear = (patch: ScenarioPatch): boolean => (patch['cost.kind'] ?? 'linear') === 'linear';
+    return a !== undefined && (linear(parseLink(a.link).scenario) || linear(this.app.store.values.value));
+  }
+
   stop(): void {
     this.#letGo();
     this.answer.update({ state: 'stopped' });

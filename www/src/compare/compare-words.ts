@@ -49,20 +49,55 @@ export function differenceOf(text: Text, path: string, row: ComparedMetric): Dif
   };
 }
 
-/** One sentence: by how much B is lower or higher, or that nothing is told. Relative to A where that can be said. */
-export function sentenceOf(text: Text, path: string, row: ComparedMetric): string {
+/** By how much B is lower or higher, or that nothing is told, relative to A where that can be said; then what there is to know of it. */
+export function sentencesOf(text: Text, path: string, row: ComparedMetric): string[] {
   const say = text.say(compare);
   const name = nameOfMetric(text, path);
   const { difference, low, high } = row;
-  if (difference === null) return say('told.missing', { name });
+  if (difference === null) return [say('told.missing', { name })];
+  if (row.no_batches !== null) return [ofOneRun(text, path, row), say(`no_batches.${row.no_batches}`)];
   const samples = row.batches === null ? say('seeds.counted', { n: row.seeds }) : say('batches.counted', { n: row.batches });
-  if (low === null || high === null) return say('told.one', { name });
+  if (low === null || high === null) return [say('told.one', { name })];
+  return [ofSamples(text, path, { ...row, difference, low, high }, samples), ...batchesOf(text, row)];
+}
+
+/** From this relative difference on a factor is easier to read than a percentage, as in the terminal. */
+const FACTOR_FROM = 2;
+
+interface Told extends ComparedMetric { difference: number; low: number; high: number }
+
+function ofSamples(text: Text, path: string, row: Told, samples: string): string {
+  const say = text.say(compare);
+  const name = nameOfMetric(text, path);
+  const { difference, low, high } = row;
   if (difference === 0 && low === 0 && high === 0) return say('told.same', { name, samples });
   if (low <= 0 && high >= 0) return say('told.none', { name, samples });
   const isRelative = !isShare(path) && row.relative !== null && row.relative_low !== null && row.relative_high !== null;
+  if (isRelative && (row.relative ?? 0) >= FACTOR_FROM) {
+    const factor = (of: number | null): string => text.format.short(1 + (of ?? 0));
+    return say('told.factor', { name, samples, size: factor(row.relative), low: factor(row.relative_low), high: factor(row.relative_high) });
+  }
   const ends = isRelative ? [row.relative_low ?? 0, row.relative_high ?? 0] : [low, high];
   const sizes = ends.map(Math.abs).sort((one, other) => one - other);
   const shown = (of: number): string => isRelative ? text.format.share(of) : apart(text, path, of);
   const values = { name, samples, size: shown(Math.abs(isRelative ? (row.relative ?? 0) : difference)), low: shown(sizes[0] ?? 0), high: shown(sizes[1] ?? 0) };
   return difference < 0 ? say('told.lower', values) : say('told.higher', values);
+}
+
+/** What two runs differ by, without an interval. */
+function ofOneRun(text: Text, path: string, { difference, relative }: ComparedMetric): string {
+  const say = text.say(compare);
+  const name = nameOfMetric(text, path);
+  if (difference === null || difference === 0) return say('one_run.same', { name });
+  if (!isShare(path) && relative !== null && relative >= FACTOR_FROM) return say('one_run.factor', { name, size: text.format.short(1 + relative) });
+  const size = !isShare(path) && relative !== null ? text.format.share(Math.abs(relative)) : apart(text, path, Math.abs(difference));
+  return say(difference < 0 ? 'one_run.lower' : 'one_run.higher', { name, size });
+}
+
+/** How one run was divided into batches. */
+function batchesOf(text: Text, { batch_means: batches }: ComparedMetric): string[] {
+  if (batches === null) return [];
+  const say = text.say(compare);
+  const { batch_requests: requests, cut_requests: cut, is_dependent: isDependent } = batches;
+  return [say('batches.about', { requests, cut }), ...(isDependent ? [say('batches.dependent')] : [])];
 }

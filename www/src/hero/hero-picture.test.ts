@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { restOf } from './hero-data.js';
-import { cellOf, roleOf } from './hero-picture.js';
-import type { Series } from '../simulation/types.js';
+import { cellOf, COLUMNS, drawPicture, roleOf } from './hero-picture.js';
+import type { Moment, Series } from '../simulation/types.js';
 
 const series = (role: string, y: number[]): Series => ({
   role, mark: 'step', x: Float64Array.from(y, (_, index) => index * 10), y: Float64Array.from(y), y0: new Float64Array(), x2: new Float64Array(), id: new Float64Array(),
@@ -29,5 +29,31 @@ describe('cells', () => {
 
   it('have one colour a user, and one for all others', () => {
     expect([0, 6, 7, 900].map(roleOf)).toEqual(['client_0', 'client_6', 'slo', 'slo']);
+  });
+});
+
+describe('the request that is marked', () => {
+  const NOWHERE: Moment = {
+    time_s: 0, last_arrival_s: 0, end_s: 1, coming_s: [], coming_users: [], coming_ids: [], at_gateway: 0, gateway_users: [], gateway_ids: [], rejected: 0,
+    waiting: 0, waiting_users: [], waiting_ids: [], running: 0, running_users: [], running_ids: [], running_phases: [], computing: 0, loading: 0, replicas: 1,
+    prompt_tokens: 0, decodes: 0, iteration_s: 0, kv_tokens: 0, adapter_tokens: 0, pool_tokens: 0,
+  };
+  /** Columns, by share of the width, in which a ring is drawn. */
+  const rings = (moment: Partial<Moment>): number[] => {
+    const found: number[] = [];
+    const to = { lineWidth: 1, strokeRect(left: number) { if (this.lineWidth === 2) found.push(left); } };
+    const context = new Proxy(to, { get: (of, key) => Reflect.get(of, key) as unknown ?? ((): object => ({ width: 0 })) });
+    drawPicture(context as unknown as CanvasRenderingContext2D, { width: 1000, height: 100 }, {
+      moment: { ...NOWHERE, ...moment }, span: 5, colours: {}, byUser: false, marked: 7, words: { kv: '', iteration: '', more: String },
+    });
+    return found.map((left) => COLUMNS.findIndex((_, place) => left < 10 * COLUMNS.slice(0, place + 1).reduce((sum, one) => sum + one, 0)));
+  };
+
+  it('has its ring wherever it is', () => {
+    expect(rings({ coming_s: [1], coming_users: [0], coming_ids: [7] })).toEqual([0]);
+    expect(rings({ at_gateway: 2, gateway_users: [0, 0], gateway_ids: [6, 7] })).toEqual([1]);
+    expect(rings({ waiting: 1, waiting_users: [0], waiting_ids: [7] })).toEqual([2]);
+    expect(rings({ running: 1, running_users: [0], running_ids: [7], running_phases: [1] })).toEqual([3]);
+    expect(rings({ at_gateway: 1, gateway_users: [0], gateway_ids: [6] })).toEqual([]);
   });
 });

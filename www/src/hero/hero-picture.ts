@@ -87,7 +87,7 @@ function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, col
 
 /** A gate, before it the requests that it holds. */
 function drawGateway(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {
-  const { moment, colours } = picture;
+  const { moment, colours, byUser } = picture;
   const gate = box.left + box.width;
   const middle = box.top + box.height / 2;
   const open = moment.at_gateway > 0 ? 0 : 9;
@@ -95,8 +95,8 @@ function drawGateway(to: CanvasRenderingContext2D, box: Box, picture: Picture): 
   stroke(to, colours['muted'] ?? '', [[gate, box.top], [gate, middle - open]]);
   stroke(to, colours['muted'] ?? '', [[gate, middle + open], [gate, box.top + box.height]]);
   to.lineWidth = 1;
-  const held = Array.from({ length: moment.at_gateway }, () => 'waiting');
-  cells(to, { ...box, width: Math.max(0, box.width - 6) }, { roles: held, users: null, ids: null }, picture, moment.at_gateway);
+  const held = { roles: moment.gateway_ids.map(() => 'waiting'), users: byUser ? moment.gateway_users : null, ids: moment.gateway_ids };
+  cells(to, { ...box, width: Math.max(0, box.width - 6) }, held, picture, moment.at_gateway);
 }
 
 function drawQueue(to: CanvasRenderingContext2D, box: Box, picture: Picture): void {

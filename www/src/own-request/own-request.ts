@@ -13,7 +13,7 @@ import './own-request.css';
 const SETTLE_MS = 300;
 /** The prompt that the form offers. */
 const PROMPT = 1000;
-const FIELDS = ['input_tokens', 'output_tokens', 'time_s', 'user'] as const;
+const FIELDS = ['input_tokens', 'output_tokens', 'time_s', 'user', 'adapter'] as const;
 type Field = (typeof FIELDS)[number];
 
 const pathOf = (field: Field): string => `workload.extra_request.${field}`;

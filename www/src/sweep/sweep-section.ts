@@ -51,7 +51,7 @@ export class SweepSection extends LightElement {
           state: now,
           share: done / Math.max(all, 1),
           label: say('progress', { done, all }),
-          told: all === 0 ? '' : `${say('progress', { done, all })}${kept > 0 ? ` ${say('kept', { n: kept })}` : ''}`,
+          told: all === 0 ? '' : [say('progress', { done, all }), ...(kept > 0 ? [say('kept', { n: kept })] : [])].join(app.text.t('list.sentences')),
           stop: { words: say('stop'), run: () => { state.stop(); } },
           again: { words: say('again'), run: () => { void state.begin(); } },
           resumes: ['stopped', 'failed'],

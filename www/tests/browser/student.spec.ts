@@ -5,7 +5,7 @@ import type { Lesson } from '../../src/lessons/lesson.js';
 import { expect, ONLY_WHOLE, open, test } from './page.js';
 
 const DOORS = [
-  { door: 'long', lesson: 'long_prompt', words: ['TTFT', 'P99', 'iteration', 'prefill'], question: /why does a long prompt delay a short one/i, answer: /one iteration at a time/ },
+  { door: 'long', lesson: 'long_prompt', words: ['TTFT', 'P99', 'iteration', 'prefill', 'S-LoRA', 'vLLM v1'], question: /why does a long prompt delay a short one/i, answer: /one iteration at a time/ },
   { door: 'burst', lesson: 'burstiness', words: ['cv', 'TTFT', 'P99'], question: /cv rises/, answer: /when requests arrive/ },
 ] as const;
 

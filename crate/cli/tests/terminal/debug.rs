@@ -68,6 +68,18 @@ fn commands_go_to_a_time_a_request_and_a_kind() {
 }
 
 #[test]
+fn an_address_begins_where_it_opens_the_debugger() {
+    let link = "http://x.test/#v=3&R=6&D=20&step=17";
+    let of_link = |more: &[&str]| {
+        let arguments = [&["debug", "--json", "--link", link][..], more].concat();
+        lines(&stdout(&piped(&arguments, "q\n")))[0]["step"].clone()
+    };
+    assert_eq!([of_link(&[]), of_link(&["--steps", "2"]), of_link(&["--step-number", "4"])], [17, 17, 4]);
+    let beyond = ["debug", "--link", "http://x.test/#v=3&R=6&D=20&step=999999"];
+    assert!(refused(&beyond).contains("999999"));
+}
+
+#[test]
 fn a_step_is_told_in_words() {
     let arguments = [&["debug"], &BUSY[2..], &["--request", "3"]].concat();
     let told = good(&arguments).0;

@@ -52,26 +52,38 @@ pub(super) fn arrivals_of(
     if trace.is_empty() {
         return Err(vec![no_requests(scenario, &workload, loaded)]);
     }
-    let extra_request = extra_request(scenario, &workload);
+    let extra_request = extra_request(scenario, &workload, &trace).map_err(|error| vec![error])?;
     let trace = extra_request.map_or(trace.clone(), |request| Arc::new(trace.with_request(request)));
     Ok(Arrivals { trace, workload, extra_request })
 }
 
-/// The request that `workload.extra_request` asks for. It sends `max_tokens` as those of the workload do.
-fn extra_request(scenario: &Scenario, workload: &WorkloadSpec) -> Option<Request> {
+/// The request that `workload.extra_request` asks for, beside those of a trace. It sends `max_tokens` as those of the workload do.
+fn extra_request(
+    scenario: &Scenario,
+    workload: &WorkloadSpec,
+    trace: &Trace,
+) -> Result<Option<Request>, Diagnostic> {
     let input_tokens = scenario.whole(Id::ExtraInput);
     let output_tokens = scenario.whole(Id::ExtraOutput);
-    (input_tokens > 0).then(|| Request {
+    if input_tokens == 0 {
+        return Ok(None);
+    }
+    let adapter = scenario.number(Id::ExtraAdapter);
+    let last = trace.adapter_count() as f64 - 1.0;
+    if adapter > last {
+        return Err(Diagnostic::out_of_range(Id::ExtraAdapter.row().id, adapter, -1.0, last));
+    }
+    Ok(Some(Request {
         arrival_us: scenario.number(Id::ExtraTime) * 1e6,
         user: scenario.whole(Id::ExtraUser),
-        adapter: BASE_MODEL,
+        adapter: if adapter < 0.0 { BASE_MODEL } else { adapter as u32 },
         input_tokens,
         output_tokens,
         max_tokens: match workload.max_tokens {
             MaxTokens::Output => output_tokens,
             MaxTokens::Cap(cap) => output_tokens.max(cap),
         },
-    })
+    }))
 }
 
 /// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not.

@@ -73,6 +73,30 @@ fn encode_text(out: &mut String, text: &str) {
     }
 }
 
+/// What an address says of a run: its part behind `#`.
+fn fragment(link: &str) -> &str {
+    match link.split_once('#') {
+        Some((_, fragment)) => fragment,
+        // The page's address before anything was changed has no such part.
+        None if link.contains("://") => "",
+        None => link,
+    }
+}
+
+/// The step at which an address opens the scheduler debugger; none where it does not open it.
+///
+/// ```
+/// use servescope_lab::link::step;
+/// assert_eq!(step("https://x.test/#v=3&R=2&step=17"), Some(17));
+/// assert_eq!(step("#v=3&step=x"), None);
+/// ```
+pub fn step(link: &str) -> Option<usize> {
+    let text = fragment(link).split('&').find_map(|pair| pair.strip_prefix("step="))?;
+    // As the page reads it.
+    let is_number = (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
 /// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
 fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>) {
     for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| version < old.before) {
@@ -89,12 +113,7 @@ fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>
 /// bounds is moved to the nearest usual value, anything else bad keeps its default, and of a key that is there twice the first
 /// counts. An address of an older version means what it meant then; one without a version is read as the present one.
 pub fn parse(link: &str) -> (Scenario, Vec<Diagnostic>) {
-    let fragment = match link.split_once('#') {
-        Some((_, fragment)) => fragment,
-        // The page's address before anything was changed has no such part.
-        None if link.contains("://") => "",
-        None => link,
-    };
+    let fragment = fragment(link);
     let mut scenario = Scenario::default();
     let mut problems = Vec::new();
     let mut version = VERSION;

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::metric::{Measured, Metric};
 use crate::ordered::Ordered;
 use crate::run::Run;
-use batch_means::{BATCHES, batched};
+use batch_means::{BATCHES, Batches, NoBatches, batched};
 use interval::Paired;
 use sentence::sentence;
 
@@ -40,6 +40,8 @@ pub struct Row {
     /// One plain sentence.
     pub sentence: String,
     /// Of one long run: what its batches are, or why there are none.
+    pub one_run: Option<Result<Batches, NoBatches>>,
+    /// The same in words; of seeds how many have it, where not all do.
     pub note: Option<String>,
 }
 
@@ -67,6 +69,10 @@ pub struct ComparedMetric {
     pub seeds: usize,
     /// Batches of one run in place of seeds.
     pub batches: Option<usize>,
+    /// How that run was divided.
+    pub batch_means: Option<Batches>,
+    /// Why one run has no interval.
+    pub no_batches: Option<NoBatches>,
     /// By how much common random numbers shrink the interval.
     pub common_random_numbers_factor: Option<f64>,
     /// In English, as the terminal prints it.
@@ -92,6 +98,8 @@ impl ComparedMetric {
             relative_high: relative.map(|b| b.high),
             seeds: if is_batched { 1 } else { paired.map_or(0, |p| p.pairs) },
             batches: is_batched.then_some(BATCHES),
+            batch_means: row.one_run.and_then(Result::ok),
+            no_batches: row.one_run.and_then(Result::err),
             common_random_numbers_factor: paired.and_then(|p| p.shrink),
             sentence: row.sentence.clone(),
             note: row.note.clone(),
@@ -125,7 +133,7 @@ impl Comparison {
             let sentence = sentence(metric, paired.as_ref(), &samples);
             let is_partial = !pairs.is_empty() && pairs.len() < seeds.len();
             let note = is_partial.then(|| format!("{} of {} seeds have it", pairs.len(), seeds.len()));
-            Row { metric: metric.clone(), paired, sentence, note }
+            Row { metric: metric.clone(), paired, sentence, one_run: None, note }
         };
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: seeds.to_vec() }
     }
@@ -135,21 +143,13 @@ impl Comparison {
         let [of_a, of_b] = [a, b].map(|run| Measured::of(run, metrics));
         let row = |(place, metric): (usize, &Metric)| {
             let whole = of_a.values[place].zip(of_b.values[place]);
-            let (paired, samples, note) = match batched(metric, a, b) {
-                Ok(found) => {
-                    let mut note = format!(
-                        "over {BATCHES} batches of {} requests, after a warm-up of {} requests (MSER-5)",
-                        found.batch_requests, found.cut
-                    );
-                    if found.is_dependent {
-                        note.push_str("; the batches depend on one another, so the interval is too narrow: a longer run or more seeds tell more");
-                    }
-                    (Some(found.paired), counted(BATCHES, "batch"), note)
-                }
-                Err(why) => (Paired::of(whole.as_slice()), String::new(), why.text().to_owned()),
+            let (paired, samples, one_run) = match batched(metric, a, b) {
+                Ok(found) => (Some(found.paired), counted(BATCHES, "batch"), Ok(found.batches)),
+                Err(why) => (Paired::of(whole.as_slice()), String::new(), Err(why)),
             };
             let sentence = sentence(metric, paired.as_ref(), &samples);
-            Row { metric: metric.clone(), paired, sentence, note: Some(note) }
+            let note = one_run.map_or_else(|why| why.text().to_owned(), Batches::text);
+            Row { metric: metric.clone(), paired, sentence, one_run: Some(one_run), note: Some(note) }
         };
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: vec![seed] }
     }

@@ -2,11 +2,12 @@
 import { area } from '../area.js';
 
 export const ownRequest = area('own_request', {
-  'about': 'Sets the length, the time and the user of one more request, for the base model. The run is simulated again with it; the other requests are the same.',
+  'about': 'Sets the length, the time, the user and the adapter of one more request. The run is simulated again with it; the other requests are the same.',
   'input_tokens': 'Prompt (tokens)',
   'output_tokens': 'Output (tokens)',
   'time_s': 'Sent at (s)',
   'user': 'User (index)',
+  'adapter': 'Adapter (index; −1: base model)',
   'send': 'Send',
   'send_again': 'Send in its place',
   'take_back': 'Remove it',

@@ -3,7 +3,7 @@ import type { debuggerTexts as english } from '../en/debugger.js';
 
 export const debuggerTexts: Translation<typeof english> = {
   'about': '逐项查看网关与调度器的决策，可前进也可后退。每一步显示作出了什么决策、依据哪项检验，以及调度器当时看到的队列、批次、KV 块与适配器。终端命令 servescope debug 显示同样的内容。',
-  'preparing': '正在带检查点重新仿真：{share}',
+  'preparing': '正在重新模拟并保存检查点：{share}',
   'other_requests': '现在加载的请求与所示结果的请求不同。',
   'toolbar': '转到某一步',
   'first': '第一步',
@@ -65,7 +65,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'state.candidate': '候选',
   'state.held_back': '受其客户端限制',
   'state.forwarded': '已转发',
-  'state.admitted': '已接纳',
+  'state.admitted': '已准入',
   'state.waits': '等待',
   'state.skipped': '跳过',
   'state.preempted': '被抢占',
@@ -124,6 +124,6 @@ export const debuggerTexts: Translation<typeof english> = {
   'gantt.queue': '等待队列',
   'gantt.prefill': '预填充',
   'gantt.decode': '解码',
-  'gantt.stalled': '停顿',
+  'gantt.stalled': '被预填充阻塞',
   'gantt.preempted': '被抢占',
 };

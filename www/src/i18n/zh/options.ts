@@ -147,7 +147,7 @@ export const options: Translation<typeof english> = {
   p90: '客户端历史的 P90',
   p95: '客户端历史的 P95',
   average: '客户端历史均值',
-  admit_all: '全部接纳',
+  admit_all: '全部准入',
   fair_share: '限制超出公平份额的客户端',
   shed: '拒绝新请求（load shedding）',
 

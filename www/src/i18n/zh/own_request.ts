@@ -2,11 +2,12 @@ import type { Translation } from '../area.js';
 import type { ownRequest as english } from '../en/own_request.js';
 
 export const ownRequest: Translation<typeof english> = {
-  'about': '设定一个额外请求的长度、发送时间和用户；它使用基座模型。系统会带上它重新仿真，其他请求不变。',
+  'about': '设定一个额外请求的长度、发送时间、用户和适配器。系统会带上它重新模拟，其他请求不变。',
   'input_tokens': '提示词（token）',
   'output_tokens': '输出（token）',
   'time_s': '发送时间（s）',
   'user': '用户（编号）',
+  'adapter': '适配器（编号；−1 为基座模型）',
   'send': '发送',
   'send_again': '改为发送这个',
   'take_back': '移除',

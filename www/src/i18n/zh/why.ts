@@ -2,8 +2,8 @@ import type { Translation } from '../area.js';
 import type { why as english } from '../en/why.js';
 
 export const why: Translation<typeof english> = {
-  'section.about': '页面会保留每一项决策再仿真一次，结果完全相同。每个请求的时间被拆分为若干原因，各项之和恰好等于其总时间。',
-  'computing': '正在保留全部决策重新仿真……',
+  'section.about': '页面会再模拟一次并保留每一项决策，结果完全相同。每个请求的时间被拆分为若干原因，各项之和恰好等于其总时间。',
+  'computing': '正在重新模拟并保留全部决策……',
   'took': '共用时 {total}：自身的提示词与输出 {own}，延误 {delayed}。',
   'took_alone': '共用时 {total}，没有受到任何延误。',
   'more': '另有 {count} 项较短的延误',

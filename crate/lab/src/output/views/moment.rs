@@ -40,6 +40,10 @@ pub struct Moment {
     pub coming_ids: Vec<u32>,
     /// Requests that the gateway holds.
     pub at_gateway: u32,
+    /// Their users, in the order of arrival.
+    pub gateway_users: Vec<u32>,
+    /// Their ids.
+    pub gateway_ids: Vec<u32>,
     /// Requests rejected so far.
     pub rejected: u32,
     /// Requests that wait at the engine, those that were preempted included.
@@ -169,7 +173,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                 batch.push((scheduled, id as u32, user, phase));
             }
             None if result.outcome != Outcome::Unfinished => {}
-            _ if is_at_gateway(report, id, now_us) => moment.at_gateway += 1,
+            _ if is_at_gateway(report, id, now_us) => moment.hold(id, user),
             _ => moment.wait(id, user),
         }
     }
@@ -187,6 +191,14 @@ fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
 }
 
 impl Moment {
+    fn hold(&mut self, id: usize, user: u32) {
+        self.at_gateway += 1;
+        if self.gateway_users.len() < MOST {
+            self.gateway_users.push(user);
+            self.gateway_ids.push(id as u32);
+        }
+    }
+
     fn wait(&mut self, id: usize, user: u32) {
         self.waiting += 1;
         if self.waiting_users.len() < MOST {
@@ -261,5 +273,11 @@ mod tests {
         let run = run(&[("gateway.kind", "proxy"), ("gateway.concurrency", "4")]);
         let now = moment(&run, 100.0, 5.0);
         assert!(now.at_gateway > 0 && now.waiting + now.running <= 4, "{now:?}");
+        assert_eq!(now.gateway_ids.len(), now.at_gateway as usize);
+        let forwarded_us = &run.report.gateway.as_ref().expect("a proxy").forwarded_us;
+        let is_held = |id: &u32| !(forwarded_us[*id as usize] <= 100e6);
+        assert!(now.gateway_ids.is_sorted() && now.gateway_ids.iter().all(is_held), "{now:?}");
+        let named: Vec<u32> = now.gateway_ids.iter().map(|&id| run.report.trace.user[id as usize]).collect();
+        assert_eq!(named, now.gateway_users);
     }
 }

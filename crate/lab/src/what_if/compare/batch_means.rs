@@ -10,6 +10,7 @@
 //! - **Dependence**: where the differences of neighbouring batches have a lag-1 correlation that independent ones exceed in one
 //!   case of twenty, the run is too short for its interval, and it is said.
 
+use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::metrics::distribution::{is_supported, select};
 
@@ -30,7 +31,9 @@ const LEAST: usize = 10;
 const ONE_IN_TWENTY: f64 = 1.645;
 
 /// Why one run has no interval for a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub enum NoBatches {
     /// It is no mean or quantile of a time of requests, and no SLO attainment.
     NotOfRequests,
@@ -53,17 +56,39 @@ impl NoBatches {
     }
 }
 
+/// How one run was divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct Batches {
+    /// Requests cut at the start, in the order of arrival.
+    pub cut_requests: usize,
+    /// Requests of a batch.
+    pub batch_requests: usize,
+    /// Whether neighbouring batches depend on one another: the interval is too narrow then.
+    pub is_dependent: bool,
+}
+
+impl Batches {
+    /// In words.
+    pub fn text(self) -> String {
+        let mut text = format!(
+            "over {BATCHES} batches of {} requests, after a warm-up of {} requests (MSER-5)",
+            self.batch_requests, self.cut_requests
+        );
+        if self.is_dependent {
+            text.push_str("; the batches depend on one another, so the interval is too narrow: a longer run or more seeds tell more");
+        }
+        text
+    }
+}
+
 /// A metric of two long runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Batched {
     /// The pairs of batches.
     pub paired: Paired,
-    /// Requests cut at the start, in the order of arrival.
-    pub cut: usize,
-    /// Requests of a batch.
-    pub batch_requests: usize,
-    /// Whether neighbouring batches depend on one another: the interval is too narrow then.
-    pub is_dependent: bool,
+    /// What the pairs are of.
+    pub batches: Batches,
 }
 
 /// A time of requests.
@@ -202,7 +227,7 @@ pub fn batched(metric: &Metric, a: &Run, b: &Run) -> Result<Batched, NoBatches> 
     let paired = Paired::of(&pairs).ok_or(NoBatches::TooFew)?;
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
     let is_dependent = correlation(&differences) > ONE_IN_TWENTY / (BATCHES as f64).sqrt();
-    Ok(Batched { paired, cut: first, batch_requests, is_dependent })
+    Ok(Batched { paired, batches: Batches { cut_requests: first, batch_requests, is_dependent } })
 }
 
 fn taken(statistic: Statistic, mut values: Vec<f64>) -> Option<f64> {
@@ -255,7 +280,8 @@ mod tests {
         let (a, b) = (run(&[]), run(&[("cost.linear.overhead_ms", "8")]));
         let told = batched(&metric("ttft_s.mean"), &a, &b).unwrap();
         assert!(told.paired.is_significant() && told.paired.pairs == BATCHES);
-        assert_eq!(told.cut + BATCHES * told.batch_requests, a.report.results.len());
+        let Batches { cut_requests, batch_requests, .. } = told.batches;
+        assert_eq!(cut_requests + BATCHES * batch_requests, a.report.results.len());
         assert!(batched(&metric("ttft_s.p99"), &a, &b).unwrap().paired.is_significant());
         let same = batched(&metric("slo.attainment"), &a, &a.clone()).unwrap();
         assert_eq!((same.paired.difference, same.paired.is_significant()), (0.0, false));

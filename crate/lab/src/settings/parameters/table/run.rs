@@ -125,7 +125,7 @@ macro_rules! run {
                 .when(&[when_in(Id::ArrivalKind, &["batch"])])
                 .doc("Batch size", "How many requests arrive at the same instant; the batches are Poisson.");
             ExtraInput = row("workload.extra_request.input_tokens", "xi", "extra_request", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 8192.0, 1.0)
-                .off_at_zero().doc("Prompt of your request", "One request of your own, for the base model, is sent beside the others with a prompt of this length. 0 = off.");
+                .off_at_zero().doc("Prompt of your request", "One request of your own is sent beside the others with a prompt of this length. 0 = off.");
             ExtraOutput = row("workload.extra_request.output_tokens", "xo", "extra_request", whole(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
                 .when(&[above(Id::ExtraInput, 0.0)])
                 .doc("Output of your request", "The length of its output.");
@@ -136,6 +136,10 @@ macro_rules! run {
                 .when(&[above(Id::ExtraInput, 0.0)])
                 .beyond_tables(KNOWS_USERS)
                 .doc("User of your request", "The index of the user who sends it; one above all others is a user of its own.");
+            ExtraAdapter = row("workload.extra_request.adapter", "xa", "extra_request", whole(-1.0, 99_999.0, -1.0)).linear(-1.0, 100.0, 1.0)
+                .when(&[above(Id::ExtraInput, 0.0)])
+                .beyond_tables(KNOWS_ADAPTERS)
+                .doc("Adapter of your request", "The index of the LoRA adapter that it asks for, one of those that the others ask for; -1 is the base model.");
             Seed = row("seed", "seed", "run", whole(0.0, 9_007_199_254_740_991.0, 42.0)).linear(0.0, 1000.0, 1.0)
                 .doc("Seed", "Equal seeds give equal runs, here and in the terminal.");
         }

@@ -1,0 +1,69 @@
+// What the Plan tab shows while its settings change.
+import { expect, it, vi } from 'vitest';
+import type { App } from '../app.js';
+import { Topic } from '../state/topic.js';
+import { CapacityState } from './capacity-state.js';
+
+vi.mock('../pool/shared-pool.js', () => ({ inputsOf: () => Promise.resolve({ trace: null, profile: null }) }));
+vi.mock('../profile/profile-own.js', async () => {
+  const { Topic: Of } = await import('../state/topic.js');
+  return { ownProfile: new Of(null) };
+});
+/** One configuration, whose search ends when it is let go on. */
+let ends: (() => void) | null = null;
+vi.mock('./capacity-tasks.js', () => ({
+  CapacityTasks: class {
+    grid(scenario: object): Promise<object> {
+      return Promise.resolve({ axes: [], columns: [], notes: [], configurations: [{ values: [], scenario }] });
+    }
+
+    standings(entries: readonly object[]): Promise<object> {
+      return Promise.resolve({ standings: entries.map((_, place) => ({ place, is_next: false, need: null })), charts: [] });
+    }
+
+    check(): Promise<void> {
+      return Promise.resolve();
+    }
+
+    async search(_: unknown, __: unknown, { found }: { found: (place: number, result: object) => void }): Promise<boolean> {
+      let isOver = true;
+      this.stop = () => { isOver = false; };
+      await new Promise<void>((done) => { ends = done; });
+      if (isOver) found(0, { capacity: { rate_rps: 2, load_rps: 1 }, told: {}, charts: [] });
+      return isOver;
+    }
+
+    stop(): void { /* nothing is under way */ }
+  },
+}));
+
+it('shows no answer of former settings, from the change on', async () => {
+  vi.useFakeTimers();
+  const values = new Topic<object>({});
+  const app = {
+    store: { values }, traceFile: { info: new Topic(null) }, view: new Topic({ tab: 'plan' }), scheduler: { invalidateAll: () => undefined }, text: { find: () => undefined },
+  } as unknown as App;
+  const search = new CapacityState(app);
+  const settled = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(500); };
+  await settled();
+  ends?.();
+  await settled();
+  expect(search.answer.value.state).toBe('ready');
+  expect(search.shown?.capacity?.rate_rps).toBe(2);
+  values.set({ 'fleet.gpu': 'other' });
+  expect(search.answer.value.state).toBe('running');
+  expect(search.shown).toBeUndefined();
+  await settled();
+  expect(search.shown?.capacity).toBeNull();
+  // A change in the middle of a search: the search of before says nothing any more.
+  const before = ends;
+  values.set({ 'fleet.gpu': 'third' });
+  before?.();
+  await settled();
+  expect(search.shown?.capacity).toBeNull();
+  ends?.();
+  await settled();
+  expect(search.shown?.scenario).toEqual({ 'fleet.gpu': 'third' });
+  expect(search.answer.value.state).toBe('ready');
+  vi.useRealTimers();
+});
