@@ -12,7 +12,7 @@ use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
 use servescope_lab::debugger::view::{PeakRowView, joining_row, sorted_list};
 use servescope_workload::trace::Request;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::number;
 
@@ -23,7 +23,7 @@ struct Checks(Vec<(u32, i64, u32, usize, bool)>);
 impl EventSink for Checks {
     fn emit(&mut self, event: Event<'_>) {
         if let Event::Check { id, need_tokens, adapter_tokens, requests, fits } = event {
-            self.0.push((id, need_tokens, adapter_tokens, requests, fits));
+            self.0.push((id.get(), need_tokens, adapter_tokens, requests, fits));
         }
     }
 }
@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    fn decide(&mut self, now_us: f64) -> Vec<u32> {
+    fn decide(&mut self, now_us: f64) -> Vec<RequestId> {
         let mut picked = Vec::new();
         let latency = Latency {
             base_us: &|requests, length| f64::from(5 + requests * length),
@@ -112,8 +112,8 @@ impl Server {
         picked
     }
 
-    fn name(&self, ids: &[u32]) -> Value {
-        ids.iter().map(|&id| self.names[id as usize].clone()).collect()
+    fn name(&self, ids: &[RequestId]) -> Value {
+        ids.iter().map(|&id| self.names[id].clone()).collect()
     }
 }
 
@@ -143,9 +143,9 @@ fn check_decision(case: &Value) {
         let left = number(request, "max_output_len") - produced - 1;
         server.memory.insert(KvFootprint::new(0, number(request, "input_len") + produced, left));
         server.adapters.acquire(server.trace.adapter[id]);
-        server.queue.joined(id as u32, 0, &server.trace);
+        server.queue.joined(RequestId::new(id as u32), 0, &server.trace);
     }
-    for id in 0..waiting.len() as u32 {
+    for id in RequestId::first(waiting.len()) {
         server.queue.arrive(id, 0.0, &server.trace);
     }
     let mut ahead = Vec::new();
@@ -206,13 +206,13 @@ fn check_abort(case: &Value) {
         all.extend(step["arrivals"].as_array().expect("arrivals").iter().map(|r| (at, r)));
     }
     let mut server = Server::new(case, QueuePolicy::EarlyAbort { bound_us: 6e6 }, &all);
-    let mut next = 0;
+    let mut ids = RequestId::first(all.len());
     for (i, step) in steps.iter().enumerate() {
         let id = format!("{}, step {i}", case["id"]);
         for _ in step["arrivals"].as_array().into_iter().flatten() {
-            let at_us = server.trace.arrival_us[next as usize];
+            let next = ids.next().expect("as many as arrive");
+            let at_us = server.trace.arrival_us[next];
             server.queue.arrive(next, at_us, &server.trace);
-            next += 1;
         }
         let picked = server.decide(step["call_at_us"].as_f64().expect("call_at_us"));
         assert_eq!(server.name(&picked), step["picked"], "{id}: picked");
@@ -229,7 +229,7 @@ fn check_abort(case: &Value) {
         );
         // Each of these decisions stands before an empty server.
         server.memory = PeakKvEstimator::default();
-        picked.iter().for_each(|&id| server.adapters.release(server.trace.adapter[id as usize]));
+        picked.iter().for_each(|&id| server.adapters.release(server.trace.adapter[id]));
     }
 }
 

@@ -13,7 +13,7 @@ use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, FleetConfig, Rejection, Report};
 use servescope_workload::trace::Request;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::number;
 
@@ -30,8 +30,8 @@ struct Steps {
     merges: bool,
     steps: Vec<Value>,
     step: Map<String, Value>,
-    running: Vec<u32>,
-    joining: Vec<u32>,
+    running: Vec<RequestId>,
+    joining: Vec<RequestId>,
     loaded: Vec<Value>,
     /// Refused since the last decision: the router says so with the next one.
     rejected: Vec<Value>,
@@ -54,8 +54,8 @@ impl Steps {
         }
     }
 
-    fn id(&self, id: u32) -> Value {
-        self.requests[id as usize]["id"].clone()
+    fn id(&self, id: RequestId) -> Value {
+        self.requests[id]["id"].clone()
     }
 
     fn insert(&mut self, key: &str, value: Value) {
@@ -68,7 +68,7 @@ impl Steps {
         }
     }
 
-    fn ids(&self, ids: &[u32]) -> Value {
+    fn ids(&self, ids: &[RequestId]) -> Value {
         ids.iter().map(|&id| self.id(id)).collect()
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Ran {
 fn cached(given: &Given, batches: &[(BatchUnderWay, Option<Left>)]) -> Vec<(Option<u32>, u32)> {
     let mut cached = vec![(None, 0); given.trace.len()];
     for member in batches.iter().flat_map(|batch| &batch.0.requests).filter(|member| member.is_admitted) {
-        let (first, all) = &mut cached[member.id as usize];
+        let (first, all) = &mut cached[member.id];
         first.get_or_insert(member.computed);
         *all += member.computed;
     }

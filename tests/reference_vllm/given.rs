@@ -10,7 +10,7 @@ use servescope_engine::{
     AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
 const SETTINGS: [&str; 17] = [
@@ -54,7 +54,7 @@ impl BatchCost for Stages {
 pub(crate) struct Given {
     pub(crate) file: Value,
     /// The engine's name of each request in the file.
-    pub(crate) place_of: BTreeMap<u64, u32>,
+    pub(crate) place_of: BTreeMap<u64, RequestId>,
     pub(crate) trace: Arc<Trace>,
     pub(crate) config: FleetConfig,
     queueing: QueueConfig,
@@ -97,7 +97,10 @@ impl Given {
         };
         let law = &file["law_us"];
         Self {
-            place_of: (0..).zip(&requests).map(|(place, request)| (id(request), place)).collect(),
+            place_of: RequestId::first(requests.len())
+                .zip(&requests)
+                .map(|(place, request)| (id(request), place))
+                .collect(),
             trace: Arc::new(trace),
             config,
             queueing: QueueConfig { policy: order, client: Client::User, predictions: None },

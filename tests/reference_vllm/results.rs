@@ -13,10 +13,10 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
     let mut checked = 0;
     for result in list(&given.file, "results") {
         let id = given.place_of[&result["id"].as_u64().expect("a result names its request")];
-        if leaves.contains(&id) {
+        if leaves.contains(&id.get()) {
             continue;
         }
-        let i = id as usize;
+        let i = id.index();
         let fate = &report.results[i];
         let differs = |what: &str, own: &dyn std::fmt::Debug, other: &Value| {
             Err(format!("request {}: {what} {own:?} instead of {other}", result["id"]))

@@ -23,8 +23,8 @@ pub(crate) struct Arguments {
     scenario: ScenarioArguments,
     #[command(flatten)]
     inputs: InputArguments,
-    /// A parameter and the values to try, beside those of capacity.grid; may be given many times. Within a list of numbers
-    /// stand semicolons.
+    /// A parameter and the values to try, beside those of capacity.grid; may be given many times. Semicolons separate the
+    /// entries of a value that is a list.
     #[arg(long = "grid", value_name = "PATH=VALUE,VALUE...")]
     axes: Vec<String>,
     #[command(flatten)]

@@ -71,7 +71,7 @@ enum Verb {
     Aibrix(Box<aibrix::Arguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
     Simulate(simulate::Arguments),
-    /// Steps through the decisions of gateway and schedulers, forward and back, with what each was taken on.
+    /// Steps through the decisions of gateway and schedulers, forward and back, with the test and the numbers behind each.
     Debug(Box<debug::Arguments>),
     /// Prints the statistics of a trace file.
     Inspect(inspect::Arguments),
@@ -79,13 +79,13 @@ enum Verb {
     Convert(convert::Arguments),
     /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
     Bodies(bodies::Arguments),
-    /// Puts trace files after one another.
+    /// Concatenates trace files.
     Concat(concat::Arguments),
-    /// Puts trace files into one another by time.
+    /// Merges trace files by their time stamps.
     Merge(merge::Arguments),
-    /// Fits a trace, makes its twin, and tells how close the twin is.
+    /// Fits a statistical model to a trace, generates a twin from it, and reports how close the twin is.
     Fit(fit::Arguments),
-    /// Makes compact operator tables from profiling data in Vidur's form.
+    /// Makes compact operator tables: from profiling data in Vidur's form, or from measured kernels.
     Profile(profile::Arguments),
     /// Finds the highest rate that meets a goal, for a scenario or for every configuration of a grid.
     ///
@@ -100,17 +100,17 @@ enum Verb {
     Compare(Box<compare::Arguments>),
     /// Simulates every combination of some parameters' values.
     Sweep(Box<sweep::Arguments>),
-    /// Lays a measured run over its simulation.
+    /// Compares a measured run with its simulation.
     ///
-    /// The requests of a load generator's result file, and the server's settings where the file tells them, are simulated; both runs
-    /// are compared request by request, and the likeliest culprit for the difference is named.
+    /// The requests of a load generator's result file, and the server's settings where the file has them, are simulated; both runs
+    /// are compared request by request, and the likeliest cause of the difference is named.
     Overlay(Box<overlay::Arguments>),
-    /// Sends a trace or a generated workload to a server of OpenAI's API, and lays what was measured over its simulation.
+    /// Sends a trace or a generated workload to a server of OpenAI's API, and compares the measured run with its simulation.
     ///
     /// Requests are sent by their time stamps, or in a closed loop; answers are streamed, and each chunk of text has its time. Only
     /// this machine is asked unless another host is allowed, and rate, number, time and requests in flight are bounded.
     Replay(Box<replay::Arguments>),
-    /// Prints a setting as a command of vLLM, with the flags that stand for it and what no flag stands for.
+    /// Prints the `vllm serve` command for a setting, and lists what no flag of vLLM expresses.
     VllmServe(vllm_serve::Arguments),
     /// Prints the parameter table as JSON Schema.
     Schema,

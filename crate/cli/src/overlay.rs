@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// (profile_export_aiperf.json, meta.json) are read where they lie in its folder.
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// Scenario file or address of the page: what it sets goes before what the result tells.
+    /// Scenario file or address of the page: its settings override those of the result file.
     #[arg(long, value_name = "FILE")]
     scenario: Option<String>,
     /// Sets one parameter. May be given many times.
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 /// What both `overlay` and `replay` take.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Sends requests at the measured times even where the client kept a number of them in flight.
+    /// Sends requests at the measured times, even where the client kept a fixed number of them in flight.
     #[arg(long)]
     as_sent: bool,
     /// Recalibrates up to three constants, named by their paths, on every second request, and shows the error on the others.

@@ -11,7 +11,7 @@ use crate::output::CliError;
 /// How many threads simulate.
 #[derive(Args)]
 pub(crate) struct Threads {
-    /// Runs at once; all cores by default. The result does not depend on it.
+    /// Number of parallel runs; all cores by default. The result does not depend on it.
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
 }

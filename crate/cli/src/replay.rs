@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     /// Sends each turn of a session its think time after the answer before, in place of its time stamp.
     #[arg(long)]
     closed: bool,
-    /// Keeps so many requests in flight: the next one is sent as soon as one has ended, whatever the time stamps.
+    /// Keeps this many requests in flight: the next one is sent as soon as one has ended, whatever the time stamps.
     #[arg(long, value_name = "N", conflicts_with = "closed", value_parser = clap::value_parser!(u32).range(1..=4096))]
     concurrency: Option<u32>,
     /// Form of the bodies: vllm, or openai for servers that do not know vLLM's parameters.
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 #[command(next_help_heading = "Bounds")]
 struct Bounds {
-    /// Most requests; a longer trace is refused.
+    /// Largest number of requests; a longer trace is rejected.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_requests: u32,
     /// Most requests sent in any second; others wait, which counts as lateness.

@@ -20,7 +20,7 @@ pub(crate) struct ScenarioArguments {
     /// Scenario file (JSON; see `servescope schema`), or a recipe: FILE.recipe.json, or a trace file that carries its own.
     #[arg(value_name = "SCENARIO.json")]
     file: Option<PathBuf>,
-    /// Address of the page, whole or from `#` on.
+    /// Link of the page: the whole address, or the part from `#` on.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     link: Option<String>,
     /// Sets one parameter, for example `workload.rate_rps=3`. May be given many times.
@@ -29,10 +29,10 @@ pub(crate) struct ScenarioArguments {
     /// The config.json of a model on Hugging Face, which becomes fleet.model=own with its dimensions; --set wins over it.
     #[arg(long, value_name = "FILE")]
     model_config: Option<PathBuf>,
-    /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; R becomes its mean over D.
+    /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; workload.rate_rps becomes its mean over the run.
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
-    /// Trace or length file whose pairs of prompt and answer length are drawn, jointly, in place of the distributions.
+    /// Trace or length file whose pairs of prompt and output length are drawn, jointly, in place of the distributions.
     #[arg(long, value_name = "FILE")]
     lengths_from: Option<PathBuf>,
 }

@@ -85,7 +85,7 @@ pub(crate) fn tell(note: &Note) {
 /// Every step with its fields.
 fn help() -> String {
     let mut text = "Changes the trace: NAME or NAME:FIELD=VALUE,FIELD=VALUE. May be given many times; steps are taken in \
-                    order. What each did is told on standard error.\n"
+                    order. Standard error reports what each step did.\n"
         .to_owned();
     for kind in STEPS {
         let _ = write!(text, "\n{}: {}\n", kind.name, kind.help);

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     inputs: InputArguments,
     /// A parameter and its values: N of them from FROM to TO, evenly or (with :log) by ratio, or a list. May be given up to
-    /// four times. Within a list of numbers stand semicolons.
+    /// four times. Semicolons separate the entries of a value that is a list.
     #[arg(long, value_name = "PATH=FROM:TO:N[:log] | PATH=VALUE,VALUE...", num_args = 1..)]
     over: Vec<String>,
     /// Numbers of the summary, by key path, such as ttft_s.p99 or per_user.0.ttft_mean_s.
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Seeds of each point: the scenario's own and those that follow it.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seeds: usize,
-    /// Writes each finished run as a line of JSON. A sweep that finds the file goes on where it ended.
+    /// Writes each finished run as a line of JSON. A sweep that finds the file continues where it stopped.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Writes the plan of the sweep and simulates nothing: for --points on other machines.

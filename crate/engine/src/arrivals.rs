@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use servescope_workload::Trace;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST};
+use servescope_workload::{RequestId, Trace};
 
 use crate::request::RequestResult;
 
@@ -25,14 +25,14 @@ pub(crate) struct Arrivals {
 #[derive(Debug, Clone)]
 struct WaitingTurn {
     /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
-    followers: Vec<u32>,
+    followers: Vec<RequestId>,
     ends: Vec<u32>,
     /// Where any end lets the next request go: the place in `followers` of the next one.
     next_shared: usize,
     /// (time as bits, whose end let it go, request). Bits of numbers from 0 on are in the order of the numbers.
-    due: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    due: BinaryHeap<Reverse<(u64, RequestId, RequestId)>>,
     /// Requests in the order in which they were sent, and when.
-    sent: Vec<u32>,
+    sent: Vec<RequestId>,
     /// When each request was sent; infinite = not yet.
     sent_us: Vec<f64>,
 }
@@ -42,10 +42,10 @@ impl WaitingTurn {
     fn of(chain: &ClosedLoop) -> Self {
         let n = chain.after.len();
         if chain.is_shared {
-            let held = (0u32..).zip(&chain.after).filter(|&(_, &before)| before != NO_REQUEST);
+            let held = RequestId::first(n).zip(&chain.after).filter(|&(_, &before)| before != NO_REQUEST);
             return Self { followers: held.map(|(id, _)| id).collect(), ..Self::unsorted(n) };
         }
-        let waits = || (0u32..).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
+        let waits = || RequestId::first(n).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
         let mut ends = vec![0u32; n];
         waits().for_each(|(_, &before)| ends[before as usize] += 1);
         let mut total = 0;
@@ -53,7 +53,7 @@ impl WaitingTurn {
             // The start of each stretch; filling it moves it to the end.
             total += std::mem::replace(end, total);
         }
-        let mut followers = vec![0; total as usize];
+        let mut followers = vec![RequestId::default(); total as usize];
         for (id, &before) in waits() {
             let end = &mut ends[before as usize];
             followers[*end as usize] = id;
@@ -116,8 +116,8 @@ impl Arrivals {
     }
 
     /// Whether a request has come in.
-    pub(crate) fn has_sent(&self, id: u32) -> bool {
-        let i = id as usize;
+    pub(crate) fn has_sent(&self, id: RequestId) -> bool {
+        let i = id.index();
         self.held.as_ref().map_or(i < self.next, |held| held.sent_us[i] < f64::INFINITY)
     }
 
@@ -127,7 +127,7 @@ impl Arrivals {
     }
 
     /// The requests that came in, in that order, where requests are held.
-    pub(crate) fn sent(&self) -> Option<&[u32]> {
+    pub(crate) fn sent(&self) -> Option<&[RequestId]> {
         self.held.as_ref().map(|held| held.sent.as_slice())
     }
 
@@ -143,7 +143,7 @@ impl Arrivals {
 
     /// The next request that arrives up to `until_us`, with its time.
     #[inline]
-    pub(crate) fn next_until(&mut self, trace: &Trace, until_us: f64) -> Option<(u32, f64)> {
+    pub(crate) fn next_until(&mut self, trace: &Trace, until_us: f64) -> Option<(RequestId, f64)> {
         let at_us = self.due_us();
         if at_us > until_us || at_us == f64::INFINITY {
             return None;
@@ -151,15 +151,15 @@ impl Arrivals {
         if self.held.is_some() {
             return self.next_held(trace, at_us);
         }
-        let id = self.next as u32;
+        let id = RequestId::new(self.next as u32);
         self.go_to(trace, self.next + 1);
         Some((id, at_us))
     }
 
     /// The request that arrives at a time, where requests are held.
-    fn next_held(&mut self, trace: &Trace, at_us: f64) -> Option<(u32, f64)> {
+    fn next_held(&mut self, trace: &Trace, at_us: f64) -> Option<(RequestId, f64)> {
         let id = if self.next_us == at_us {
-            let id = self.next as u32;
+            let id = RequestId::new(self.next as u32);
             self.go_to(trace, self.next + 1);
             id
         } else {
@@ -167,19 +167,19 @@ impl Arrivals {
         };
         if let Some(held) = &mut self.held {
             held.sent.push(id);
-            held.sent_us[id as usize] = at_us;
+            held.sent_us[id] = at_us;
         }
         Some((id, at_us))
     }
 
     /// A request has come to its end: the request that waits for it thinks, and sends.
-    pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64) {
+    pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, at_us: f64) {
         let (Some(held), Some(chain)) = (&mut self.held, &trace.chain) else { return };
-        for place in held.let_go(chain, id as usize) {
+        for place in held.let_go(chain, id.index()) {
             let follower = held.followers[place];
-            let earliest = trace.arrival_us[follower as usize];
+            let earliest = trace.arrival_us[follower];
             // Adding 0 turns -0, whose bits are out of order, into 0.
-            let due = (at_us + chain.think_us[follower as usize]).max(earliest) + 0.0;
+            let due = (at_us + chain.think_us[follower]).max(earliest) + 0.0;
             if due < chain.until_us {
                 held.due.push(Reverse((due.to_bits(), id, follower)));
             }
@@ -187,8 +187,8 @@ impl Arrivals {
     }
 
     /// The client of a waiting request goes away. One that is not sent yet ends when it is.
-    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: u32, at_us: f64) {
-        if self.held.as_ref().is_some_and(|held| held.sent_us[id as usize] <= at_us) {
+    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: RequestId, at_us: f64) {
+        if self.held.as_ref().is_some_and(|held| held.sent_us[id] <= at_us) {
             self.ended(trace, id, at_us);
         }
     }
@@ -200,10 +200,10 @@ impl Arrivals {
         results: Vec<RequestResult>,
     ) -> (Arc<Trace>, Vec<RequestResult>) {
         let Some(held) = self.held else { return (trace, results) };
-        let mut sent = trace.select(&held.sent);
+        let mut sent = trace.select(&held.sent.iter().map(|id| id.get()).collect::<Vec<_>>());
         for (time, &id) in sent.arrival_us.iter_mut().zip(&held.sent) {
-            *time = held.sent_us[id as usize];
+            *time = held.sent_us[id];
         }
-        (Arc::new(sent), held.sent.iter().map(|&id| results[id as usize]).collect())
+        (Arc::new(sent), held.sent.iter().map(|&id| results[id]).collect())
     }
 }

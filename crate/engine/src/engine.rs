@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
@@ -80,10 +80,10 @@ pub struct Fleet {
     frontend: Frontend,
     next_cancellation: usize,
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
-    deadlines: VecDeque<(f64, u32)>,
+    deadlines: VecDeque<(f64, RequestId)>,
     requests: Requests,
     /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
-    unread: Vec<u32>,
+    unread: Vec<RequestId>,
     record: EventLog,
     router: Router,
     replicas: Vec<Replica>,
@@ -390,7 +390,7 @@ impl Fleet {
                 self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
             {
                 self.next_cancellation += 1;
-                self.cancel(id, now_us);
+                self.cancel(RequestId::new(id), now_us);
             } else if self.deadline_us().is_some_and(|at| at <= now_us) {
                 self.time_out(now_us);
             } else {
@@ -418,22 +418,22 @@ impl Fleet {
             self.frontend.first_token(id, now_us);
         }
         for id in ended.drain(..) {
-            let result = &self.record.results[id as usize];
+            let result = &self.record.results[id];
             let completed = result.outcome == Outcome::Completed;
             self.frontend.ended(&self.trace, id, now_us, result.produced, completed);
         }
     }
 
     /// A request has come to its end before it came in.
-    fn end_outside(&mut self, id: u32, outcome: Outcome, now_us: f64) {
+    fn end_outside(&mut self, id: RequestId, outcome: Outcome, now_us: f64) {
         self.record.departures.push(QueueDrop { time_us: now_us, id });
-        self.record.results[id as usize].outcome = outcome;
-        self.requests.status[id as usize] = requests::RequestStatus::Finished;
+        self.record.results[id].outcome = outcome;
+        self.requests.status[id] = requests::RequestStatus::Finished;
     }
 
     /// A request comes in: it is refused, or given to a replica.
-    fn arrive(&mut self, id: u32, now_us: f64) {
-        let i = id as usize;
+    fn arrive(&mut self, id: RequestId, now_us: f64) {
+        let i = id.index();
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
         let rank = self.trace.rank(i);
         let refusal = rejection::rejection(&self.config, input, max, rank).or_else(|| {
@@ -482,15 +482,14 @@ impl Fleet {
     }
 
     /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
-    fn refuses_unread(&mut self, id: u32) -> Option<Rejection> {
+    fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
         let most = self.config.vllm_v1()?.max_num_queued_tokens?;
         let Self { requests, trace, unread, .. } = self;
-        let is_unread = |id: u32| {
-            requests.status[id as usize] != requests::RequestStatus::Finished
-                && requests.first_token_us[id as usize].is_nan()
+        let is_unread = |id: RequestId| {
+            requests.status[id] != requests::RequestStatus::Finished && requests.first_token_us[id].is_nan()
         };
         unread.retain(|&id| is_unread(id));
-        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id as usize])).sum();
+        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id])).sum();
         if tokens >= u64::from(most) {
             return Some(Rejection::QueueFull);
         }

@@ -7,6 +7,8 @@ pub mod request_timings;
 pub mod sampler;
 pub mod timeline;
 
+use servescope_workload::RequestId;
+
 use crate::record::decisions::DecisionLog;
 use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
@@ -29,9 +31,9 @@ pub(crate) struct EventLog {
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
     /// Requests that came to their end and were not told of yet, where a client waits for that.
-    pub(crate) ended: Option<Vec<u32>>,
+    pub(crate) ended: Option<Vec<RequestId>>,
     /// Requests that have their first token and were not told of yet, where a client waits for that.
-    pub(crate) first_tokens: Option<Vec<u32>>,
+    pub(crate) first_tokens: Option<Vec<RequestId>>,
 }
 
 impl EventLog {
@@ -40,14 +42,14 @@ impl EventLog {
     }
 
     /// A request has come to its end.
-    pub(crate) fn ends(&mut self, id: u32) {
+    pub(crate) fn ends(&mut self, id: RequestId) {
         if let Some(ended) = &mut self.ended {
             ended.push(id);
         }
     }
 
     /// A request has its first token.
-    pub(crate) fn has_first_token(&mut self, id: u32) {
+    pub(crate) fn has_first_token(&mut self, id: RequestId) {
         if let Some(first_tokens) = &mut self.first_tokens {
             first_tokens.push(id);
         }
@@ -65,14 +67,12 @@ impl EventLog {
     }
 
     /// Requests are told by their place in `order`.
-    pub(crate) fn rename(&mut self, order: &[u32]) {
-        let mut places = vec![0u32; self.results.len()];
-        (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
-        self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id as usize]);
-        self.preemptions.iter_mut().for_each(|preemption| preemption.id = places[preemption.id as usize]);
-        self.preemption_intervals
-            .iter_mut()
-            .for_each(|absence| absence.request = places[absence.request as usize]);
+    pub(crate) fn rename(&mut self, order: &[RequestId]) {
+        let mut places = vec![RequestId::default(); self.results.len()];
+        RequestId::first(order.len()).zip(order).for_each(|(place, &id)| places[id] = place);
+        self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id]);
+        self.preemptions.iter_mut().for_each(|preemption| preemption.id = places[preemption.id]);
+        self.preemption_intervals.iter_mut().for_each(|absence| absence.request = places[absence.request]);
         self.decisions.rename(&places);
         self.phases.rename(&places);
     }

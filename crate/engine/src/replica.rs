@@ -22,7 +22,7 @@ pub(crate) mod run;
 pub(crate) mod scheduler;
 pub mod snapshot;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
@@ -57,19 +57,19 @@ pub(crate) struct Replica {
     /// What held the head of the waiting queue at the last look, as written down.
     pub(crate) stop: Option<BlockReason>,
     /// Requests whose clients went away and that are part of what the replica works on.
-    pub(crate) pending_aborts: Vec<u32>,
+    pub(crate) pending_aborts: Vec<RequestId>,
     /// Requests that decode and are in no batch, in the order of the policy. Of one stage: all that decode, and possibly
     /// some that are gone.
-    pub(crate) running: Vec<u32>,
+    pub(crate) running: Vec<RequestId>,
     /// Of one stage: partly prefilled prompts that the last iteration had no room for; they stand before `running`.
-    pub(crate) deferred_prefills: Vec<u32>,
+    pub(crate) deferred_prefills: Vec<RequestId>,
     /// Of one stage: partly prefilled prompts of the last iteration; they stand behind `running`.
-    pub(crate) partial_prefills: Vec<u32>,
+    pub(crate) partial_prefills: Vec<RequestId>,
     /// Partly prefilled prompts set aside while an iteration is formed.
-    pub(crate) prefills_this_step: Vec<u32>,
-    scratch: Vec<u32>,
+    pub(crate) prefills_this_step: Vec<RequestId>,
+    scratch: Vec<RequestId>,
     /// Requests whose last token came with the iteration that ends; empty in between.
-    pub(crate) ended: Vec<u32>,
+    pub(crate) ended: Vec<RequestId>,
     pub(crate) decode_batch: DecodeBatch,
     pub(crate) kv: KvCache,
     pub(crate) adapters: Adapters,
@@ -94,7 +94,7 @@ pub(crate) struct Replica {
     /// Gaps between tokens of the decode batch.
     pub(crate) shared_gaps: SharedGaps,
     /// Requests that came back to the decode batch and have no token since: (which, last token).
-    pub(crate) resumed: Vec<(u32, f64)>,
+    pub(crate) resumed: Vec<(RequestId, f64)>,
     /// End of the last iteration in which the decode batch decoded.
     pub(crate) decoded_us: f64,
     /// The iterations since the batch last changed, the batch they share, how many are under way.
@@ -186,7 +186,7 @@ impl Replica {
 
     /// Whether `blocks` can be given to the head of the queue, beside its adapter. What would never fit above the watermark may
     /// use it when no other request holds memory, unless Vidur is wanted.
-    pub(crate) fn has_room(&self, context: &ScheduleContext<'_>, id: u32, blocks: u32) -> bool {
+    pub(crate) fn has_room(&self, context: &ScheduleContext<'_>, id: RequestId, blocks: u32) -> bool {
         let config = context.config;
         let Some(free) = self.free_beside_adapter(context, id) else { return false };
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
@@ -194,7 +194,7 @@ impl Replica {
     }
 
     /// Blocks that are free once the adapter of a waiting request is in memory; `None` where it does not fit.
-    pub(crate) fn free_beside_adapter(&self, context: &ScheduleContext<'_>, id: u32) -> Option<u32> {
+    pub(crate) fn free_beside_adapter(&self, context: &ScheduleContext<'_>, id: RequestId) -> Option<u32> {
         self.kv.available().checked_sub(self.adapters.blocks_to_load(context.adapter(id).0))
     }
 
@@ -205,7 +205,7 @@ impl Replica {
         &self,
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
-        (id, has_budget, has_room): (u32, bool, bool),
+        (id, has_budget, has_room): (RequestId, bool, bool),
         compared: impl FnOnce(&ScheduleContext<'_>, bool) -> Compared,
     ) -> Option<BlockReason> {
         let config = context.config;
@@ -237,14 +237,14 @@ impl Replica {
 
     /// The next request that may be admitted: the head of the waiting queue, or behind it the first for whose adapter there is
     /// a LoRA slot. Those before it are passed over and go back to their places when the iteration is formed.
-    pub(crate) fn candidate(&mut self, context: &mut ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn candidate(&mut self, context: &mut ScheduleContext<'_>) -> Option<RequestId> {
         let id = self.head(context)?;
         if self.adapters.admits(context.adapter(id).0) { Some(id) } else { self.pass_over(context) }
     }
 
     /// Passes the head of the queue over, for whose adapter there is no LoRA slot, and those behind it of which this is true,
     /// too; the request that comes after them is the head until the iteration is formed.
-    pub(crate) fn pass_over(&mut self, context: &mut ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn pass_over(&mut self, context: &mut ScheduleContext<'_>) -> Option<RequestId> {
         let mut skipped = context.record.decisions.is_on().then(Vec::new);
         let head = if self.adapters.admits_none() {
             if let Some(skipped) = &mut skipped {
@@ -263,7 +263,7 @@ impl Replica {
     }
 
     /// A request is skipped, for whose adapter there is no LoRA slot.
-    pub(crate) fn tell_no_slot(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+    pub(crate) fn tell_no_slot(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         self.passes_over = true;
         let (in_use, slots) = (self.adapters.in_use().len(), self.adapters.max_loras());
         let compared = || Compared::new(Test::LoraSlots, in_use + 1, slots);
@@ -272,23 +272,22 @@ impl Replica {
 
     /// The head of the waiting queue.
     #[inline]
-    pub(crate) fn head(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn head(&mut self, context: &ScheduleContext<'_>) -> Option<RequestId> {
         self.waiting.head(|id| context.is_gone(id))
     }
 
     /// A request joins the waiting queue; says whether that can change what the replica does next. A queue that stands still
     /// behind its head does so until something ends, whichever request joins, unless memory became free after the last look.
-    pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: u32) -> bool {
+    pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         let was_empty = self.num_waiting == 0;
         self.charge_ended(context);
-        context.requests.replica[id as usize] = self.index;
+        context.requests.replica[id] = self.index;
         self.num_waiting += 1;
         self.outstanding += 1;
         // Behind a head that stays: the next look may be many iterations away, and is not waited for.
         let head_stays = self.stop.is_some_and(|stop| stop != BlockReason::LoraSlots);
         context.record.had_choice |= self.num_waiting > 1 && head_stays;
-        self.waiting_prompt_blocks +=
-            u64::from(context.config.blocks_for(context.requests.prompt[id as usize]));
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
         if self.state.reads_mail() {
@@ -372,11 +371,11 @@ impl Replica {
         &mut self,
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
-        id: u32,
+        id: RequestId,
         blocks: u32,
         tokens: u32,
     ) {
-        let i = id as usize;
+        let i = id.index();
         self.acquire_adapter(context, batch, id);
         self.kv.allocate(blocks);
         self.holders += 1;
@@ -396,7 +395,7 @@ impl Replica {
         &mut self,
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
-        id: u32,
+        id: RequestId,
     ) {
         let (adapter, rank) = context.adapter(id);
         batch.load_us += self.adapters.acquire(&mut self.kv, adapter, rank, context.now_us);
@@ -421,26 +420,31 @@ impl Replica {
     }
 
     /// Tokens processed so far.
-    pub(crate) fn tokens(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
-        let i = id as usize;
+    pub(crate) fn tokens(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
+        let i = id.index();
         let done = context.requests.done[i];
         let in_lockstep = self.is_single() && context.requests.status[i] == RequestStatus::Decoding;
         if in_lockstep { done.wrapping_add(self.decode_batch.step) } else { done }
     }
 
     /// Blocks that a request holds.
-    pub(crate) fn blocks_of(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
-        match context.requests.status[id as usize] {
+    pub(crate) fn blocks_of(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
+        match context.requests.status[id] {
             _ if !context.config.allocates_on_demand() => context.blocks_at_end(id),
-            RequestStatus::Prefilling => context.config.blocks_for(context.requests.prompt[id as usize]),
+            RequestStatus::Prefilling => context.config.blocks_for(context.requests.prompt[id]),
             _ => context.config.blocks_for(self.tokens(context, id) - 1),
         }
     }
 
     /// A request that holds memory and is not done leaves the batch and gives its blocks back. Returns its tokens so far.
-    pub(crate) fn leave_batch(&mut self, context: &mut ScheduleContext<'_>, id: u32, blocks: u32) -> u32 {
+    pub(crate) fn leave_batch(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+        blocks: u32,
+    ) -> u32 {
         self.close_run(context, &[]);
-        let i = id as usize;
+        let i = id.index();
         let tokens = self.tokens(context, id);
         if context.requests.status[i] == RequestStatus::Decoding {
             if self.is_single() {
@@ -475,8 +479,8 @@ impl Replica {
 
     /// A request that leaves the decode batch has had the gaps of the batch.
     #[inline]
-    fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
-        let joined_us = context.requests.seen_us[id as usize];
+    fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let joined_us = context.requests.seen_us[id];
         context.requests.waited_for_token(id, self.shared_gaps.longest_from(joined_us));
         if self.decode_batch.count == 0 {
             self.shared_gaps.clear();
@@ -488,9 +492,9 @@ impl Replica {
         &mut self,
         policy: &(impl BatchScheduler + ?Sized),
         context: &mut ScheduleContext<'_>,
-        id: u32,
+        id: RequestId,
     ) {
-        let i = id as usize;
+        let i = id.index();
         let tokens = context.total(id);
         self.decode_batch.leave(context.member(id, tokens));
         self.waiting.decodes(context.trace, id, false);
@@ -504,7 +508,7 @@ impl Replica {
 
     /// A request is done and gives `blocks` back.
     #[inline]
-    pub(crate) fn finish(&mut self, context: &mut ScheduleContext<'_>, id: u32, blocks: u32) {
+    pub(crate) fn finish(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, blocks: u32) {
         self.complete(context, id);
         self.kv.free(blocks);
         let (adapter, rank) = context.adapter(id);
@@ -512,16 +516,16 @@ impl Replica {
         self.holders -= 1;
         if self.is_single() && self.running.len() > 2 * self.decode_batch.count as usize + 64 {
             let place = &context.requests.status;
-            self.running.retain(|&id| place[id as usize] != RequestStatus::Finished);
+            self.running.retain(|&id| place[id] != RequestStatus::Finished);
         }
     }
 
     /// A request has its whole answer.
     #[inline]
-    pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+    pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let produced = context.answer(id);
-        context.requests.status[id as usize] = RequestStatus::Finished;
-        let result = &mut context.record.results[id as usize];
+        context.requests.status[id] = RequestStatus::Finished;
+        let result = &mut context.record.results[id];
         result.finish_us = Some(context.now_us);
         result.produced = produced;
         if result.outcome == Outcome::Unfinished {

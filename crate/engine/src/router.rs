@@ -5,7 +5,7 @@ mod affinity;
 use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use crate::config::{FleetConfig, RouterKind};
 use crate::replica::Replica;
@@ -41,7 +41,7 @@ impl Router {
         config: &FleetConfig,
         replicas: &[Replica],
         trace: &Trace,
-        id: u32,
+        id: RequestId,
         now_us: f64,
     ) -> usize {
         let count = replicas.len();
@@ -56,13 +56,13 @@ impl Router {
             }
             RouterKind::Random => match &mut self.python_random {
                 Some(words) => words.below(count as u32) as usize,
-                None => self.draw(id, count),
+                None => self.draw(id.get(), count),
             },
             RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
             RouterKind::ShortestLine => least(replicas, |r| u64::from(r.num_waiting)),
             RouterKind::PowerOfTwo => {
-                let first = self.draw(id, count);
-                let second = (first + 1 + self.draw(id ^ 0x8000_0000, count - 1)) % count;
+                let first = self.draw(id.get(), count);
+                let second = (first + 1 + self.draw(id.get() ^ 0x8000_0000, count - 1)) % count;
                 let busy = |i: usize| (replicas[i].outstanding, i);
                 if busy(second) < busy(first) { second } else { first }
             }
@@ -70,7 +70,7 @@ impl Router {
                 least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.waiting_prompt_blocks)
             }
             RouterKind::AdapterAffinity => {
-                let adapter = trace.adapter[id as usize];
+                let adapter = trace.adapter[id];
                 let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));
                 self.affinity.pick(key.as_slice(), |i| replicas[i].outstanding)
             }
@@ -112,8 +112,8 @@ fn most_keys(config: &FleetConfig, trace: &Trace) -> usize {
 }
 
 /// The blocks of a prompt, and the session of a request for prompts that are not given in blocks.
-fn prefix_of(trace: &Trace, id: u32) -> (&[u64], Option<u64>) {
+fn prefix_of(trace: &Trace, id: RequestId) -> (&[u64], Option<u64>) {
     let Some(metadata) = trace.metadata.as_deref() else { return (&[], None) };
-    let session = metadata.session.index.get(id as usize).filter(|&&place| place != NO_LABEL);
-    (metadata.prefix.of(id as usize), session.map(|&place| u64::from(place)))
+    let session = metadata.session.index.get(id.index()).filter(|&&place| place != NO_LABEL);
+    (metadata.prefix.of(id.index()), session.map(|&place| u64::from(place)))
 }

@@ -8,6 +8,8 @@
 //! Checkpoints are clones without records, at equal numbers of times at which something happens. When there are more than
 //! their memory allows every second one is dropped, so that those left are about half as many as may be, or more.
 
+use servescope_workload::RequestId;
+
 use crate::engine::Fleet;
 use crate::engine::stepping::Looked;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
@@ -178,7 +180,7 @@ impl Recording {
 
     /// The finished run and its steps.
     pub fn finish(self) -> (Report, Steps) {
-        let sent = self.fleet.sent().map(<[u32]>::to_vec);
+        let sent = self.fleet.sent().map(<[RequestId]>::to_vec);
         let loads = self.fleet.adapter_loads().to_vec();
         let report = self.fleet.finish();
         let decisions = report.decisions.as_deref().unwrap_or_default();
@@ -212,7 +214,7 @@ struct Cursor {
 pub struct Steps {
     checkpoints: Vec<Checkpoint>,
     steps: Vec<Step>,
-    sent: Option<Vec<u32>>,
+    sent: Option<Vec<RequestId>>,
     cursor: Option<Box<Cursor>>,
 }
 
@@ -228,7 +230,7 @@ impl Steps {
     }
 
     /// The first step about a request.
-    pub fn of_request(&self, id: u32) -> Option<usize> {
+    pub fn of_request(&self, id: RequestId) -> Option<usize> {
         let is_of = |step: &Step| matches!(step, Step::Decision(decision) if decision.request() == Some(id));
         self.steps.iter().position(is_of)
     }
@@ -386,11 +388,11 @@ impl Cursor {
 }
 
 /// Requests are told by their places among those that were sent.
-fn rename(state: &mut StepState, sent: &[u32]) {
-    let most = sent.iter().max().map_or(0, |&id| id as usize + 1);
-    let mut places = vec![u32::MAX; most];
-    (0u32..).zip(sent).for_each(|(place, &id)| places[id as usize] = place);
-    let told = |id: &mut u32| *id = places.get(*id as usize).copied().unwrap_or(*id);
+fn rename(state: &mut StepState, sent: &[RequestId]) {
+    let most = sent.iter().max().map_or(0, |&id| id.index() + 1);
+    let mut places = vec![RequestId::new(u32::MAX); most];
+    RequestId::first(sent.len()).zip(sent).for_each(|(place, &id)| places[id] = place);
+    let told = |id: &mut RequestId| *id = places.get(id.index()).copied().unwrap_or(*id);
     if let Some(replica) = &mut state.replica {
         replica.waiting.iter_mut().for_each(|entry| told(&mut entry.id));
         replica.holders.iter_mut().for_each(|holder| told(&mut holder.id));

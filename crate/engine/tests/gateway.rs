@@ -25,7 +25,7 @@ use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::steps::{Step, StepState};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 const NO_LOAD: OverloadConfig = OverloadConfig {
     kv_share: f64::INFINITY,
@@ -277,7 +277,8 @@ fn check_run(report: &Report, config: &GatewayConfig) {
     assert!(log.leaked_tokens <= log.reserved_tokens && (config.kv.leaks || log.leaked_tokens == 0));
     assert_eq!(log.reserved_tokens, log.leaked_tokens, "reservations of requests that have ended");
     if config.checks.contains(&Check::Concurrency) {
-        let client = |id: usize| config.client.of(trace, id as u32, config.client.count(trace));
+        let client =
+            |id: usize| config.client.of(trace, RequestId::new(id as u32), config.client.count(trace));
         let at_engine = |of: Option<u32>| {
             let spans = (0..trace.len()).filter(|&id| of.is_none_or(|c| client(id) == c)).filter_map(|id| {
                 Some((log.forwarded_us[id], report.results[id].finish_us?)).filter(|span| !span.0.is_nan())
@@ -323,7 +324,7 @@ fn check_rates(report: &Report, config: &GatewayConfig) {
     let clients = config.client.count(trace);
     for client in 0..clients as u32 {
         let mut times: Vec<f64> = (0..trace.len())
-            .filter(|&id| config.client.of(trace, id as u32, clients) == client)
+            .filter(|&id| config.client.of(trace, RequestId::new(id as u32), clients) == client)
             .map(|id| log.forwarded_us[id])
             .filter(|at| !at.is_nan())
             .collect();

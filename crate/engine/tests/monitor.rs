@@ -156,7 +156,7 @@ fn check_little(report: &Report, monitor: &Monitor, queue_timeout_us: f64) {
                 (None, Outcome::TimedOut) => arrival + queue_timeout_us,
                 (None, Outcome::Unfinished) => monitor.end_us,
                 (None, Outcome::Rejected(Rejection::EarlyAbort)) => {
-                    let departure = report.timeline.departures.iter().find(|d| d.id as usize == id);
+                    let departure = report.timeline.departures.iter().find(|d| d.id.index() == id);
                     departure.expect("it was refused while it waited").time_us
                 }
                 (None, _) => arrival,

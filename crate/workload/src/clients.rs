@@ -20,7 +20,7 @@ pub struct ClientSpec {
     pub cvs: Vec<f64>,
     /// Factors of prompt lengths.
     pub input_scales: Vec<f64>,
-    /// Factors of answer lengths.
+    /// Factors of output lengths.
     pub output_scales: Vec<f64>,
     /// Adapters; `None` draws one for each request by the adapters' own shares.
     pub adapters: Vec<Option<u32>>,

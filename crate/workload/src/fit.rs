@@ -80,9 +80,9 @@ pub struct Fit {
     pub cascade: Cascade,
     /// Prompt lengths.
     pub input: LengthFit,
-    /// Answer lengths.
+    /// Output lengths.
     pub output: LengthFit,
-    /// Spearman's rank correlation of prompt and answer lengths.
+    /// Spearman's rank correlation of prompt and output lengths.
     pub length_correlation: Option<f64>,
     /// Users, where there are two or more.
     pub users: Option<LabelFit>,

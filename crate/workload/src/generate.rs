@@ -71,7 +71,7 @@ fn multiply(lengths: &mut [u32], curve: Option<&RateCurve>, arrival_us: &[f64]) 
     }
 }
 
-/// Prompt and answer lengths, each from its own stream.
+/// Prompt and output lengths, each from its own stream.
 fn lengths(spec: &WorkloadSpec, count: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut inputs, mut outputs) =
         (Stream::named(spec.seed, "input lengths"), Stream::named(spec.seed, "output lengths"));

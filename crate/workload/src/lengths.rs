@@ -106,7 +106,7 @@ pub enum LengthError {
     #[error("at least one weight must be above 0")]
     NoWeight,
     /// Pairs of lengths need an even number of numbers.
-    #[error("{0} numbers are no pairs of prompt and answer")]
+    #[error("{0} numbers are no pairs of prompt and output")]
     NoPairs(usize),
 }
 

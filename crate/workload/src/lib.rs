@@ -47,4 +47,4 @@ pub use prefix::PrefixSpec;
 pub use sessions::SessionSpec;
 pub use spec::{AdapterSpec, ArrivalsPer, MaxTokens, UserSpec, WorkloadSpec};
 pub use think::Think;
-pub use trace::{BASE_MODEL, Trace};
+pub use trace::{BASE_MODEL, RequestId, Trace};

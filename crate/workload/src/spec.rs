@@ -33,13 +33,13 @@ pub struct WorkloadSpec {
     pub users: UserSpec,
     /// Prompt lengths.
     pub input: LengthDistribution,
-    /// Answer lengths.
+    /// Output lengths.
     pub output: LengthDistribution,
-    /// Spearman's rank correlation of prompt and answer lengths, -1 to 1.
+    /// Spearman's rank correlation of prompt and output lengths, -1 to 1.
     pub length_correlation: f64,
-    /// Pairs to draw prompt and answer lengths from together, in place of their distributions.
+    /// Pairs to draw prompt and output lengths from together, in place of their distributions.
     pub length_pairs: Option<LengthPairs>,
-    /// What prompt and answer lengths are multiplied by over time.
+    /// What prompt and output lengths are multiplied by over time.
     pub length_curves: [Option<RateCurve>; 2],
     /// What the system is told of the answer's length.
     pub max_tokens: MaxTokens,

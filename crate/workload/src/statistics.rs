@@ -61,7 +61,7 @@ pub struct Statistics {
     pub dispersion: [Option<f64>; 4],
     /// Prompt lengths, tokens.
     pub input_tokens: Option<Spread>,
-    /// Answer lengths, tokens.
+    /// Output lengths, tokens.
     pub output_tokens: Option<Spread>,
     /// Different users and adapters in use.
     pub users: usize,

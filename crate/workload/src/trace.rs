@@ -2,12 +2,14 @@
 
 mod closed_loop;
 mod events;
+mod ids;
 mod metadata;
 
 use crate::order::sort_places;
 
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Event, Events};
+pub use ids::RequestId;
 pub use metadata::{LabelMaker, Labels, NO_LABEL, PrefixBlocks, TraceMetadata};
 
 /// The adapter index of a request for the base model.

@@ -1,7 +1,7 @@
 //! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
 //! every request, and the batches under way.
 
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::Fleet;
 use crate::replica::Replica;
@@ -23,7 +23,7 @@ pub struct BatchUnderWay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchMember {
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// Tokens that are processed.
     pub tokens: u32,
     /// Tokens that were processed, or scheduled to be, before.
@@ -63,12 +63,12 @@ impl Fleet {
     pub fn audits_adapters(&mut self) -> bool {
         (0..self.replicas.len()).all(|place| {
             let (replica, context, _) = self.parts(place, 0.0);
-            let holds = |&id: &u32| {
-                let of_request = context.requests.status[id as usize];
-                context.requests.replica[id as usize] == replica.index
+            let holds = |&id: &RequestId| {
+                let of_request = context.requests.status[id];
+                context.requests.replica[id] == replica.index
                     && matches!(of_request, RequestStatus::Prefilling | RequestStatus::Decoding)
             };
-            let ids = (0..context.trace.len() as u32).filter(holds);
+            let ids = RequestId::first(context.trace.len()).filter(holds);
             let adapters: Vec<u32> =
                 ids.map(|id| context.adapter(id).0).filter(|&adapter| adapter != BASE_MODEL).collect();
             replica.adapters.audit(&adapters, &replica.kv)
@@ -93,12 +93,12 @@ impl Fleet {
         if let Some(blocks) = self.policy.audit(&self.replicas[place]) {
             return blocks;
         }
-        let batches: Vec<(u32, Option<u32>)> = self.in_flight(place);
+        let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);
         let (replica, context, _) = self.parts(place, 0.0);
         let config = context.config;
         let mut blocks = 0;
-        for id in 0..context.trace.len() as u32 {
-            let i = id as usize;
+        for id in RequestId::first(context.trace.len()) {
+            let i = id.index();
             let place = context.requests.status[i];
             if context.requests.replica[i] != replica.index
                 || !matches!(place, RequestStatus::Prefilling | RequestStatus::Decoding)
@@ -121,7 +121,7 @@ impl Fleet {
     }
 
     /// Requests in the iterations under way, prompts with the tokens that are read of them.
-    fn in_flight(&self, place: usize) -> Vec<(u32, Option<u32>)> {
+    fn in_flight(&self, place: usize) -> Vec<(RequestId, Option<u32>)> {
         let replica = &self.replicas[place];
         let single = replica.batch.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
         let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();

@@ -1,6 +1,6 @@
 //! What clients' counters stand at over a run: the sum over the replicas, each of which keeps its own.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
 use crate::record::sampler::Sampler;
@@ -24,7 +24,7 @@ impl Counting {
     }
 
     /// A request comes in.
-    pub(super) fn see(&mut self, queueing: &QueueConfig, trace: &Trace, id: u32) {
+    pub(super) fn see(&mut self, queueing: &QueueConfig, trace: &Trace, id: RequestId) {
         if self.places.is_empty() {
             return;
         }

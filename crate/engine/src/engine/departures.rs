@@ -4,6 +4,8 @@
 //! makes;
 //! its memory is then free.
 
+use servescope_workload::RequestId;
+
 use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::timeline::QueueDrop;
@@ -14,7 +16,7 @@ impl Fleet {
     /// When the next request will have waited too long.
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
-            let i = id as usize;
+            let i = id.index();
             if self.requests.status[i] == RequestStatus::Waiting && self.requests.scheduled_us[i].is_nan() {
                 return Some(at_us);
             }
@@ -26,16 +28,16 @@ impl Fleet {
     /// The request with the next deadline is given up.
     pub(super) fn time_out(&mut self, now_us: f64) {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
-        self.record.results[id as usize].outcome = Outcome::TimedOut;
+        self.record.results[id].outcome = Outcome::TimedOut;
         self.record.departures.push(QueueDrop { time_us: now_us, id });
-        let replica = self.requests.replica[id as usize];
+        let replica = self.requests.replica[id];
         self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
         self.leave_line(id, now_us);
     }
 
     /// A client goes away.
-    pub(super) fn cancel(&mut self, id: u32, now_us: f64) {
-        let i = id as usize;
+    pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
+        let i = id.index();
         if self.replicas[0].state.reads_mail() {
             return self.cancel_by_mail(id, now_us);
         }
@@ -67,8 +69,8 @@ impl Fleet {
     }
 
     /// The same where the replica learns of it between two iterations.
-    fn cancel_by_mail(&mut self, id: u32, now_us: f64) {
-        let i = id as usize;
+    fn cancel_by_mail(&mut self, id: RequestId, now_us: f64) {
+        let i = id.index();
         let place = usize::from(self.requests.replica[i]);
         if self.record.results[i].outcome == Outcome::Unfinished {
             let is_outside = self.frontend.is_not_yet_at_engine(id);
@@ -86,10 +88,10 @@ impl Fleet {
         self.dirty_replicas.push(place as u32);
     }
 
-    fn leave_line(&mut self, id: u32, now_us: f64) {
-        let place = usize::from(self.requests.replica[id as usize]);
+    fn leave_line(&mut self, id: RequestId, now_us: f64) {
+        let place = usize::from(self.requests.replica[id]);
         let (replica, mut context, _) = self.parts(place, now_us);
-        let outcome = context.record.results[id as usize].outcome;
+        let outcome = context.record.results[id].outcome;
         let may_be_next = replica.give_up(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
         if replica.state.hears_of_end(id, outcome) || may_be_next {

@@ -99,7 +99,7 @@ impl Fleet {
             let mut ended = std::mem::take(&mut replica.ended);
             while let Some(id) = replica.decode_batch.pop_ended() {
                 // An entry may be left over from before a preemption, and be the same as the one that counts.
-                let is_over = context.requests.status[id as usize] == requests::RequestStatus::Decoding
+                let is_over = context.requests.status[id] == requests::RequestStatus::Decoding
                     && replica.tokens(context, id) >= context.total(id)
                     && ended.last() != Some(&id);
                 if is_over {

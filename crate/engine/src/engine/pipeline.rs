@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::pipeline_turns::Way;
 use super::{Event, Fleet};
 use crate::replica::iteration::ScheduledBatch;
@@ -64,7 +66,7 @@ impl Pipeline {
     }
 
     /// Whether a request is part of a batch in the stages.
-    pub(super) fn holds(&self, id: u32) -> bool {
+    pub(super) fn holds(&self, id: RequestId) -> bool {
         self.under_way()
             .any(|batch| batch.steady.is_some() || batch.prompts.contains(&id) || batch.members.contains(&id))
     }

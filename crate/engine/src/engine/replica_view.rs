@@ -31,7 +31,7 @@ impl KvUsageProbe for ReplicaView<'_> {
         // Iterations that are over, of the replicas that were asked for last.
         let mut overs = [(u16::MAX, 0); 8];
         held.extend(open.iter().map(|entry| {
-            let i = entry.id as usize;
+            let i = entry.id.index();
             let place = self.requests.status[i];
             if matches!(place, RequestStatus::Waiting | RequestStatus::Finished) {
                 return 0;

@@ -1,7 +1,7 @@
 //! What a debugger needs of a fleet: going to just before a time, clones without what they wrote down, and looks at the
 //! decisions of a time.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
 use crate::gateway::proxy::Proxy;
@@ -91,7 +91,7 @@ impl Fleet {
     }
 
     /// The requests that clients sent, in that order, where some are held.
-    pub(crate) fn sent(&self) -> Option<&[u32]> {
+    pub(crate) fn sent(&self) -> Option<&[RequestId]> {
         self.frontend.sent()
     }
 
@@ -120,7 +120,7 @@ impl Fleet {
     #[inline]
     pub(super) fn note_under_way(&mut self, place: usize) {
         if self.has_stages && self.record.decisions.camera().is_some() {
-            let of = |batch: &ScheduledBatch| -> Vec<(u32, u32)> {
+            let of = |batch: &ScheduledBatch| -> Vec<(RequestId, u32)> {
                 batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()
             };
             let requests = self.pipelines[place].under_way().flat_map(of).collect();

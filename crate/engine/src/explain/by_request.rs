@@ -1,5 +1,7 @@
 //! Entries of a record, found by their request.
 
+use servescope_workload::RequestId;
+
 /// Entries in the order of their requests, those of one request in the order of the record.
 #[derive(Debug)]
 pub(super) struct ByRequest<T> {
@@ -8,10 +10,14 @@ pub(super) struct ByRequest<T> {
 }
 
 impl<T: Copy> ByRequest<T> {
-    pub(super) fn of(requests: usize, all: impl Iterator<Item = T>, request: impl Fn(&T) -> u32) -> Self {
+    pub(super) fn of(
+        requests: usize,
+        all: impl Iterator<Item = T>,
+        request: impl Fn(&T) -> RequestId,
+    ) -> Self {
         let all: Vec<T> = all.collect();
         let mut starts = vec![0u32; requests + 1];
-        all.iter().for_each(|entry| starts[request(entry) as usize + 1] += 1);
+        all.iter().for_each(|entry| starts[request(entry).index() + 1] += 1);
         for i in 0..requests {
             starts[i + 1] += starts[i];
         }
@@ -19,7 +25,7 @@ impl<T: Copy> ByRequest<T> {
         let mut next = starts.clone();
         let mut order = vec![0u32; all.len()];
         for (place, entry) in (0u32..).zip(&all) {
-            let next = &mut next[request(entry) as usize];
+            let next = &mut next[request(entry).index()];
             order[*next as usize] = place;
             *next += 1;
         }

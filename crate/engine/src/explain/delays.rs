@@ -5,6 +5,8 @@
 //! that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a scheduler that did not
 //! look) is put down to no request.
 
+use servescope_workload::RequestId;
+
 use super::cause::{ByCause, Cause, Part};
 use super::holders::{Held, HeldByGroup, Hold, holds_of};
 use super::request_time::WhyTables;
@@ -73,7 +75,7 @@ pub struct Behind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Holder {
     /// Which request.
-    pub request: u32,
+    pub request: RequestId,
     /// Its user.
     pub user: u32,
     /// Its part in the delay.
@@ -172,18 +174,19 @@ impl WhyTables<'_> {
         };
         let holds = holds_of(self, held).into_iter().filter(|hold| {
             hold.replica == replica
-                && hold.request as usize != id
+                && hold.request.index() != id
                 && hold.start_ns < last
                 && hold.end_ns > first
         });
-        let user = |request: u32| self.report.trace.user[request as usize];
-        let mut by_user: Vec<(u32, u32, f64)> = holds
+        let user = |request: RequestId| self.report.trace.user[request];
+        let mut by_user: Vec<(u32, RequestId, f64)> = holds
             .map(|hold| (user(hold.request), hold.request, overlap(&hold) as f64 * hold.weight))
             .collect();
         by_user.retain(|entry| entry.2 > 0.0);
         by_user.sort_by_key(|entry| (entry.0, entry.1));
         let total: f64 = by_user.iter().map(|entry| entry.2).sum();
-        let requests_of = |entries: &[(u32, u32, f64)]| entries.chunk_by(|a, b| a.1 == b.1).count() as u32;
+        let requests_of =
+            |entries: &[(u32, RequestId, f64)]| entries.chunk_by(|a, b| a.1 == b.1).count() as u32;
         let of_all = requests_of(&by_user);
         let most = largest_holders(&by_user, total);
         let groups = by_user.chunk_by(|a, b| a.0 == b.0);
@@ -211,8 +214,8 @@ impl WhyTables<'_> {
 }
 
 /// The requests with the largest parts, of (user, request, weight) with the entries of a request beside each other.
-fn largest_holders(entries: &[(u32, u32, f64)], total: f64) -> Vec<Holder> {
-    let holder = |of: &[(u32, u32, f64)]| Holder {
+fn largest_holders(entries: &[(u32, RequestId, f64)], total: f64) -> Vec<Holder> {
+    let holder = |of: &[(u32, RequestId, f64)]| Holder {
         request: of[0].1,
         user: of[0].0,
         share: of.iter().map(|entry| entry.2).sum::<f64>() / total,

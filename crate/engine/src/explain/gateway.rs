@@ -1,5 +1,7 @@
 //! The time before the engine knew of a request: waiting at the gateway, and waiting to come again after a rejection.
 
+use servescope_workload::RequestId;
+
 use super::by_request::ByRequest;
 use super::cause::{Cause, Part, in_ns};
 use super::queue::part;
@@ -37,7 +39,7 @@ impl<'a> GatewayTable<'a> {
                 let held = (in_ns(decision.time_us), end);
                 match (decision.replica(), decision.verdict, decision.compared.test) {
                     (None, Verdict::Skipped, test) if test != Test::FairShare => {
-                        let client = log.client.of(&report.trace, id as u32, log.clients);
+                        let client = log.client.of(&report.trace, RequestId::new(id as u32), log.clients);
                         throttled[client as usize].push(held);
                     }
                     (None, Verdict::Waits, Test::KvReservation) => lacks_memory.push(held),
@@ -53,7 +55,7 @@ impl<'a> GatewayTable<'a> {
 
     /// The parts of a request's time up to when it was let through, or to its end.
     pub(super) fn wait(&self, report: &Report, id: usize, until: u64, take: &mut impl FnMut(Part)) {
-        let client = self.log.client.of(&report.trace, id as u32, self.log.clients) as usize;
+        let client = self.log.client.of(&report.trace, RequestId::new(id as u32), self.log.clients) as usize;
         let mut at = in_ns(report.trace.arrival_us[id]).min(until);
         for retry in self.retries.get(id) {
             let answered = in_ns(retry.answered_us).clamp(at, until);

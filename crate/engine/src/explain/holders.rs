@@ -7,7 +7,7 @@
 
 use super::cause::{Cause, in_ns};
 use super::request_time::WhyTables;
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 /// What is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Held {
 /// A request held something for a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Hold {
-    pub(super) request: u32,
+    pub(super) request: RequestId,
     pub(super) replica: u16,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
@@ -68,7 +68,7 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
         let phases = report.phases.iter().flat_map(|phases| &phases.prefills);
         let hold = phases.map(|phase| Hold {
             request: phase.request,
-            replica: report.replica(phase.request as usize),
+            replica: report.replica(phase.request.index()),
             start_ns: in_ns(phase.start_us),
             end_ns: in_ns(phase.end_us),
             weight: f64::from(phase.tokens),
@@ -77,7 +77,7 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
     }
     let mut holds = Vec::new();
     for id in 0..n {
-        let (request, end_ns) = (id as u32, tables.ends[id]);
+        let (request, end_ns) = (RequestId::new(id as u32), tables.ends[id]);
         let replica = if held == Held::Engine { 0 } else { report.replica(id) };
         let mut hold = |start_ns: u64, end_ns: u64, weight: f64| {
             if end_ns > start_ns {
@@ -152,7 +152,7 @@ impl HeldByGroup {
         let replicas = tables.report.replicas.max(1) as usize;
         let mut changes: Vec<Vec<(u64, f64, u32)>> = vec![Vec::new(); replicas];
         for hold in holds_of(tables, held) {
-            let group = group_of[hold.request as usize];
+            let group = group_of[hold.request];
             let of_replica = &mut changes[usize::from(hold.replica)];
             of_replica.push((hold.start_ns, hold.weight, group));
             of_replica.push((hold.end_ns, -hold.weight, group));

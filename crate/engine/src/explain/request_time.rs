@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use servescope_cost::Chunk;
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::by_request::ByRequest;
 use super::cause::{ByCause, Cause, Part, in_ns};
@@ -77,7 +77,7 @@ impl<'a> WhyTables<'a> {
         let (all, phases) = (report.decisions.as_deref()?, report.phases.as_deref()?);
         let n = report.trace.len();
         let about = all.iter().copied().filter(|decision| decision.request().is_some());
-        let decisions = ByRequest::of(n, about, |decision| decision.request().unwrap_or(0));
+        let decisions = ByRequest::of(n, about, |decision| decision.request().unwrap_or_default());
         let RequestPhases { prefills, stalls, deferrals, shared, .. } = phases;
         let timeline = &report.timeline;
         let replicas = 0..report.replicas as u16;
@@ -336,12 +336,13 @@ fn ends_of(report: &Report) -> Vec<u64> {
     let n = report.trace.len();
     let mut left = vec![f64::NAN; n];
     for &(time_us, id) in &report.trace.cancellations {
-        if report.results[id as usize].outcome == Outcome::Cancelled && left[id as usize].is_nan() {
-            left[id as usize] = time_us;
+        let id = RequestId::new(id);
+        if report.results[id].outcome == Outcome::Cancelled && left[id].is_nan() {
+            left[id] = time_us;
         }
     }
     for drop in &report.timeline.departures {
-        left[drop.id as usize] = drop.time_us;
+        left[drop.id] = drop.time_us;
     }
     let end_us = report.end_us();
     let end_of = |id: usize| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::config::GatewayConfig;
 use super::log::GatewayLog;
@@ -85,7 +85,7 @@ impl Frontend {
     }
 
     /// The requests that clients sent, in that order, where some are held.
-    pub(crate) fn sent(&self) -> Option<&[u32]> {
+    pub(crate) fn sent(&self) -> Option<&[RequestId]> {
         self.arrivals.sent()
     }
 
@@ -144,7 +144,7 @@ impl Frontend {
 
     /// A request at the engine has its first token.
     #[inline]
-    pub(crate) fn first_token(&mut self, id: u32, at_us: f64) {
+    pub(crate) fn first_token(&mut self, id: RequestId, at_us: f64) {
         if let Some(proxy) = self.proxy() {
             proxy.notify(id, EngineEvent::FirstToken, at_us);
         }
@@ -152,7 +152,7 @@ impl Frontend {
 
     /// A request at the engine has come to its end, whichever way: the request that waits for it thinks, and sends.
     #[inline]
-    pub(crate) fn ended(&mut self, trace: &Trace, id: u32, at_us: f64, produced: u32, completed: bool) {
+    pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, at_us: f64, produced: u32, completed: bool) {
         if let Some(proxy) = self.proxy() {
             proxy.notify(id, EngineEvent::Ended { produced, completed }, at_us);
         }
@@ -161,7 +161,7 @@ impl Frontend {
 
     /// The client of a request goes away that the engine has not begun. One that is not sent yet ends when it is. Says
     /// whether the engine does not know it.
-    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
+    pub(crate) fn client_cancelled(&mut self, trace: &Trace, id: RequestId, at_us: f64) -> bool {
         self.arrivals.client_cancelled(trace, id, at_us);
         let Some(proxy) = self.proxy() else { return !self.arrivals.has_sent(id) };
         let ends_here = proxy.cancel(trace, id, at_us);
@@ -172,7 +172,7 @@ impl Frontend {
     }
 
     /// Whether a request is with its client or the proxy, so that the engine does not know it.
-    pub(crate) fn is_not_yet_at_engine(&self, id: u32) -> bool {
+    pub(crate) fn is_not_yet_at_engine(&self, id: RequestId) -> bool {
         match self.proxy.as_deref() {
             Some(proxy) => !proxy.is_at_engine(id),
             None => !self.arrivals.has_sent(id),

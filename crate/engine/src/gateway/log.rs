@@ -1,5 +1,7 @@
 //! What the proxy writes down: of each request, and of the service over time.
 
+use servescope_workload::RequestId;
+
 use super::config::Check;
 use super::load::LoadState;
 use super::reserved::ReservationTimeline;
@@ -146,7 +148,7 @@ impl Default for GatewayRequestLog {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retry {
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// Number of the attempt, the first is 1.
     pub attempt: u8,
     /// Why it was rejected; `None` = it timed out.
@@ -184,10 +186,10 @@ impl Retries {
     }
 
     /// Requests are told by their place in `order`, which names every request that asked.
-    fn rename(&mut self, order: &[u32], requests: usize) {
-        let mut places = vec![0u32; requests];
-        (0u32..).zip(order).for_each(|(place, &id)| places[id as usize] = place);
-        self.kept.iter_mut().for_each(|retry| retry.id = places[retry.id as usize]);
+    fn rename(&mut self, order: &[RequestId], requests: usize) {
+        let mut places = vec![RequestId::default(); requests];
+        RequestId::first(order.len()).zip(order).for_each(|(place, &id)| places[id] = place);
+        self.kept.iter_mut().for_each(|retry| retry.id = places[retry.id]);
     }
 }
 
@@ -249,11 +251,11 @@ impl GatewayLog {
     }
 
     /// The requests named by `order`, in that order.
-    pub(super) fn select(mut self, order: &[u32]) -> Self {
+    pub(super) fn select(mut self, order: &[RequestId]) -> Self {
         self.retries.rename(order, self.passages.len());
         Self {
-            passages: order.iter().map(|&id| self.passages[id as usize]).collect(),
-            forwarded_us: order.iter().map(|&id| self.forwarded_us[id as usize]).collect(),
+            passages: order.iter().map(|&id| self.passages[id]).collect(),
+            forwarded_us: order.iter().map(|&id| self.forwarded_us[id]).collect(),
             ..self
         }
     }

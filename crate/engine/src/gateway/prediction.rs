@@ -1,7 +1,7 @@
 //! What the proxy believes of a request's output before it ends.
 
-use servescope_workload::Trace;
 use servescope_workload::stream::Stream;
+use servescope_workload::{RequestId, Trace};
 
 /// Where a prediction comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,8 +140,8 @@ impl OutputLengthPredictor {
     }
 
     /// Predicted output of a request, 1 to its `max_tokens`.
-    pub fn predict(&self, trace: &Trace, id: u32, client: u32) -> u32 {
-        let i = id as usize;
+    pub fn predict(&self, trace: &Trace, id: RequestId, client: u32) -> u32 {
+        let i = id.index();
         let (truth, most) = (f64::from(trace.output_tokens[i]), trace.max_tokens[i].max(1));
         let predicted = match self.rule.source {
             LengthSource::Oracle => truth,
@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn noise_has_the_bias_as_its_median() {
         let (trace, lengths) = (trace(), OutputLengthPredictor::new(rule(LengthSource::Noisy), 1, 3));
-        let mut drawn: Vec<u32> = (0..trace.len() as u32).map(|id| lengths.predict(&trace, id, 0)).collect();
+        let mut drawn: Vec<u32> =
+            RequestId::first(trace.len()).map(|id| lengths.predict(&trace, id, 0)).collect();
         drawn.sort_unstable();
         let at = |share: f64| f64::from(drawn[(share * drawn.len() as f64) as usize]);
         assert!((at(0.5) / 300.0 - 1.0).abs() < 0.02, "median {}", at(0.5));
@@ -217,17 +218,17 @@ mod tests {
     fn a_history_follows_a_change_after_some_half_lives() {
         let trace = trace();
         let mut lengths = OutputLengthPredictor::new(rule(LengthSource::History), 1, 3);
-        assert_eq!(lengths.predict(&trace, 0, 0), 100_000, "nothing is known: max_tokens");
+        assert_eq!(lengths.predict(&trace, RequestId::new(0), 0), 100_000, "nothing is known: max_tokens");
         for k in 0..1_000u32 {
             lengths.learn(0, 1 + k % 100);
         }
-        let before = f64::from(lengths.predict(&trace, 0, 0));
+        let before = f64::from(lengths.predict(&trace, RequestId::new(0), 0));
         // P90 of 1..=100, at most one bucket (9 %) too large.
         assert!((89.0..=100.0).contains(&before), "{before}");
         for k in 0..1_000u32 {
             lengths.learn(0, 10 * (1 + k % 100));
         }
-        let after = f64::from(lengths.predict(&trace, 0, 0));
+        let after = f64::from(lengths.predict(&trace, RequestId::new(0), 0));
         assert!((880.0..=1_000.0).contains(&after), "{after}");
     }
 
@@ -239,6 +240,6 @@ mod tests {
         for _ in 0..5_000 {
             lengths.learn(0, 37);
         }
-        assert_eq!(lengths.predict(&trace, 0, 0), 37, "weights stay finite");
+        assert_eq!(lengths.predict(&trace, RequestId::new(0), 0), 37, "weights stay finite");
     }
 }

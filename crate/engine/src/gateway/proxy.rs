@@ -23,8 +23,8 @@ pub(crate) mod snapshot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use servescope_workload::Trace;
 use servescope_workload::stream::Stream;
+use servescope_workload::{RequestId, Trace};
 
 use super::accounts::Accounts;
 use super::charge::QuotaCharge;
@@ -65,11 +65,11 @@ pub(crate) trait KvUsageProbe {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum GatewayOutcome {
     /// It comes in at the engine.
-    Forward(u32),
+    Forward(RequestId),
     /// Its last attempt was refused.
-    Rejected(u32, Rejection),
+    Rejected(RequestId, Rejection),
     /// Its last attempt waited too long.
-    TimedOut(u32),
+    TimedOut(RequestId),
 }
 
 /// What the engine tells of a request.
@@ -132,11 +132,11 @@ pub(crate) struct Proxy {
     waiting: u32,
     waiting_tokens: u64,
     /// (deadline as bits, request, attempt), and some that wait no more.
-    deadlines: BinaryHeap<Reverse<(u64, u32, u8)>>,
+    deadlines: BinaryHeap<Reverse<(u64, RequestId, u8)>>,
     /// (when it comes again as bits, request).
-    retries: BinaryHeap<Reverse<(u64, u32)>>,
+    retries: BinaryHeap<Reverse<(u64, RequestId)>>,
     retry_draws: Stream,
-    engine_events: VecDeque<(f64, u32, EngineEvent)>,
+    engine_events: VecDeque<(f64, RequestId, EngineEvent)>,
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<QuotaCharge>,
     view: EngineSnapshot,
@@ -229,7 +229,7 @@ impl Proxy {
     }
 
     /// Writes a decision down, where decisions are kept.
-    fn decided(&mut self, at_us: f64, id: u32, verdict: Verdict, compared: Compared) {
+    fn decided(&mut self, at_us: f64, id: RequestId, verdict: Verdict, compared: Compared) {
         self.decisions.add(|| Decision::before_router(at_us, id, verdict, compared));
     }
 
@@ -239,12 +239,12 @@ impl Proxy {
     }
 
     /// Whether a request is at the engine.
-    pub(crate) fn is_at_engine(&self, id: u32) -> bool {
-        self.place[id as usize] == Place::AtEngine
+    pub(crate) fn is_at_engine(&self, id: RequestId) -> bool {
+        self.place[id] == Place::AtEngine
     }
 
     /// The engine tells of a request, in order of time.
-    pub(crate) fn notify(&mut self, id: u32, event: EngineEvent, at_us: f64) {
+    pub(crate) fn notify(&mut self, id: RequestId, event: EngineEvent, at_us: f64) {
         if self.engine_events.is_empty() && self.due_us > at_us {
             self.due_us = at_us;
         }
@@ -286,15 +286,15 @@ impl Proxy {
 
     fn drop_old_deadlines(&mut self) {
         while let Some(&Reverse((_, id, attempt))) = self.deadlines.peek() {
-            if self.waits(id) && self.log.passages[id as usize].attempts == attempt {
+            if self.waits(id) && self.log.passages[id].attempts == attempt {
                 return;
             }
             self.deadlines.pop();
         }
     }
 
-    fn waits(&self, id: u32) -> bool {
-        self.place[id as usize] == Place::Queued
+    fn waits(&self, id: RequestId) -> bool {
+        self.place[id] == Place::Queued
     }
 
     /// The first sweep at or after a time.
@@ -363,8 +363,8 @@ impl Proxy {
     }
 
     /// A waiting request leaves; the queue forgets it when it comes up.
-    fn leave_queue(&mut self, trace: &Trace, id: u32, at_us: f64) {
-        let i = id as usize;
+    fn leave_queue(&mut self, trace: &Trace, id: RequestId, at_us: f64) {
+        let i = id.index();
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
         self.place[i] = Place::Away;
         self.waiting -= 1;
@@ -383,15 +383,15 @@ impl Proxy {
     }
 
     /// Whether a request will not come any more.
-    pub(crate) fn is_gone(&self, id: u32) -> bool {
-        self.place[id as usize] == Place::Gone
+    pub(crate) fn is_gone(&self, id: RequestId) -> bool {
+        self.place[id] == Place::Gone
     }
 
     /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
     fn answer(
         &mut self,
         trace: &Trace,
-        id: u32,
+        id: RequestId,
         reason: Option<Rejection>,
         at_us: f64,
         wait_us: Option<f64>,
@@ -405,33 +405,33 @@ impl Proxy {
         self.refused += 1;
         // Nothing better is known than how long a newcomer would wait now.
         let client = self.config.client.of(trace, id, self.clients);
-        let estimate_us = || self.waits.ttft_us(client, trace.input_tokens[id as usize]);
+        let estimate_us = || self.waits.ttft_us(client, trace.input_tokens[id]);
         let wait_us = wait_us.or_else(estimate_us).unwrap_or(0.0);
-        let attempt = self.log.passages[id as usize].attempts;
+        let attempt = self.log.passages[id].attempts;
         let attempts = u32::from(attempt);
         let header_us = retries::header_us(wait_us);
         let again = retries::wait_us(&self.config.retries, attempts, header_us, &self.retry_draws, id);
         if let Some(after_us) = again {
             let again_us = at_us + after_us;
-            self.place[id as usize] = Place::Away;
+            self.place[id] = Place::Away;
             self.retries.push(Reverse((again_us.to_bits(), id)));
             self.log.retries.add(Retry { id, attempt, reason, answered_us: at_us, again_us });
             return;
         }
-        self.place[id as usize] = Place::Gone;
+        self.place[id] = Place::Gone;
         let outcome =
             reason.map_or(GatewayOutcome::TimedOut(id), |reason| GatewayOutcome::Rejected(id, reason));
         self.outcomes.push_back((outcome, at_us));
     }
 
     /// A client goes away; says whether its request was with the proxy or its client, so that it ends here.
-    pub(crate) fn cancel(&mut self, trace: &Trace, id: u32, at_us: f64) -> bool {
-        match self.place[id as usize] {
+    pub(crate) fn cancel(&mut self, trace: &Trace, id: RequestId, at_us: f64) -> bool {
+        match self.place[id] {
             Place::AtEngine | Place::Gone => return false,
             Place::Queued => self.leave_queue(trace, id, at_us),
             Place::Away => {}
         }
-        self.place[id as usize] = Place::Gone;
+        self.place[id] = Place::Gone;
         self.due_us = f64::NAN;
         true
     }

@@ -1,6 +1,6 @@
 //! What the proxy keeps over time: its queue's counters, and what is reserved for whom.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::config::{Check, GatewayConfig};
 use super::reservations::{Ended, KvReservations};
@@ -73,7 +73,7 @@ impl ReservationRecorder {
     }
 
     /// A request has ended.
-    pub(super) fn end<T>(&mut self, trace: &Trace, id: u32, ended: &Ended<T>, at_us: f64) {
+    pub(super) fn end<T>(&mut self, trace: &Trace, id: RequestId, ended: &Ended<T>, at_us: f64) {
         if let Some(recorder) = &mut self.reserved {
             recorder.add(trace, id, ended.token_us);
             if self.leaks {

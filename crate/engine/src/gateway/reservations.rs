@@ -8,6 +8,8 @@
 //! What was reserved for a request over a time is kept without looking at it: with changes d at times t it is
 //! left x now - sum of d t, so each change costs one multiplication.
 
+use servescope_workload::RequestId;
+
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 
@@ -15,7 +17,7 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KvReservation {
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// Predicted tokens, prompt and answer.
     pub predicted: u32,
     /// How many of them were not in the usage at the last look.
@@ -107,14 +109,14 @@ impl<T> KvReservations<T> {
     }
 
     /// The note of a request at the engine.
-    pub fn note_mut(&mut self, id: u32) -> Option<&mut T> {
-        self.notes.get_mut(self.place[id as usize] as usize)
+    pub fn note_mut(&mut self, id: RequestId) -> Option<&mut T> {
+        self.notes.get_mut(self.place[id] as usize)
     }
 
     /// A request is let through. Times of calls never go back.
-    pub fn admit(&mut self, id: u32, predicted: u32, note: T, at_us: f64) {
-        debug_assert!(self.place[id as usize] == NOWHERE, "a request is at the engine once");
-        self.place[id as usize] = self.open.len() as u32;
+    pub fn admit(&mut self, id: RequestId, predicted: u32, note: T, at_us: f64) {
+        debug_assert!(self.place[id] == NOWHERE, "a request is at the engine once");
+        self.place[id] = self.open.len() as u32;
         self.changes(at_us);
         let moment = f64::from(predicted) * (at_us - self.cut_us);
         self.open.push(KvReservation { id, predicted, left: predicted, moment });
@@ -148,15 +150,15 @@ impl<T> KvReservations<T> {
     }
 
     /// A request has ended. One that never was let through changes nothing.
-    pub fn release(&mut self, id: u32, at_us: f64) -> Option<Ended<T>> {
-        let place = std::mem::replace(&mut self.place[id as usize], NOWHERE);
+    pub fn release(&mut self, id: RequestId, at_us: f64) -> Option<Ended<T>> {
+        let place = std::mem::replace(&mut self.place[id], NOWHERE);
         if place == NOWHERE {
             return None;
         }
         let entry = self.open.swap_remove(place as usize);
         let note = self.notes.swap_remove(place as usize);
         if let Some(moved) = self.open.get(place as usize) {
-            self.place[moved.id as usize] = place;
+            self.place[moved.id] = place;
         }
         self.changes(at_us);
         self.reserved -= u64::from(entry.left);
@@ -189,19 +191,26 @@ mod tests {
             match draws.bits() % 16 {
                 // Admission of one that is not there, a retry included.
                 0..=7 if !is_there[id] => {
-                    reservations.admit(id as u32, (draws.bits() % 4_000) as u32, (), f64::from(step));
+                    reservations.admit(
+                        RequestId::new(id as u32),
+                        (draws.bits() % 4_000) as u32,
+                        (),
+                        f64::from(step),
+                    );
                     (is_there[id], held[id]) = (true, 0);
                 }
                 // Tokens appear, or an eviction takes them away.
                 0..=10 => held[id] = (draws.bits() % 5_000) as u32,
                 // Completion, cancellation, timeout; also of one that is not there.
                 11..=14 => {
-                    assert_eq!(reservations.release(id as u32, f64::from(step)).is_some(), is_there[id]);
+                    assert_eq!(
+                        reservations.release(RequestId::new(id as u32), f64::from(step)).is_some(),
+                        is_there[id]
+                    );
                     is_there[id] = false;
                 }
                 _ if step % 64 == 0 => {
-                    let seen: Vec<u32> =
-                        reservations.open().iter().map(|entry| held[entry.id as usize]).collect();
+                    let seen: Vec<u32> = reservations.open().iter().map(|entry| held[entry.id]).collect();
                     reservations.look(f64::from(step), &seen, |_, (), _| {});
                 }
                 _ => {}
@@ -212,7 +221,7 @@ mod tests {
             }
         }
         for id in 0..REQUESTS {
-            reservations.release(id as u32, 1e6);
+            reservations.release(RequestId::new(id as u32), 1e6);
         }
         assert_eq!((reservations.reserved(), reservations.open().len()), (0, 0));
     }
@@ -225,14 +234,14 @@ mod tests {
         ) {
             let mut reservations = KvReservations::new(requests.len(), leaks);
             for (id, &(predicted, _)) in requests.iter().enumerate() {
-                reservations.admit(id as u32, predicted, (), 0.0);
+                reservations.admit(RequestId::new(id as u32), predicted, (), 0.0);
             }
             // They were let through in the order of their numbers.
             let held: Vec<u32> = requests.iter().map(|request| request.1).collect();
             reservations.look(1.0, &held, |_, (), _| {});
             let left: u64 = requests.iter().map(|&(p, h)| u64::from(p.saturating_sub(h))).sum();
             prop_assert_eq!(reservations.reserved(), left);
-            (0..requests.len() as u32).for_each(|id| {
+            RequestId::first(requests.len()).for_each(|id| {
                 reservations.release(id, 2.0);
             });
             prop_assert_eq!(reservations.reserved(), if leaks { left } else { 0 });

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::reservations::KvReservations;
 use crate::replica::queue::Client;
@@ -152,13 +152,13 @@ impl Recorder {
     }
 
     /// The user and the adapter of a request.
-    fn parties_of(&self, trace: &Trace, id: u32) -> [u32; 2] {
+    fn parties_of(&self, trace: &Trace, id: RequestId) -> [u32; 2] {
         let (users, adapters) = (self.told.users, self.told.parties - self.told.users);
         [Client::User.of(trace, id, users), users as u32 + Client::Adapter.of(trace, id, adapters)]
     }
 
     /// What was reserved for a request since the cell began or it came.
-    pub(super) fn add(&mut self, trace: &Trace, id: u32, token_us: f64) {
+    pub(super) fn add(&mut self, trace: &Trace, id: RequestId, token_us: f64) {
         for party in self.parties_of(trace, id) {
             self.add_to(party, token_us);
         }
@@ -175,7 +175,7 @@ impl Recorder {
     }
 
     /// What was left for a request at its end stays reserved.
-    pub(super) fn leak(&mut self, trace: &Trace, id: u32, left: u32, at_us: f64) {
+    pub(super) fn leak(&mut self, trace: &Trace, id: RequestId, left: u32, at_us: f64) {
         if left == 0 {
             return;
         }
@@ -315,16 +315,16 @@ mod tests {
 
     #[derive(Debug, Clone, Copy)]
     enum Step {
-        Admit(u32, u32),
+        Admit(RequestId, u32),
         QueueScan(u32),
-        End(u32),
+        End(RequestId),
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
         prop_oneof![
-            2 => (0..REQUESTS, 0u32..500).prop_map(|(id, predicted)| Step::Admit(id, predicted)),
+            2 => (0..REQUESTS, 0u32..500).prop_map(|(id, predicted)| Step::Admit(RequestId::new(id), predicted)),
             2 => (0u32..600).prop_map(Step::QueueScan),
-            1 => (0..REQUESTS).prop_map(Step::End),
+            1 => (0..REQUESTS).prop_map(|id| Step::End(RequestId::new(id))),
         ]
     }
 
@@ -356,8 +356,8 @@ mod tests {
             let (mut now_us, mut stills): (f64, Vec<Still>) = (0.0, Vec::new());
             let still = |from: f64, to: f64, all: u64, held: &[Option<(u32, u32)>], leaked: &[u64], recorder: &Recorder| {
                 let mut own = vec![0u64; parties];
-                for id in 0..REQUESTS {
-                    let left = held[id as usize].map_or(0, |(_, left)| u64::from(left)) + leaked[id as usize];
+                for id in RequestId::first(REQUESTS as usize) {
+                    let left = held[id].map_or(0, |(_, left)| u64::from(left)) + leaked[id];
                     recorder.parties_of(&trace, id).into_iter().for_each(|party| own[party as usize] += left);
                 }
                 (from, to, all, own)
@@ -368,13 +368,13 @@ mod tests {
                 stills.push(still(then_us, now_us, reservations.reserved(), &held, &leaked, &recorder));
                 recorder.advance_to(&trace, now_us, &mut reservations);
                 match step {
-                    Step::Admit(id, predicted) if held[id as usize].is_none() => {
+                    Step::Admit(id, predicted) if held[id].is_none() => {
                         reservations.admit(id, predicted, (), now_us);
-                        held[id as usize] = Some((predicted, predicted));
+                        held[id] = Some((predicted, predicted));
                     }
                     Step::Admit(..) => {}
                     Step::QueueScan(tokens) => {
-                        let seen: Vec<u32> = reservations.open().iter().map(|e| tokens / (1 + e.id % 3)).collect();
+                        let seen: Vec<u32> = reservations.open().iter().map(|e| tokens / (1 + e.id.get() % 3)).collect();
                         reservations.look(now_us, &seen, |_, (), _| {});
                         for (id, held) in (0..REQUESTS).zip(&mut held) {
                             *held = held.map(|(all, _): (u32, u32)| (all, all.saturating_sub(tokens / (1 + id % 3))));
@@ -383,11 +383,11 @@ mod tests {
                     Step::End(id) => {
                         if let Some(ended) = reservations.release(id, now_us) {
                             recorder.add(&trace, id, ended.token_us);
-                            let left = held[id as usize].take().map(|(_, left)| left);
+                            let left = held[id].take().map(|(_, left)| left);
                             prop_assert_eq!(Some(ended.left), left);
                             if leaks {
                                 recorder.leak(&trace, id, ended.left, now_us);
-                                leaked[id as usize] += u64::from(ended.left);
+                                leaked[id] += u64::from(ended.left);
                             }
                         }
                     }

@@ -1,5 +1,6 @@
 //! What a client does whose request was refused: how long until it asks again.
 
+use servescope_workload::RequestId;
 use servescope_workload::stream::Stream;
 
 use super::config::{RetryKind, RetryRule};
@@ -9,11 +10,17 @@ use super::config::{RetryKind, RetryRule};
 /// `attempts` were made so far, the last answered with a Retry-After of `retry_after_us`. Backoff waits base x 2^(k-1) after
 /// the k-th attempt, at most the cap, less a random part (full jitter where that is 1); a client that honours the header adds
 /// its random part, so that those refused together do not come back together.
-pub fn wait_us(rule: &RetryRule, attempts: u32, retry_after_us: f64, draws: &Stream, id: u32) -> Option<f64> {
+pub fn wait_us(
+    rule: &RetryRule,
+    attempts: u32,
+    retry_after_us: f64,
+    draws: &Stream,
+    id: RequestId,
+) -> Option<f64> {
     if rule.kind == RetryKind::Never || attempts >= rule.most {
         return None;
     }
-    let part = || rule.jitter * draws.item(id as usize).item(attempts as usize).uniform();
+    let part = || rule.jitter * draws.item(id.index()).item(attempts as usize).uniform();
     let wait_us = match rule.kind {
         RetryKind::Never | RetryKind::AtOnce => 0.0,
         RetryKind::Backoff => {
@@ -45,7 +52,7 @@ mod tests {
     fn backoff_doubles_up_to_its_cap_and_ends_with_the_last_attempt() {
         let draws = Stream::named(1, "retries");
         for (attempts, longest) in [(1, 1e6), (2, 2e6), (3, 4e6), (4, 5e6)] {
-            let waits: Vec<f64> = (0..1_000)
+            let waits: Vec<f64> = RequestId::first(1_000)
                 .filter_map(|id| wait_us(&rule(RetryKind::Backoff), attempts, 9e6, &draws, id))
                 .map(|wait| wait - 50e3)
                 .collect();
@@ -54,14 +61,14 @@ mod tests {
             let mean = waits.iter().sum::<f64>() / 1e3;
             assert!((mean / (0.75 * longest) - 1.0).abs() < 0.02, "mean {mean}");
         }
-        assert_eq!(wait_us(&rule(RetryKind::Backoff), 5, 9e6, &draws, 0), None);
-        assert_eq!(wait_us(&rule(RetryKind::Never), 1, 9e6, &draws, 0), None);
+        assert_eq!(wait_us(&rule(RetryKind::Backoff), 5, 9e6, &draws, RequestId::new(0)), None);
+        assert_eq!(wait_us(&rule(RetryKind::Never), 1, 9e6, &draws, RequestId::new(0)), None);
     }
 
     #[test]
     fn who_honours_the_header_never_comes_before_it() {
         let draws = Stream::named(1, "retries");
-        for id in 0..1_000 {
+        for id in RequestId::first(1_000) {
             let wait = wait_us(&rule(RetryKind::Honour), 2, 9e6, &draws, id).expect("asks again");
             assert!((9e6..=13.6e6).contains(&wait));
         }

@@ -8,6 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use servescope_workload::RequestId;
+
 use super::estimate::Estimator;
 
 /// What of a client waits.
@@ -21,7 +23,7 @@ struct WaitingClient {
     /// Prompt tokens that wait.
     tokens: u64,
     /// (when the attempt came in, request) in order of time, and some that wait no more.
-    asked: VecDeque<(f64, u32)>,
+    asked: VecDeque<(f64, RequestId)>,
 }
 
 /// The waiting requests of all clients.
@@ -84,7 +86,7 @@ impl Waits {
     }
 
     /// It was not let through at once.
-    pub(super) fn stays(&mut self, client: u32, id: u32, now_us: f64) {
+    pub(super) fn stays(&mut self, client: u32, id: RequestId, now_us: f64) {
         self.clients[client as usize].asked.push_back((now_us, id));
         self.list(client);
     }
@@ -153,7 +155,7 @@ impl Waits {
 
     /// How long the request waits for the engine that has waited longest for it, microseconds; 0 = none does. `waits` says
     /// whether an attempt of that time still waits.
-    pub(super) fn longest_us(&mut self, now_us: f64, waits: impl Fn(f64, u32) -> bool) -> f64 {
+    pub(super) fn longest_us(&mut self, now_us: f64, waits: impl Fn(f64, RequestId) -> bool) -> f64 {
         while let Some(&Reverse((bits, client))) = self.since.peek() {
             let own = &mut self.clients[client as usize];
             while own.asked.front().is_some_and(|&(asked_us, id)| !waits(asked_us, id)) {
@@ -189,15 +191,15 @@ mod tests {
             let mut waits = Waits::new(CLIENTS as usize, 30e6);
             let mut held = [false; CLIENTS as usize];
             // (asked, since when it waits for the engine, request, client, tokens)
-            let mut told: Vec<(f64, f64, u32, u32, u32)> = Vec::new();
+            let mut told: Vec<(f64, f64, RequestId, u32, u32)> = Vec::new();
             let (mut now, mut next, mut engine_tokens) = (0.0, 0u32, 0.0);
             for (what, client, gap) in moves {
                 now += f64::from(gap);
                 match what {
                     0 | 1 => {
                         waits.arrives(client, gap, now);
-                        waits.stays(client, next, now);
-                        told.push((now, now, next, client, gap));
+                        let id = RequestId::new(next); waits.stays(client, id, now);
+                        told.push((now, now, id, client, gap));
                         next += 1;
                     }
                     2 => if let Some(place) = told.iter().position(|t| t.3 == client) {
@@ -222,7 +224,7 @@ mod tests {
                 }
                 let free = || told.iter().filter(|t| !held[t.3 as usize]);
                 let longest = free().map(|t| now - t.1).fold(0.0, f64::max);
-                let is_there = |at: f64, id: u32| told.iter().any(|t| t.2 == id && t.0 == at);
+                let is_there = |at: f64, id: RequestId| told.iter().any(|t| t.2 == id && t.0 == at);
                 prop_assert_eq!(waits.longest_us(now, is_there), longest);
                 let ahead = free().map(|t| f64::from(t.4)).sum::<f64>() + engine_tokens;
                 prop_assert_eq!(waits.estimator.backlog() as f64, ahead);

@@ -1,5 +1,7 @@
 //! When requests leave the system.
 
+use servescope_workload::RequestId;
+
 use crate::report::Report;
 use crate::request::Outcome;
 
@@ -22,13 +24,14 @@ pub fn left_us(report: &Report) -> (Vec<f64>, f64) {
     }
     // Backwards, for the first of several counts.
     for &(at_us, id) in report.trace.cancellations.iter().rev() {
-        let result = &report.results[id as usize];
+        let id = RequestId::new(id);
+        let result = &report.results[id];
         if result.finish_us.is_none() && result.outcome == Outcome::Cancelled {
-            left[id as usize] = at_us.max(arrival[id as usize]);
+            left[id] = at_us.max(arrival[id]);
         }
     }
     for departure in &report.timeline.departures {
-        left[departure.id as usize] = departure.time_us.max(arrival[departure.id as usize]);
+        left[departure.id] = departure.time_us.max(arrival[departure.id]);
     }
     let end_us = left.iter().copied().fold(1.0, f64::max);
     for (left, result) in left.iter_mut().zip(&report.results) {

@@ -9,8 +9,8 @@ mod kv;
 mod reserved;
 mod tails;
 
-use servescope_workload::Trace;
 use servescope_workload::statistics::sort_places;
+use servescope_workload::{RequestId, Trace};
 
 pub use cells::{Cell, Grid, WindowedTotals};
 pub use tails::{Tail, TailLatencies};
@@ -130,7 +130,7 @@ pub struct Monitor {
 /// The client of every request, and how many there may be.
 fn clients_of(trace: &Trace, client: Client) -> (Vec<u32>, usize) {
     let count = client.count(trace);
-    ((0..trace.len() as u32).map(|id| client.of(trace, id, count)).collect(), count)
+    (RequestId::first(trace.len()).map(|id| client.of(trace, id, count)).collect(), count)
 }
 
 /// Tokens of each request that were computed for nothing.
@@ -144,21 +144,21 @@ fn wasted_tokens(report: &Report) -> Vec<u64> {
         }
     }
     for eviction in recomputed(report) {
-        wasted[eviction.1 as usize] += eviction.2;
+        wasted[eviction.1] += eviction.2;
     }
     wasted
 }
 
 /// What was computed again: (when it was lost, whose, tokens). What a request lost that never came back is not.
-fn recomputed(report: &Report) -> Vec<(f64, u32, u64)> {
+fn recomputed(report: &Report) -> Vec<(f64, RequestId, u64)> {
     let preemptions = &report.timeline.preemptions;
     if preemptions.is_empty() {
         return Vec::new();
     }
     let mut returns = vec![0u32; report.results.len()];
-    report.timeline.preemption_intervals.iter().for_each(|absence| returns[absence.request as usize] += 1);
-    let mut came_back = |id: u32| {
-        let left = &mut returns[id as usize];
+    report.timeline.preemption_intervals.iter().for_each(|absence| returns[absence.request] += 1);
+    let mut came_back = |id: RequestId| {
+        let left = &mut returns[id];
         let back = *left > 0;
         *left -= u32::from(back);
         back

@@ -7,11 +7,15 @@
 
 pub(crate) mod passes;
 
+use servescope_workload::RequestId;
+
 use crate::request::Rejection;
 use passes::{AdapterLoad, Taking};
 
 /// In place of a request or a replica: none.
 const NONE_U32: u32 = u32::MAX;
+/// In the place of a request where there is none.
+const NO_REQUEST: RequestId = RequestId::new(u32::MAX);
 const NONE_U16: u16 = u16::MAX;
 
 /// What was decided.
@@ -149,8 +153,8 @@ impl Compared {
 pub struct Decision {
     /// When it was taken for the first time, microseconds.
     pub time_us: f64,
-    request: u32,
-    on_behalf_of: u32,
+    request: RequestId,
+    on_behalf_of: RequestId,
     replica: u16,
     /// What was decided.
     pub verdict: Verdict,
@@ -160,33 +164,44 @@ pub struct Decision {
 
 impl Decision {
     /// A decision of a replica about a request.
-    pub(crate) fn of(time_us: f64, replica: u16, request: u32, verdict: Verdict, compared: Compared) -> Self {
-        Self { time_us, request, on_behalf_of: NONE_U32, replica, verdict, compared }
+    pub(crate) fn of(
+        time_us: f64,
+        replica: u16,
+        request: RequestId,
+        verdict: Verdict,
+        compared: Compared,
+    ) -> Self {
+        Self { time_us, request, on_behalf_of: NO_REQUEST, replica, verdict, compared }
     }
 
     /// A decision before a replica was chosen.
-    pub(crate) fn before_router(time_us: f64, request: u32, verdict: Verdict, compared: Compared) -> Self {
+    pub(crate) fn before_router(
+        time_us: f64,
+        request: RequestId,
+        verdict: Verdict,
+        compared: Compared,
+    ) -> Self {
         Self::of(time_us, NONE_U16, request, verdict, compared)
     }
 
     /// A replica leaves its whole waiting queue as it is.
     pub(crate) fn of_queue(time_us: f64, replica: u16, compared: Compared) -> Self {
-        Self::of(time_us, replica, NONE_U32, Verdict::Waits, compared)
+        Self::of(time_us, replica, NO_REQUEST, Verdict::Waits, compared)
     }
 
     /// Taken so that another request gets what it needs.
-    pub(crate) fn for_request(self, request: u32) -> Self {
+    pub(crate) fn for_request(self, request: RequestId) -> Self {
         Self { on_behalf_of: request, ..self }
     }
 
     /// The request; `None`: the decision is about the whole waiting queue.
-    pub fn request(&self) -> Option<u32> {
-        (self.request != NONE_U32).then_some(self.request)
+    pub fn request(&self) -> Option<RequestId> {
+        (self.request != NO_REQUEST).then_some(self.request)
     }
 
     /// The request that needs what this one had.
-    pub fn on_behalf_of(&self) -> Option<u32> {
-        (self.on_behalf_of != NONE_U32).then_some(self.on_behalf_of)
+    pub fn on_behalf_of(&self) -> Option<RequestId> {
+        (self.on_behalf_of != NO_REQUEST).then_some(self.on_behalf_of)
     }
 
     /// The replica; `None`: it was decided before one was chosen.
@@ -195,9 +210,9 @@ impl Decision {
     }
 
     /// Requests are told by `places`.
-    pub(crate) fn rename(&mut self, places: &[u32]) {
+    pub(crate) fn rename(&mut self, places: &[RequestId]) {
         for id in [&mut self.request, &mut self.on_behalf_of] {
-            *id = places.get(*id as usize).copied().unwrap_or(*id);
+            *id = places.get(id.index()).copied().unwrap_or(*id);
         }
     }
 
@@ -250,7 +265,7 @@ impl DecisionLog {
     }
 
     /// Requests are told by `places`.
-    pub(crate) fn rename(&mut self, places: &[u32]) {
+    pub(crate) fn rename(&mut self, places: &[RequestId]) {
         let Some(kept) = &mut self.0 else { return };
         kept.decisions.iter_mut().for_each(|decision| decision.rename(places));
     }
@@ -270,8 +285,8 @@ impl KeptDecisions {
     fn add(&mut self, decision: Decision) {
         let holds = matches!(decision.verdict, Verdict::Waits | Verdict::Skipped);
         let held = holds.then_some((decision.verdict, decision.compared.test));
-        let is_of_queue = decision.request == NONE_U32;
-        let place = if is_of_queue { u32::from(decision.replica) } else { decision.request };
+        let is_of_queue = decision.request == NO_REQUEST;
+        let place = if is_of_queue { u32::from(decision.replica) } else { decision.request.get() };
         let before = std::mem::replace(entry(&mut self.holds[usize::from(is_of_queue)], place), held);
         if holds && before == held {
             return;

@@ -1,22 +1,24 @@
 //! Watching a run decide, event by event, without cost when no observer is there.
 
+use servescope_workload::RequestId;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that happened in S-LoRA's router.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
     /// A request arrived and joined the waiting queue.
-    Arrived(u32),
+    Arrived(RequestId),
     /// A request that arrived was refused by the scheduling policy, at once or while it waited.
-    Rejected(u32),
+    Rejected(RequestId),
     /// A request waited longer than it may.
-    TimedOut(u32),
+    TimedOut(RequestId),
     /// A client went away.
-    Cancelled(u32),
+    Cancelled(RequestId),
     /// A memory test was made.
     Check {
         /// The candidate.
-        id: u32,
+        id: RequestId,
         /// KV tokens needed at the worst moment.
         need_tokens: i64,
         /// Pool tokens of distinct adapters.
@@ -31,7 +33,7 @@ pub enum Event<'a> {
         /// Start of the router's step.
         at_us: f64,
         /// Who joins.
-        picked: &'a [u32],
+        picked: &'a [RequestId],
     },
     /// An adapter was copied to the GPU.
     Loaded(u32),
@@ -60,7 +62,7 @@ pub enum Event<'a> {
         decided: bool,
     },
     /// A request left the batch.
-    Finished(u32),
+    Finished(RequestId),
     /// A step of the router ended.
     StepEnd {
         /// Decode iterations since the last prefill, at most the rule's number.

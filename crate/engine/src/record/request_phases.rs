@@ -2,6 +2,7 @@
 //! memory and was in no iteration, and why. Kept only where decisions are.
 
 use servescope_cost::{Batch, BatchCost, LoraBatch};
+use servescope_workload::RequestId;
 
 use crate::request::BlockReason;
 
@@ -9,7 +10,7 @@ use crate::request::BlockReason;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillPhase {
     /// Which request.
-    pub request: u32,
+    pub request: RequestId,
     /// When the iteration began, loading of adapters included, microseconds.
     pub start_us: f64,
     /// When it ended.
@@ -26,7 +27,7 @@ pub struct PrefillPhase {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StallPhase {
     /// Which request.
-    pub request: u32,
+    pub request: RequestId,
     /// End of its iteration before, microseconds.
     pub start_us: f64,
     /// Beginning of its next one.
@@ -37,7 +38,7 @@ pub struct StallPhase {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deferral {
     /// Which request.
-    pub request: u32,
+    pub request: RequestId,
     /// When the iteration was formed, microseconds.
     pub time_us: f64,
     /// Whether the rule between prefills and decoding left it out; otherwise the token budget was used up.
@@ -48,7 +49,7 @@ pub struct Deferral {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedIteration {
     /// The request that decoded.
-    pub request: u32,
+    pub request: RequestId,
     /// When the iteration was formed, microseconds.
     pub start_us: f64,
     /// When it left the last stage.
@@ -112,34 +113,34 @@ impl PhaseLog {
     #[inline]
     pub(crate) fn prefill(&mut self, phase: PrefillPhase) {
         if let Some(kept) = &mut self.0 {
-            kept.deferred[phase.request as usize] = false;
+            kept.deferred[phase.request] = false;
             kept.phases.prefills.push(phase);
         }
     }
 
     /// A request that holds memory is in an iteration again.
     #[inline]
-    pub(crate) fn stall(&mut self, request: u32, start_us: f64, end_us: f64) {
+    pub(crate) fn stall(&mut self, request: RequestId, start_us: f64, end_us: f64) {
         if let Some(kept) = &mut self.0
             && end_us > start_us
         {
-            kept.deferred[request as usize] = false;
+            kept.deferred[request] = false;
             kept.phases.stalls.push(StallPhase { request, start_us, end_us });
         }
     }
 
     /// A running request is left out of an iteration.
     #[inline]
-    pub(crate) fn defer(&mut self, request: u32, time_us: f64, by_rule: bool) {
+    pub(crate) fn defer(&mut self, request: RequestId, time_us: f64, by_rule: bool) {
         if let Some(kept) = &mut self.0
-            && !std::mem::replace(&mut kept.deferred[request as usize], true)
+            && !std::mem::replace(&mut kept.deferred[request], true)
         {
             kept.phases.deferrals.push(Deferral { request, time_us, by_rule });
         }
     }
 
     /// What a batch of several stages held beside requests that decoded.
-    pub(crate) fn share(&mut self, members: &[u32], iteration: SharedIteration) {
+    pub(crate) fn share(&mut self, members: &[RequestId], iteration: SharedIteration) {
         if let Some(kept) = &mut self.0 {
             kept.phases
                 .shared
@@ -161,14 +162,14 @@ impl PhaseLog {
     }
 
     /// Requests are told by `places`.
-    pub(crate) fn rename(&mut self, places: &[u32]) {
+    pub(crate) fn rename(&mut self, places: &[RequestId]) {
         let Some(kept) = &mut self.0 else { return };
         let RequestPhases { prefills, stalls, deferrals, shared, .. } = &mut kept.phases;
         let ids = prefills.iter_mut().map(|phase| &mut phase.request);
         let ids = ids.chain(stalls.iter_mut().map(|phase| &mut phase.request));
         let ids = ids.chain(deferrals.iter_mut().map(|phase| &mut phase.request));
         for id in ids.chain(shared.iter_mut().map(|phase| &mut phase.request)) {
-            *id = places[*id as usize];
+            *id = places[*id];
         }
     }
 

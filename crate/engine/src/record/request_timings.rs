@@ -1,5 +1,7 @@
 //! What is known of each request when a run is over, and what its caches and adapters were asked for.
 
+use servescope_workload::RequestId;
+
 /// What is known of each request, one entry a request in every column; NaN where there is none.
 #[derive(Debug, Clone, Default)]
 pub struct RequestTimings {
@@ -25,9 +27,9 @@ pub struct RequestTimings {
 
 impl RequestTimings {
     /// The requests named by `order`, in that order.
-    pub(crate) fn select(&self, order: &[u32]) -> Self {
-        fn chosen<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
-            order.iter().filter_map(|&id| column.get(id as usize).copied()).collect()
+    pub(crate) fn select(&self, order: &[RequestId]) -> Self {
+        fn chosen<T: Copy>(column: &[T], order: &[RequestId]) -> Vec<T> {
+            order.iter().filter_map(|&id| column.get(id.index()).copied()).collect()
         }
         Self {
             scheduled_us: chosen(&self.scheduled_us, order),

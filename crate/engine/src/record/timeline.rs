@@ -2,6 +2,8 @@
 
 mod iterations;
 
+use servescope_workload::RequestId;
+
 pub use iterations::Iterations;
 pub(crate) use iterations::in_steps;
 
@@ -66,7 +68,7 @@ pub struct PreemptionEvent {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// Of which replica.
     pub replica: u16,
     /// Tokens that it had in memory and that are processed again; none where the host keeps them.
@@ -136,7 +138,7 @@ pub struct QueueDrop {
     /// When, microseconds.
     pub time_us: f64,
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
 }
 
 /// Equal gaps between tokens.
@@ -165,7 +167,7 @@ pub struct QueueBlockage {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreemptionInterval {
     /// Who.
-    pub request: u32,
+    pub request: RequestId,
     /// Its last iteration before, microseconds.
     pub start_us: f64,
     /// The start of its next one.

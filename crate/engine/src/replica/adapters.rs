@@ -284,7 +284,7 @@ impl Adapters {
         }
         let chunks = batch.prompts.iter().zip(&batch.chunks).map(|(&id, chunk)| (id, chunk.tokens));
         for (id, tokens) in chunks.chain(batch.members.iter().map(|&id| (id, 1))) {
-            let adapter = trace.adapter[id as usize];
+            let adapter = trace.adapter[id];
             if adapter == BASE_MODEL {
                 continue;
             }

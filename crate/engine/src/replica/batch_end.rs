@@ -2,6 +2,8 @@
 //! got is made up for when one of them is done, a client goes away or another request may join.
 // PERF: a third fewer instructions a run of four stages, and half the time; guarded by the test `leaps_equal_steps`.
 
+use servescope_workload::RequestId;
+
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
@@ -22,13 +24,13 @@ pub(crate) fn end_batch(
     let now_us = context.now_us;
     let before = replica.holders;
     let is_fresh =
-        |id: u32, context: &ScheduleContext<'_>| context.requests.seen_us[id as usize] == batch.formed_us;
+        |id: RequestId, context: &ScheduleContext<'_>| context.requests.seen_us[id] == batch.formed_us;
     let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
     let run = written(replica, context, batch, batch.formed_us, fresh);
     context.record.iterations.push(&run, &batch.chunks);
     share_iteration(context, batch, batch.formed_us);
     for &id in &batch.members {
-        let i = id as usize;
+        let i = id.index();
         if !is_fresh(id, context) {
             context.record.gap(context.requests.seen_us[i], now_us, 1);
         }
@@ -48,7 +50,7 @@ pub(crate) fn end_batch(
     replica.finish_prefill_chunks(context.policy, context, batch);
     if replica.holders < before {
         for &id in batch.members.iter().chain(&batch.prompts) {
-            if context.requests.status[id as usize] == RequestStatus::Decoding {
+            if context.requests.status[id] == RequestStatus::Decoding {
                 replica.waiting.finishing_beside(context.trace, id);
             }
         }
@@ -70,7 +72,8 @@ pub(crate) fn share_iteration(context: &mut ScheduleContext<'_>, batch: &Schedul
     }
     let prefill_us = prefill_in_iteration_us(context.cost, &batch.batch());
     let (end_us, load_us) = (context.now_us, batch.load_us);
-    let iteration = SharedIteration { request: 0, start_us, end_us, load_us, copying_us, prefill_us };
+    let iteration =
+        SharedIteration { request: RequestId::default(), start_us, end_us, load_us, copying_us, prefill_us };
     context.record.phases.share(&batch.members, iteration);
 }
 
@@ -178,10 +181,10 @@ fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) ->
     unwritten.phases.clear();
     unwritten.phases.resize(size as usize, 0);
     for &id in &*members {
-        let done = context.requests.done[id as usize];
+        let done = context.requests.done[id];
         unwritten.first_done = unwritten.first_done.min(context.total(id) - done);
         unwritten.phases[((done - 1) % size) as usize] += 1;
-        if context.requests.seen_us[id as usize] != *formed_us {
+        if context.requests.seen_us[id] != *formed_us {
             return false;
         }
     }
@@ -242,7 +245,7 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
         return;
     }
     for &id in &batch.members {
-        let i = id as usize;
+        let i = id.index();
         context.requests.done[i] += unwritten.iterations;
         context.requests.seen_us[i] = unwritten.ended_us;
         context.requests.waited_for_token(id, unwritten.longest_us);

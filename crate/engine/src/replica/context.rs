@@ -1,7 +1,7 @@
 //! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
 
 use servescope_cost::{BatchCost, Chunk};
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::decode_batch::DecodeSlot;
 use super::iteration::ScheduledBatch;
@@ -37,7 +37,7 @@ impl ScheduleContext<'_> {
     pub(crate) fn decided(
         &mut self,
         replica: u16,
-        request: u32,
+        request: RequestId,
         verdict: Verdict,
         compared: impl FnOnce() -> Compared,
     ) {
@@ -53,25 +53,25 @@ impl ScheduleContext<'_> {
     }
 
     /// Whether a request is over.
-    pub(crate) fn is_gone(&self, id: u32) -> bool {
-        self.requests.status[id as usize] == RequestStatus::Finished
+    pub(crate) fn is_gone(&self, id: RequestId) -> bool {
+        self.requests.status[id] == RequestStatus::Finished
     }
 
     /// The adapter of a request and its rank.
-    pub(crate) fn adapter(&self, id: u32) -> (u32, u32) {
-        let adapter = self.trace.adapter[id as usize];
+    pub(crate) fn adapter(&self, id: RequestId) -> (u32, u32) {
+        let adapter = self.trace.adapter[id];
         (adapter, self.trace.rank_of(adapter))
     }
 
-    fn rank(&self, id: u32) -> Option<u32> {
-        (self.config.lora_compute && self.trace.adapter[id as usize] != BASE_MODEL)
-            .then(|| self.trace.rank(id as usize))
+    fn rank(&self, id: RequestId) -> Option<u32> {
+        (self.config.lora_compute && self.trace.adapter[id] != BASE_MODEL)
+            .then(|| self.trace.rank(id.index()))
     }
 
     /// Tokens of prompt and answer.
     #[inline]
-    pub(crate) fn total(&self, id: u32) -> u32 {
-        let whole = self.trace.input_tokens[id as usize] + self.trace.output_tokens[id as usize];
+    pub(crate) fn total(&self, id: RequestId) -> u32 {
+        let whole = self.trace.input_tokens[id] + self.trace.output_tokens[id];
         if self.config.vllm_v1().is_some() {
             return whole.min(self.config.max_request_tokens);
         }
@@ -80,20 +80,20 @@ impl ScheduleContext<'_> {
     }
 
     /// Tokens of the answer that a request gets.
-    pub(crate) fn answer(&self, id: u32) -> u32 {
-        self.total(id) - self.trace.input_tokens[id as usize]
+    pub(crate) fn answer(&self, id: RequestId) -> u32 {
+        self.total(id) - self.trace.input_tokens[id]
     }
 
     /// Prompt tokens of a request that are not yet processed.
-    pub(crate) fn prompt_left(&self, id: u32) -> u32 {
-        let i = id as usize;
+    pub(crate) fn prompt_left(&self, id: RequestId) -> u32 {
+        let i = id.index();
         self.requests.prompt[i] - self.requests.done[i]
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
     #[inline]
-    pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: u32, tokens: u32) {
-        let i = id as usize;
+    pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: RequestId, tokens: u32) {
+        let i = id.index();
         self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
         self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
         batch.prompts.push(id);
@@ -102,15 +102,15 @@ impl ScheduleContext<'_> {
     }
 
     /// The adapter of a request is part of the iteration.
-    pub(crate) fn add_adapter(&self, batch: &mut ScheduledBatch, id: u32) {
+    pub(crate) fn add_adapter(&self, batch: &mut ScheduledBatch, id: RequestId) {
         let rank = self.rank(id);
         batch.rank_sum += u64::from(rank.unwrap_or(0));
         batch.any_adapter |= rank.is_some();
     }
 
     /// One request outside a decode batch decodes in the iteration.
-    pub(crate) fn decode_member(&mut self, batch: &mut ScheduledBatch, id: u32) {
-        let i = id as usize;
+    pub(crate) fn decode_member(&mut self, batch: &mut ScheduledBatch, id: RequestId) {
+        let i = id.index();
         batch.members.push(id);
         batch.decodes += 1;
         batch.decode_kv_tokens += u64::from(self.requests.done[i]);
@@ -120,36 +120,36 @@ impl ScheduleContext<'_> {
     }
 
     #[inline]
-    pub(crate) fn member(&self, id: u32, tokens: u32) -> DecodeSlot {
-        let adapter = self.trace.adapter[id as usize];
+    pub(crate) fn member(&self, id: RequestId, tokens: u32) -> DecodeSlot {
+        let adapter = self.trace.adapter[id];
         DecodeSlot { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
     }
 
     /// Blocks with which a request is admitted whose prompt takes `prompt_blocks`.
-    pub(crate) fn blocks_to_enter(&self, id: u32, prompt_blocks: u32) -> u32 {
+    pub(crate) fn blocks_to_enter(&self, id: RequestId, prompt_blocks: u32) -> u32 {
         if self.config.allocates_on_demand() { prompt_blocks } else { self.blocks_reserved(id) }
     }
 
     /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
-    pub(crate) fn blocks_reserved(&self, id: u32) -> u32 {
-        let i = id as usize;
+    pub(crate) fn blocks_reserved(&self, id: RequestId) -> u32 {
+        let i = id.index();
         let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);
         self.config.blocks_for(longest - 1)
     }
 
     /// Blocks that a request which is done gives back.
-    pub(crate) fn blocks_at_end(&self, id: u32) -> u32 {
+    pub(crate) fn blocks_at_end(&self, id: RequestId) -> u32 {
         self.policy.blocks_at_end(self, id)
     }
 
     /// When a request came in.
-    pub(crate) fn arrival_us(&self, id: u32) -> f64 {
-        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id as usize]
+    pub(crate) fn arrival_us(&self, id: RequestId) -> f64 {
+        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id]
     }
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.
-    pub(crate) fn sort(&self, list: &mut [u32], queue: &WaitingQueue) {
-        let key = |id: u32| queue.key(self.trace, id, self.arrival_us(id));
+    pub(crate) fn sort(&self, list: &mut [RequestId], queue: &WaitingQueue) {
+        let key = |id: RequestId| queue.key(self.trace, id, self.arrival_us(id));
         if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
             // Insertion: the lists are nearly in order, and the few that are not are short.
             for i in 1..list.len() {

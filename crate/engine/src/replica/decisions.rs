@@ -1,5 +1,7 @@
 //! What a replica writes into the log of decisions, and the numbers that its tests compare.
 
+use servescope_workload::RequestId;
+
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
@@ -13,7 +15,7 @@ impl Replica {
         &self,
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
-        id: u32,
+        id: RequestId,
         stop: Option<BlockReason>,
         compared: impl FnOnce(&ScheduleContext<'_>, bool) -> Compared,
     ) {
@@ -45,7 +47,12 @@ impl Replica {
     }
 
     /// The blocks that a request needs, those to be left free among them, and those that are free beside its adapter.
-    pub(crate) fn compared_blocks(&self, context: &ScheduleContext<'_>, id: u32, blocks: u32) -> Compared {
+    pub(crate) fn compared_blocks(
+        &self,
+        context: &ScheduleContext<'_>,
+        id: RequestId,
+        blocks: u32,
+    ) -> Compared {
         let need = blocks.saturating_add(context.config.watermark_blocks);
         Compared::new(Test::KvBlocks, need, self.free_beside_adapter(context, id).unwrap_or(0))
     }
@@ -54,9 +61,9 @@ impl Replica {
     pub(crate) fn tell_preemption(
         &self,
         context: &mut ScheduleContext<'_>,
-        id: u32,
+        id: RequestId,
         verdict: Verdict,
-        (needs, blocks_needed, free): (u32, u32, u32),
+        (needs, blocks_needed, free): (RequestId, u32, u32),
     ) {
         let (time_us, replica) = (context.now_us, self.index);
         context.record.decisions.add(|| {

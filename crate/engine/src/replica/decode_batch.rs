@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use servescope_cost::LoraBatch;
+use servescope_workload::RequestId;
 
 use super::adapters::Users;
 
@@ -38,7 +39,7 @@ pub(crate) struct DecodeBatch {
 /// What the decode batch must know of one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecodeSlot {
-    pub(crate) id: u32,
+    pub(crate) id: RequestId,
     /// Tokens processed so far.
     pub(crate) tokens: u32,
     /// Tokens of prompt and answer.
@@ -91,8 +92,8 @@ impl DecodeBatch {
     }
 
     /// A request's last step is known, or another than it was.
-    pub(crate) fn ends_at(&mut self, step: u32, id: u32) {
-        self.ends.push(Reverse(u64::from(step) << 32 | u64::from(id)));
+    pub(crate) fn ends_at(&mut self, step: u32, id: RequestId) {
+        self.ends.push(Reverse(u64::from(step) << 32 | u64::from(id.get())));
     }
 
     pub(crate) fn leave(&mut self, member: DecodeSlot) {
@@ -201,11 +202,11 @@ impl DecodeBatch {
     }
 
     /// The next request whose end is reached, or was before it left.
-    pub(crate) fn pop_ended(&mut self) -> Option<u32> {
+    pub(crate) fn pop_ended(&mut self) -> Option<RequestId> {
         if !self.has_ended() {
             return None;
         }
-        self.ends.pop().map(|Reverse(entry)| entry as u32)
+        self.ends.pop().map(|Reverse(entry)| RequestId::new(entry as u32))
     }
 }
 
@@ -228,7 +229,7 @@ mod tests {
             for (id, &(prompt, wait)) in members.iter().enumerate() {
                 decode_batch.advance(wait);
                 tokens.iter_mut().for_each(|t| *t += wait);
-                let member = DecodeSlot { id: id as u32, tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
+                let member = DecodeSlot { id: RequestId::new(id as u32), tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
                 decode_batch.join(member);
                 tokens.push(prompt + 1);
             }

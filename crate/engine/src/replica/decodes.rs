@@ -1,5 +1,7 @@
 //! Which running requests decode in an iteration, and which are preempted where there is no block for them.
 
+use servescope_workload::RequestId;
+
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
@@ -43,7 +45,7 @@ impl Replica {
         while next < end && kept < cap {
             let id = list[next];
             next += 1;
-            if context.requests.status[id as usize] == RequestStatus::Prefilling {
+            if context.requests.status[id] == RequestStatus::Prefilling {
                 self.prefills_this_step.push(id);
                 continue;
             }
@@ -76,19 +78,17 @@ impl Replica {
 
     /// The list of the policy: requests that were skipped, requests that decode, requests that were in the last iteration with
     /// a part of their prompts.
-    fn take_list(&mut self, context: &ScheduleContext<'_>) -> Vec<u32> {
+    fn take_list(&mut self, context: &ScheduleContext<'_>) -> Vec<RequestId> {
         let mut list = std::mem::take(&mut self.scratch);
         list.append(&mut self.deferred_prefills);
         list.extend(
-            self.running
-                .drain(..)
-                .filter(|&id| context.requests.status[id as usize] != RequestStatus::Finished),
+            self.running.drain(..).filter(|&id| context.requests.status[id] != RequestStatus::Finished),
         );
         list.append(&mut self.partial_prefills);
         list
     }
 
-    fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+    fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
         let is_full = (self.tokens(context, id) - 1).is_multiple_of(context.config.block_size);
         u32::from(is_full && context.config.allocates_on_demand())
     }

@@ -1,5 +1,7 @@
 //! Requests of a replica whose clients went away, or that waited longer than they may.
 
+use servescope_workload::RequestId;
+
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
@@ -7,7 +9,7 @@ use super::requests::RequestStatus;
 
 impl Replica {
     /// Takes the head out of the queue.
-    pub(crate) fn leave_line(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
+    pub(crate) fn leave_line(&mut self, context: &ScheduleContext<'_>) -> Option<RequestId> {
         let id = self.waiting.pop(context.trace, |id| context.is_gone(id))?;
         self.leaves_line(context, id);
         Some(id)
@@ -15,16 +17,15 @@ impl Replica {
 
     /// A request waits no more.
     #[inline]
-    pub(crate) fn leaves_line(&mut self, context: &ScheduleContext<'_>, id: u32) {
+    pub(crate) fn leaves_line(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;
-        self.waiting_prompt_blocks -=
-            u64::from(context.config.blocks_for(context.requests.prompt[id as usize]));
+        self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests.prompt[id]));
     }
 
     /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
-    pub(crate) fn give_up(&mut self, context: &mut ScheduleContext<'_>, id: u32) -> bool {
-        let i = id as usize;
+    pub(crate) fn give_up(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
+        let i = id.index();
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
         self.outstanding -= 1;
@@ -39,15 +40,15 @@ impl Replica {
     }
 
     /// A waiting request, wherever it stands in the queue, is no longer there.
-    pub(crate) fn leave_waiting(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+    pub(crate) fn leave_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         self.leaves_line(context, id);
         context.requests.token_us.remove(&id);
         self.waiting.forget(context.trace, id, |id| context.is_gone(id));
     }
 
     /// What became of a request that was begun and goes away now.
-    pub(crate) fn close_result(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
-        let i = id as usize;
+    pub(crate) fn close_result(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         let is_decoding = context.requests.status[i] == RequestStatus::Decoding;
         let kept = context.swapped(id).max(context.requests.prompt[i]);
         let tokens = if is_decoding { self.tokens(context, id) } else { kept };
@@ -63,8 +64,8 @@ impl Replica {
     }
 
     /// A request that holds memory goes away.
-    pub(crate) fn release_aborted(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
-        let i = id as usize;
+    pub(crate) fn release_aborted(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         let is_decoding = context.requests.status[i] == RequestStatus::Decoding;
         self.close_result(context, id);
         let decoded_to = is_decoding.then(|| self.tokens(context, id));
@@ -88,7 +89,7 @@ impl Replica {
         let mut leaving = std::mem::take(&mut self.pending_aborts);
         leaving.retain(|&id| {
             let is_here = self.is_single() || batch.prompts.contains(&id) || batch.members.contains(&id);
-            if is_here && context.requests.status[id as usize] != RequestStatus::Finished {
+            if is_here && context.requests.status[id] != RequestStatus::Finished {
                 self.release_aborted(context, id);
             }
             !is_here

@@ -1,6 +1,7 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
 use servescope_cost::{Batch, Chunk, DecodeConstants, LoraBatch};
+use servescope_workload::RequestId;
 
 use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
@@ -8,7 +9,7 @@ use crate::request::BlockReason;
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheduled {
-    pub(crate) id: u32,
+    pub(crate) id: RequestId,
     /// Tokens that are processed.
     pub(crate) tokens: u32,
     /// Tokens that were processed, or were to be, before.
@@ -50,7 +51,7 @@ pub(crate) struct Unwritten {
 /// The head of the queue was not admitted. It is not, either, as long as nothing of this changes and no block becomes free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeadBlocked {
-    pub(crate) head: u32,
+    pub(crate) head: RequestId,
     pub(crate) stop: BlockReason,
     /// Requests that held memory, and blocks that were free beside its adapter.
     pub(crate) num_running: u32,
@@ -61,10 +62,10 @@ pub(crate) struct HeadBlocked {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScheduledBatch {
     /// Prompts, by request; beside `chunks`.
-    pub(crate) prompts: Vec<u32>,
+    pub(crate) prompts: Vec<RequestId>,
     pub(crate) chunks: Vec<Chunk>,
     /// Requests that decode, where they are not the replica's decode batch.
-    pub(crate) members: Vec<u32>,
+    pub(crate) members: Vec<RequestId>,
     /// All of its requests in the order in which they were chosen, where the scheduler keeps it.
     pub(crate) scheduled: Vec<Scheduled>,
     /// Where its running requests are not listed in it: which such iteration it is.

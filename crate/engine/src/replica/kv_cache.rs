@@ -3,7 +3,7 @@
 
 mod blocks;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::config::{FleetConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
@@ -112,12 +112,19 @@ impl KvCache {
     }
 
     /// How many of the first `most` blocks of a request are cached, and how many of these no request uses.
-    pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
+    pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
     }
 
     /// A request of `tokens` is admitted and uses its first `count` blocks, which are cached.
-    pub(crate) fn touch_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, count: u32, held: &mut Held) {
+    pub(crate) fn touch_blocks(
+        &mut self,
+        trace: &Trace,
+        id: RequestId,
+        tokens: u32,
+        count: u32,
+        held: &mut Held,
+    ) {
         let Some(cache) = &mut self.blocks else { return };
         let before = cache.idle();
         cache.share(trace, id, count, held);
@@ -142,14 +149,14 @@ impl KvCache {
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be.
-    pub(crate) fn cache_blocks(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
+    pub(crate) fn cache_blocks(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
         if let Some(cache) = &mut self.blocks {
             cache.learn(trace, id, tokens, held);
         }
     }
 
     /// A request gives its blocks back; one that comes back looks for them then.
-    pub(crate) fn free_blocks(&mut self, id: u32, held: &mut Held, comes_back: bool) {
+    pub(crate) fn free_blocks(&mut self, id: RequestId, held: &mut Held, comes_back: bool) {
         self.used -= match &mut self.blocks {
             Some(cache) => cache.release(id, held, comes_back),
             None => std::mem::take(held).count(),

@@ -3,6 +3,8 @@
 //! Requests that decode together share their gaps. So the gaps of the batch are kept once, as far as a later one is not at
 //! least as long, and a request that leaves looks up the longest one since it joined.
 
+use servescope_workload::RequestId;
+
 use super::requests::Requests;
 
 /// Gaps of a batch whose requests all get a token in each iteration. Both columns are in order: starts ascend, lengths descend.
@@ -41,8 +43,8 @@ impl SharedGaps {
 impl Requests {
     /// A request waited `gap_us` for a token.
     #[inline]
-    pub(crate) fn waited_for_token(&mut self, id: u32, gap_us: f64) {
-        let longest = &mut self.longest_gap_us[id as usize];
+    pub(crate) fn waited_for_token(&mut self, id: RequestId, gap_us: f64) {
+        let longest = &mut self.longest_gap_us[id];
         if gap_us > *longest {
             *longest = gap_us;
         }

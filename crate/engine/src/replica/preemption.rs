@@ -4,6 +4,8 @@
 //! The link carries the blocks before the iteration begins, which is so much longer. While a request waits to come back
 //! no request new is admitted.
 
+use servescope_workload::RequestId;
+
 use super::Replica;
 use super::context::ScheduleContext;
 use super::iteration::ScheduledBatch;
@@ -14,16 +16,16 @@ use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 
 impl ScheduleContext<'_> {
     /// A request that was preempted joins a batch again.
-    pub(crate) fn resume(&mut self, id: u32) {
-        let (start_us, end_us) = (self.requests.seen_us[id as usize], self.now_us);
+    pub(crate) fn resume(&mut self, id: RequestId) {
+        let (start_us, end_us) = (self.requests.seen_us[id], self.now_us);
         self.record.preemption_intervals.push(PreemptionInterval { request: id, start_us, end_us });
     }
 
     /// Tokens of a prompt that an iteration may read after the first `done`: all that are left, of an answer that is
     /// generated again one.
-    pub(crate) fn chunk_after(&self, id: u32, done: u32) -> u32 {
-        let input = self.trace.input_tokens[id as usize];
-        let left = self.requests.prompt[id as usize] - done;
+    pub(crate) fn chunk_after(&self, id: RequestId, done: u32) -> u32 {
+        let input = self.trace.input_tokens[id];
+        let left = self.requests.prompt[id] - done;
         match self.config.preemption {
             Preemption::Regenerate if done >= input => left.min(1),
             Preemption::Regenerate => left.min(input - done),
@@ -32,13 +34,13 @@ impl ScheduleContext<'_> {
     }
 
     /// The same after what is done.
-    pub(crate) fn next_chunk(&self, id: u32) -> u32 {
-        self.chunk_after(id, self.requests.done[id as usize])
+    pub(crate) fn next_chunk(&self, id: RequestId) -> u32 {
+        self.chunk_after(id, self.requests.done[id])
     }
 
     /// Tokens that the host keeps of a waiting request.
-    pub(crate) fn swapped(&self, id: u32) -> u32 {
-        self.requests.swapped.get(id as usize).copied().unwrap_or(0)
+    pub(crate) fn swapped(&self, id: RequestId) -> u32 {
+        self.requests.swapped.get(id.index()).copied().unwrap_or(0)
     }
 }
 
@@ -49,10 +51,10 @@ impl Replica {
         &mut self,
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
-        id: u32,
-        (needs, blocks_needed): (u32, u32),
+        id: RequestId,
+        (needs, blocks_needed): (RequestId, u32),
     ) {
-        let i = id as usize;
+        let i = id.index();
         let free = self.kv.available();
         // No request may come between those that were skipped and those behind them.
         self.waiting.put_back();
@@ -88,10 +90,10 @@ impl Replica {
     }
 
     /// What the host keeps of a request that goes away is forgotten.
-    pub(crate) fn free_swap(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
+    pub(crate) fn free_swap(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let tokens = context.swapped(id);
         if tokens > 0 {
-            context.requests.swapped[id as usize] = 0;
+            context.requests.swapped[id] = 0;
             self.kv.free_host(context.config.blocks_for(tokens - 1));
         }
     }
@@ -134,7 +136,7 @@ impl Replica {
             }
             self.leave_line(context);
             let kept = context.config.blocks_for(tokens - 1);
-            context.requests.swapped[id as usize] = 0;
+            context.requests.swapped[id] = 0;
             self.acquire_adapter(context, batch, id);
             self.kv.swap_in(kept, blocks);
             batch.copied_blocks += u64::from(kept);
@@ -151,10 +153,10 @@ impl Replica {
         &mut self,
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
-        id: u32,
+        id: RequestId,
         tokens: u32,
     ) {
-        let i = id as usize;
+        let i = id.index();
         context.requests.status[i] = RequestStatus::Decoding;
         context.resume(id);
         if !self.is_single() {

@@ -20,7 +20,7 @@ impl Replica {
             context.requests.load_us = vec![0.0; context.trace.len()];
         }
         for (&id, chunk) in batch.prompts.iter().zip(&batch.chunks) {
-            let i = id as usize;
+            let i = id.index();
             let requests = &mut *context.requests;
             requests.prefill_us[i] += context.now_us - batch.formed_us - batch.load_us;
             context.record.phases.prefill(PrefillPhase {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_timings::RequestTimings;
 
@@ -41,7 +41,7 @@ pub(crate) struct Requests {
     /// End of its last iteration outside the decode batch, or its preemption.
     pub(crate) seen_us: Vec<f64>,
     /// When the last token before a preemption was there, of those whose next one is not: few at a time.
-    pub(crate) token_us: BTreeMap<u32, f64>,
+    pub(crate) token_us: BTreeMap<RequestId, f64>,
     /// How long it stood still between iterations; in the decode batch, less the replica's counter.
     pub(crate) stalled_us: Vec<f64>,
     /// The longest time between two of its tokens so far; in the decode batch, before it joined.
@@ -53,7 +53,7 @@ pub(crate) struct Requests {
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
     /// Tokens of prompt and answer of requests whose answers are cut short.
-    pub(crate) cut: BTreeMap<u32, u32>,
+    pub(crate) cut: BTreeMap<RequestId, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution_us: Vec<f64>,
 }

@@ -20,7 +20,7 @@ use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
 use crate::request::{BlockReason, Outcome, Rejection};
 use servescope_cost::Chunk;
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
 /// of a replica is in [`State`].
@@ -58,7 +58,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Blocks that a request which is done gives back.
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
         if self.allocates_on_demand(context.config) {
             context.config.blocks_for(context.total(id) - 1)
         } else {
@@ -129,14 +129,14 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     fn decoded(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _iterations: u32) {}
 
     /// Puts requests that end together in the order in which they leave; they come by their numbers.
-    fn order_ended(&self, _world: &ScheduleContext<'_>, _ended: &mut [u32]) {}
+    fn order_ended(&self, _world: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
 
     /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
     fn left(
         &self,
         _replica: &mut Replica,
         _world: &mut ScheduleContext<'_>,
-        _id: u32,
+        _id: RequestId,
         _decoded_to: Option<u32>,
     ) {
     }
@@ -176,7 +176,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// A request decodes from now on.
-    fn joined(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _id: u32) {}
+    fn joined(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _id: RequestId) {}
 
     /// Whether the requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in
     /// every iteration that decodes.
@@ -208,7 +208,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// A request that holds memory goes away.
-    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         replica.release_aborted(context, id);
     }
 
@@ -226,7 +226,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Tokens that a request has got and that are not written down, of a replica that keeps no decode batch; `None`: all are.
-    fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: u32) -> Option<u32> {
+    fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: RequestId) -> Option<u32> {
         None
     }
 
@@ -314,12 +314,12 @@ impl State {
     }
 
     /// A request comes in at `at_us`; says whether that can change what the replica does next.
-    pub(crate) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
+    pub(crate) fn hears_of_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
         self.slora.as_mut().is_some_and(|slora| slora.hears_of_arrival(id, at_us))
     }
 
     /// A request came in and was refused; says whether the scheduler is told of that.
-    pub(crate) fn hears_of_refusal(&mut self, id: u32) -> bool {
+    pub(crate) fn hears_of_refusal(&mut self, id: RequestId) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_refusal(id);
         }
@@ -327,7 +327,7 @@ impl State {
     }
 
     /// A request is over that waited, or whose client has gone; says whether the scheduler is told of that.
-    pub(crate) fn hears_of_end(&mut self, id: u32, outcome: Outcome) -> bool {
+    pub(crate) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_end(id, outcome);
         }
@@ -405,7 +405,7 @@ pub(crate) fn schedule_or_retry(
 /// Whether a part of some prompt is left for a later iteration.
 fn leaves_prompt(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
     let is_left =
-        |(&id, chunk): (&u32, &Chunk)| chunk.kv_tokens + chunk.tokens < context.requests.prompt[id as usize];
+        |(&id, chunk): (&RequestId, &Chunk)| chunk.kv_tokens + chunk.tokens < context.requests.prompt[id];
     batch.prompts.iter().zip(&batch.chunks).any(is_left)
 }
 

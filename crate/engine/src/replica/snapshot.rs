@@ -1,7 +1,7 @@
 //! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, who holds KV blocks,
 //! adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::adapters::pool::AdapterPool;
@@ -20,7 +20,7 @@ pub const MOST_LISTED: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WaitingEntry {
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// What it is ordered by; none of one that was preempted and stands before the order.
     pub key: Option<f64>,
     /// When it came to the replica, microseconds.
@@ -35,7 +35,7 @@ pub struct WaitingEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder {
     /// Which request.
-    pub id: u32,
+    pub id: RequestId,
     /// Blocks that it holds.
     pub blocks: u32,
     /// Tokens that are processed.
@@ -80,7 +80,7 @@ pub struct AdapterSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeakRow {
     /// Which request; none where that is not known.
-    pub id: Option<u32>,
+    pub id: Option<RequestId>,
     /// Tokens that it holds.
     pub used: u32,
     /// Tokens that it may produce further.
@@ -187,17 +187,16 @@ impl Replica {
     /// The waiting queue alone: while iterations are under way, the rest is known at their ends.
     pub(crate) fn queue_snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
         let mut queue = self.state.waiting_as_seen(context.trace).unwrap_or_else(|| self.waiting.clone());
-        let is_gone = |id: u32| {
-            context.is_gone(id) || context.record.results[id as usize].outcome != Outcome::Unfinished
-        };
+        let is_gone =
+            |id: RequestId| context.is_gone(id) || context.record.results[id].outcome != Outcome::Unfinished;
         let (key, counters) = (queue.key_kind(), queue.counters());
         let listed = queue.listed(context.trace, MOST_LISTED, is_gone, |id| context.arrival_us(id));
         let waiting = listed.into_iter().map(|(id, key)| WaitingEntry {
             id,
             key,
             arrival_us: context.arrival_us(id),
-            prompt_tokens: context.requests.prompt[id as usize],
-            was_preempted: context.requests.preemptions[id as usize] > 0,
+            prompt_tokens: context.requests.prompt[id],
+            was_preempted: context.requests.preemptions[id] > 0,
         });
         let waiting = waiting.collect();
         ReplicaSnapshot {
@@ -234,27 +233,27 @@ impl Replica {
         let block_size = context.config.block_size;
         let (mut holders, shared) = if context.config.vllm_v1().is_some() {
             let (list, shared) = self.state.held_blocks(self, block_size);
-            let of = |(id, tokens, blocks): (u32, u32, u32)| {
-                let decodes = tokens >= context.requests.prompt[id as usize];
+            let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
+                let decodes = tokens >= context.requests.prompt[id];
                 Holder { id, blocks, tokens, decodes }
             };
             (list.into_iter().map(of).collect(), shared)
         } else {
             (self.holders_by_status(context), 0)
         };
-        let since = |holder: &Holder| context.requests.scheduled_us[holder.id as usize];
+        let since = |holder: &Holder| context.requests.scheduled_us[holder.id];
         holders.sort_by(|a: &Holder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
         (holders, shared)
     }
 
     fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<Holder> {
-        let holds = |id: &u32| {
-            let i = *id as usize;
+        let holds = |id: &RequestId| {
+            let i = id.index();
             context.requests.replica[i] == self.index
                 && matches!(context.requests.status[i], RequestStatus::Prefilling | RequestStatus::Decoding)
         };
-        let of = |id: u32| {
-            let decodes = context.requests.status[id as usize] == RequestStatus::Decoding;
+        let of = |id: RequestId| {
+            let decodes = context.requests.status[id] == RequestStatus::Decoding;
             // The blocks of an iteration are taken when it is formed.
             let unwritten = context.record.decisions.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
@@ -267,14 +266,14 @@ impl Replica {
             };
             Holder { id, blocks, tokens, decodes }
         };
-        (0..context.trace.len() as u32).filter(holds).map(of).collect()
+        RequestId::first(context.trace.len()).filter(holds).map(of).collect()
     }
 
     /// The entries of the memory test with the requests that they stand for.
     fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
         let entries = self.state.estimate(context.config.scheduler)?.entries();
         let step = i64::from(self.decode_batch.step);
-        let mut running: Vec<(KvFootprint, u32)> = self
+        let mut running: Vec<(KvFootprint, RequestId)> = self
             .holders_by_status(context)
             .iter()
             .map(|holder| (footprint(context.trace, holder, step), holder.id))
@@ -291,7 +290,7 @@ impl Replica {
 
 /// A running request in the coordinates of the memory test: its last token is never written to the cache.
 fn footprint(trace: &Trace, holder: &Holder, step: i64) -> KvFootprint {
-    let (input, max) = (trace.input_tokens[holder.id as usize], trace.max_tokens[holder.id as usize]);
+    let (input, max) = (trace.input_tokens[holder.id], trace.max_tokens[holder.id]);
     let used = i64::from(holder.tokens);
     KvFootprint { finish: step + i64::from(input) + i64::from(max) - 1 - used, held: used - step }
 }

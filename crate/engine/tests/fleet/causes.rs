@@ -10,7 +10,7 @@ use servescope_engine::queue::Client;
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Fleet, FleetConfig, Preemption, Report, SchedulerKind,
 };
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::toy::TOY;
 use super::why::causes;
@@ -67,7 +67,7 @@ fn the_request_that_held_the_memory_is_named() {
     assert_eq!(longest.cause, Cause::KvMemory);
     let behind = longest.behind.unwrap();
     assert_eq!((behind.user, behind.requests, behind.of_all, behind.share), (0, 1, 1, 1.0));
-    assert_eq!(behind.most, [Holder { request: 0, user: 0, share: 1.0 }]);
+    assert_eq!(behind.most, [Holder { request: RequestId::new(0), user: 0, share: 1.0 }]);
     // 100 tokens and 4 of the output are 7 blocks; the first one holds 10 of 12.
     assert_eq!(longest.compared, Some((7, 2)));
     let delays = tables.delays(Client::User);
@@ -111,8 +111,8 @@ fn the_requests_with_the_largest_parts_come_first() {
     assert_eq!(longest.cause, Cause::KvMemory);
     let behind = longest.behind.unwrap();
     assert_eq!((behind.user, behind.requests, behind.of_all), (1, 1, 4));
-    let most: Vec<u32> = behind.most.iter().map(|holder| holder.request).collect();
-    assert_eq!(most, [1, 0, 2]);
+    let most: Vec<RequestId> = behind.most.iter().map(|holder| holder.request).collect();
+    assert_eq!(most, [1, 0, 2].map(RequestId::new));
     assert_eq!(behind.most[0].share, behind.share);
     assert!(behind.most.iter().map(|holder| holder.share).sum::<f64>() < 1.0);
 }

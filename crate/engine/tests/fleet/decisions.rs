@@ -9,7 +9,7 @@ use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::first_difference::first_difference;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{AdapterMemory, Fleet, FleetConfig, Outcome, Report, SchedulerKind};
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::toy::{TOY, Toy};
@@ -41,8 +41,8 @@ fn is_true_to_its_numbers(decision: &Decision, config: &FleetConfig) -> bool {
 fn check(report: &Report, config: &FleetConfig) -> Result<(), TestCaseError> {
     let decisions = report.decisions.as_deref().unwrap();
     prop_assert!(decisions.is_sorted_by_key(|decision| decision.time_us));
-    let mut joined: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut held: BTreeMap<u32, (Verdict, Test)> = BTreeMap::new();
+    let mut joined: BTreeMap<RequestId, u32> = BTreeMap::new();
+    let mut held: BTreeMap<RequestId, (Verdict, Test)> = BTreeMap::new();
     for decision in decisions {
         prop_assert!(is_true_to_its_numbers(decision, config), "{decision:?}");
         let Some(id) = decision.request() else { continue };
@@ -57,16 +57,16 @@ fn check(report: &Report, config: &FleetConfig) -> Result<(), TestCaseError> {
                 prop_assert!(decision.on_behalf_of().is_some());
             }
             Verdict::Rejected(reason) => {
-                prop_assert_eq!(report.results[id as usize].outcome, Outcome::Rejected(reason));
+                prop_assert_eq!(report.results[id].outcome, Outcome::Rejected(reason));
             }
-            Verdict::TimedOut => prop_assert_eq!(report.results[id as usize].outcome, Outcome::TimedOut),
+            Verdict::TimedOut => prop_assert_eq!(report.results[id].outcome, Outcome::TimedOut),
             Verdict::Forwarded => prop_assert!(false, "there is no gateway"),
         }
         held.remove(&id);
     }
     for id in 0..report.trace.len() {
         let preemptions = u32::from(report.served.preemptions[id]);
-        let times = joined.get(&(id as u32)).copied().unwrap_or(0);
+        let times = joined.get(&RequestId::new(id as u32)).copied().unwrap_or(0);
         let is_begun = !report.served.scheduled_us[id].is_nan();
         // One that was preempted last may still wait.
         prop_assert!(times <= preemptions + u32::from(is_begun), "request {} joins {} times", id, times);
@@ -183,8 +183,8 @@ fn waiting_for_memory_is_told_once_with_its_numbers() {
         .iter()
         .map(|decision| (decision.request(), decision.verdict.name(), decision.compared.numbers()))
         .collect();
-    let admitted = |id: u32| (Some(id), "admitted", Some((8, 9)));
-    let waits = |id: u32| (Some(id), "waits", Some((8, 1)));
+    let admitted = |id: u32| (Some(RequestId::new(id)), "admitted", Some((8, 9)));
+    let waits = |id: u32| (Some(RequestId::new(id)), "waits", Some((8, 1)));
     assert_eq!(told, [admitted(0), waits(1), admitted(1), waits(2), admitted(2)]);
 }
 
@@ -205,7 +205,7 @@ fn a_request_without_a_slot_is_skipped_by_name() {
             .filter(|decision| decision.compared.test == Test::LoraSlots)
             .map(|decision| (decision.request().unwrap(), decision.verdict, decision.compared.numbers()))
             .collect();
-        let told = |id: u32| (id, Verdict::Skipped, Some((2, 1)));
+        let told = |id: u32| (RequestId::new(id), Verdict::Skipped, Some((2, 1)));
         assert_eq!(skipped, [told(2), told(4)], "{scheduler:?}");
     }
 }
@@ -228,7 +228,7 @@ fn a_preemption_names_the_request_that_needs_the_blocks() {
         assert!(!preempted.is_empty(), "{scheduler:?}");
         assert_eq!(
             (preempted[0].request(), preempted[0].on_behalf_of()),
-            (Some(1), Some(0)),
+            (Some(RequestId::new(1)), Some(RequestId::new(0))),
             "{scheduler:?}"
         );
         assert_eq!(preempted[0].compared.numbers(), Some((1, 0)), "{scheduler:?}");

@@ -9,7 +9,7 @@ use servescope_engine::queue::QueueConfig;
 use servescope_engine::snapshot::{MOST_LISTED, ReplicaSnapshot};
 use servescope_engine::steps::{Recording, Step, StepKind, StepState, Steps};
 use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 
@@ -29,12 +29,12 @@ pub(crate) fn states(steps: &mut Steps) -> Vec<StepState> {
 }
 
 /// The need of S-LoRA's formula, from the rows of a snapshot and the requests that were admitted since.
-fn need(state: &StepState, trace: &Trace, candidate: u32, scheduler: SchedulerKind) -> i64 {
+fn need(state: &StepState, trace: &Trace, candidate: RequestId, scheduler: SchedulerKind) -> i64 {
     let admitted = |decision: &&Decision| decision.verdict == Verdict::Admitted;
     let joining = state.earlier.iter().filter(admitted).filter_map(Decision::request).chain([candidate]);
     let held_back = if scheduler == SchedulerKind::Slora { 1 } else { 2 };
     let joining = joining.map(|id| {
-        let (input, max) = (trace.input_tokens[id as usize], trace.max_tokens[id as usize]);
+        let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
         (i64::from(input) + 1, i64::from(max.saturating_sub(held_back)))
     });
     let rows = state.replica.as_ref().and_then(|replica| replica.peak.as_ref()).unwrap();
@@ -165,9 +165,11 @@ fn steps_are_found_by_time_request_and_kind() {
     assert_eq!(steps.at(-1.0), 0);
     let at = steps.at(first.time_us);
     assert!(at >= preemption && steps.all()[at].time_us() == first.time_us);
-    let of = steps.of_request(7).unwrap();
-    assert!(matches!(steps.all()[of], Step::Decision(decision) if decision.request() == Some(7)));
-    assert_eq!(steps.of_request(40), None);
+    let of = steps.of_request(RequestId::new(7)).unwrap();
+    assert!(
+        matches!(steps.all()[of], Step::Decision(decision) if decision.request() == Some(RequestId::new(7)))
+    );
+    assert_eq!(steps.of_request(RequestId::new(40)), None);
     assert!(steps.state(second).unwrap().replica.is_some());
     assert!(steps.checkpoints() > 2);
 }

@@ -7,7 +7,7 @@ use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::observer::{Event, EventSink};
 use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// A trace of requests (arrival in microseconds, user, adapter, prompt tokens, output tokens), in order of arrival; the
 /// `max_tokens` of each is its output.
@@ -151,7 +151,7 @@ prop_compose! {
 pub(crate) struct Memory {
     trace: Arc<Trace>,
     produced: Vec<u32>,
-    running: Vec<u32>,
+    running: Vec<RequestId>,
     /// Most tokens held at a time.
     pub most: u64,
 }
@@ -174,15 +174,14 @@ impl EventSink for Memory {
         match event {
             Event::Decided { picked, .. } => {
                 for &id in picked {
-                    self.produced[id as usize] = 1;
+                    self.produced[id] = 1;
                     self.running.push(id);
                 }
             }
             Event::Decode { iterations, .. } => {
-                let held =
-                    |&id: &u32| u64::from(self.trace.input_tokens[id as usize] + self.produced[id as usize]);
+                let held = |&id: &RequestId| u64::from(self.trace.input_tokens[id] + self.produced[id]);
                 self.most = self.most.max(self.running.iter().map(held).sum());
-                self.running.iter().for_each(|&id| self.produced[id as usize] += iterations);
+                self.running.iter().for_each(|&id| self.produced[id] += iterations);
             }
             Event::Finished(id) => self.running.retain(|&other| other != id),
             _ => {}

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use servescope_engine::steps::{Recording, Step, StepKind, Steps};
 use servescope_engine::{FleetConfig, Report};
+use servescope_workload::RequestId;
 
 use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, Note, Purpose, notes, unused};
@@ -246,7 +247,7 @@ impl Debugger {
         if id as usize >= count {
             return Err(Diagnostic::out_of_range("request", f64::from(id), 0.0, count as f64 - 1.0));
         }
-        self.steps.of_request(id).ok_or_else(|| {
+        self.steps.of_request(RequestId::new(id)).ok_or_else(|| {
             let message = format!("nothing was decided of request {id}: its client went away before");
             Diagnostic::error("no_step_of_request", "request", message).number("request", f64::from(id))
         })

@@ -51,7 +51,7 @@ pub enum SplitBy {
     Adapter,
     /// By user.
     User,
-    /// By class of prompt and answer length.
+    /// By class of prompt and output length.
     Length,
 }
 

@@ -206,7 +206,9 @@ fn holders(behind: &Behind) -> Holders {
         requests: behind.requests,
         of_all: behind.of_all,
         share: behind.share,
-        most: most.map(|held| Holder { id: held.request, user: held.user, share: held.share }).collect(),
+        most: most
+            .map(|held| Holder { id: held.request.get(), user: held.user, share: held.share })
+            .collect(),
     }
 }
 

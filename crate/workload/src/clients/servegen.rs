@@ -3,7 +3,7 @@
 //!
 //! A window of rate r and width w has r w requests: n of them stand between n + 1 gaps of the client's distribution, scaled to fill
 //! the window. Against ServeGen's own generator: all n are kept (it draws n gaps and drops the last request, so that a client with one
-//! request makes none), prompt and answer lengths are drawn independently or with a wanted rank correlation (it draws both
+//! request makes none), prompt and output lengths are drawn independently or with a wanted rank correlation (it draws both
 //! from one number), and any part of the recording can be taken (it wants a rate for exactly its windows).
 
 use std::collections::BTreeMap;

@@ -34,13 +34,13 @@ pub struct Comparison {
     pub gap_distance: f64,
     /// Distance of the prompt lengths.
     pub input_distance: f64,
-    /// Distance of the answer lengths.
+    /// Distance of the output lengths.
     pub output_distance: f64,
     /// Distance of the cumulated shares of users by rank.
     pub user_distance: f64,
     /// The same of adapters, the base model counted as one.
     pub adapter_distance: f64,
-    /// Rank correlation of prompt and answer lengths; NaN where there is none.
+    /// Rank correlation of prompt and output lengths; NaN where there is none.
     pub length_correlation: [f64; 2],
     /// Windows of the dispersions, seconds, ascending.
     pub window_s: Vec<f64>,
@@ -60,7 +60,7 @@ pub struct Comparison {
     pub gaps_s: QuantileTable,
     /// Quantiles of prompt lengths.
     pub input_tokens: QuantileTable,
-    /// Quantiles of answer lengths.
+    /// Quantiles of output lengths.
     pub output_tokens: QuantileTable,
 }
 

@@ -1,4 +1,4 @@
-//! Distributions of prompt and answer lengths: each distribution of [`LengthDistribution`] fitted, with its Kolmogorov distance, and the quantiles that
+//! Distributions of prompt and output lengths: each distribution of [`LengthDistribution`] fitted, with its Kolmogorov distance, and the quantiles that
 //! hold whatever no distribution does.
 //!
 //! Lengths are whole numbers and the distributions draw whole numbers, so a distance compares the probabilities of drawing at most

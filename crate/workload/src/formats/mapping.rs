@@ -81,7 +81,7 @@ pub const ROLES: &[Role] = &[
     },
     Role {
         name: "output",
-        help: "length of the answer",
+        help: "length of the output",
         required: true,
         units: &["tokens", "text"],
         known: &[
@@ -110,7 +110,7 @@ pub const ROLES: &[Role] = &[
     },
     Role {
         name: "user",
-        help: "who sent it",
+        help: "the user who sent the request",
         required: false,
         units: &["name"],
         known: &[
@@ -134,7 +134,7 @@ pub const ROLES: &[Role] = &[
     },
     Role {
         name: "max_tokens",
-        help: "the bound on the answer that the system was told",
+        help: "max_tokens of the request, the bound on its output",
         required: false,
         units: &["tokens"],
         known: &["maxtokens", "maxnewtokens", "maxcompletiontokens", "maxoutputtokens"],

@@ -25,7 +25,7 @@ pub struct LengthWindow {
     pub start_s: f64,
     /// Lengths that add up to a prompt.
     pub prompt: Vec<Histogram>,
-    /// Answer lengths, reasoning included.
+    /// Output lengths, reasoning included.
     pub answer: Histogram,
     /// Mean share of an answer that is reasoning, of models that reason.
     pub reason_share: Option<f64>,

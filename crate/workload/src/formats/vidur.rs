@@ -32,14 +32,14 @@ pub(super) fn read(table: &mut Table<'_>) -> Result<Trace, FormatError> {
 pub struct Replay {
     /// Factor of arrival times.
     pub time_scale: f64,
-    /// Factors of prompt and answer, before they are made whole.
+    /// Factors of prompt and output, before they are made whole.
     pub length_scales: [f64; 2],
-    /// Longest request, prompt and answer: longer prompts are cut.
+    /// Longest request, prompt and output: longer prompts are cut.
     pub max_tokens: u32,
 }
 
 impl Replay {
-    /// Prompt and answer as they are replayed: scaled, cut to whole tokens, at least one each; what is beyond the longest
+    /// Prompt and output as they are replayed: scaled, cut to whole tokens, at least one each; what is beyond the longest
     /// request is cut from the prompt, of which Vidur may leave nothing and one token stays here.
     pub fn lengths(&self, [prompt, answer]: [f64; 2]) -> [u32; 2] {
         let [of_prompt, of_answer] = self.length_scales;

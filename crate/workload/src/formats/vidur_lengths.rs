@@ -11,7 +11,7 @@ pub(super) const COLUMNS: [&str; 2] = ["num_prefill_tokens", "num_decode_tokens"
 pub struct Lengths {
     /// Prompt lengths, tokens.
     pub input_tokens: Vec<u32>,
-    /// Answer lengths, tokens.
+    /// Output lengths, tokens.
     pub output_tokens: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Prompt and answer lengths drawn together from pairs that were seen.
+//! Prompt and output lengths drawn together from pairs that were seen.
 
 use super::LengthError;
 use crate::statistics::sort_places;
@@ -8,7 +8,7 @@ use crate::statistics::sort_places;
 pub struct LengthPairs(Vec<(u32, u32)>);
 
 impl LengthPairs {
-    /// From prompt and answer lengths in turn, in tokens. A pair that is there twice is drawn twice as often.
+    /// From prompt and output lengths in turn, in tokens. A pair that is there twice is drawn twice as often.
     ///
     /// # Errors
     /// [`LengthError::NoPairs`], [`LengthError::BadEdge`] for what is no length.
@@ -28,7 +28,7 @@ impl LengthPairs {
         Ok(Self(sort_places(&keys).into_iter().map(pair).collect()))
     }
 
-    /// The prompt and answer at the uniform number `u` in (0, 1).
+    /// The prompt and output at the uniform number `u` in (0, 1).
     pub fn at(&self, u: f64) -> (u32, u32) {
         self.0[((u * self.0.len() as f64) as usize).min(self.0.len() - 1)]
     }

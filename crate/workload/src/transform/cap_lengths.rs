@@ -1,4 +1,4 @@
-//! `cap_lengths`: bounds on prompt, answer and their sum, with a stated policy.
+//! `cap_lengths`: bounds on prompt, output and their sum, with a stated policy.
 //!
 //! `cut` shortens each to its own bound, and a sum above its bound at the expense of the answer, as a context window does;
 //! `prompt_first` cuts the prompt where the sum is too long, as Vidur's request generator; `proportional` cuts both by
@@ -17,11 +17,11 @@ const BOUNDS: [f64; 2] = [1.0, MAX_TOKENS as f64];
 
 pub(super) const KIND: StepKind = StepKind {
     name: "cap_lengths",
-    help: "Bounds prompt, answer and their sum: by cutting, by leaving requests out, prompt first, or both in \
+    help: "Bounds prompt, output and their sum: by cutting, by leaving requests out, prompt first, or both in \
            proportion.",
     fields: &[
         Field::whole("max_input", "tokens", BOUNDS, 0.0, "longest prompt; empty: any").or_empty(),
-        Field::whole("max_output", "tokens", BOUNDS, 0.0, "longest answer; empty: any").or_empty(),
+        Field::whole("max_output", "tokens", BOUNDS, 0.0, "longest output; empty: any").or_empty(),
         Field::whole("max_total", "tokens", [2.0, 2.0 * BOUNDS[1]], 0.0, "longest sum; empty: any")
             .or_empty(),
         Field::choice(

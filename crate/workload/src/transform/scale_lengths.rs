@@ -11,10 +11,10 @@ use crate::trace::Trace;
 
 pub(super) const KIND: StepKind = StepKind {
     name: "scale_lengths",
-    help: "Multiplies prompt and answer lengths, rounded to the nearest whole number, halves up, and never below 1.",
+    help: "Multiplies prompt and output lengths, rounded to the nearest whole number, halves up, and never below 1.",
     fields: &[
-        Field::number("input", "", [1e-6, 1e6], 1.0, "what prompt lengths are multiplied by"),
-        Field::number("output", "", [1e-6, 1e6], 1.0, "what answer lengths and bounds are multiplied by"),
+        Field::number("input", "", [1e-6, 1e6], 1.0, "factor for prompt lengths"),
+        Field::number("output", "", [1e-6, 1e6], 1.0, "factor for output lengths and max_tokens"),
     ],
     run: Run::One(run),
 };

@@ -9,7 +9,7 @@ use crate::trace::Trace;
 pub(super) const KIND: StepKind = StepKind {
     name: "stretch",
     help: "Multiplies every time by a factor: 2 is half the rate, and bursts that last twice as long.",
-    fields: &[Field::number("factor", "", [1e-6, 1e6], 1.0, "what times are multiplied by")],
+    fields: &[Field::number("factor", "", [1e-6, 1e6], 1.0, "factor for times")],
     run: Run::Always(run),
 };
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::super::charge::QuotaCharge;
 use super::super::config::{Check, Timeout};
@@ -13,8 +13,14 @@ use crate::request::Rejection;
 
 impl Proxy {
     /// An attempt comes in.
-    pub(crate) fn submit_attempt(&mut self, trace: &Trace, id: u32, at_us: f64, probe: &dyn KvUsageProbe) {
-        let i = id as usize;
+    pub(crate) fn submit_attempt(
+        &mut self,
+        trace: &Trace,
+        id: RequestId,
+        at_us: f64,
+        probe: &dyn KvUsageProbe,
+    ) {
+        let i = id.index();
         if self.place[i] == Place::Gone {
             return;
         }
@@ -54,8 +60,8 @@ impl Proxy {
     }
 
     /// A request was not let through when it came.
-    fn has_to_wait(&mut self, id: u32, estimate_us: Option<f64>, at_us: f64) {
-        let passage = &mut self.log.passages[id as usize];
+    fn has_to_wait(&mut self, id: RequestId, estimate_us: Option<f64>, at_us: f64) {
+        let passage = &mut self.log.passages[id];
         if passage.held == GatewayHoldReason::Nothing {
             passage.held = GatewayHoldReason::Behind;
         }

@@ -36,7 +36,7 @@ impl Proxy {
         let mut held = Vec::new();
         probe.held_tokens(self.reservations.open(), at_us, &mut held);
         for (entry, tokens) in self.reservations.open().iter().zip(held) {
-            self.seen[entry.id as usize] = Some(tokens);
+            self.seen[entry.id] = Some(tokens);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The dispatcher: which waiting request goes to the engine, and what holds the others back.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::super::config::Check;
 use super::super::load::{LoadPolicy, LoadState};
@@ -36,7 +36,7 @@ impl Proxy {
             match self.decision(trace, client, id, at_us, probe) {
                 DispatchDecision::Goes => self.forward(trace, client, id, at_us),
                 DispatchDecision::Parks(held, until_us) => {
-                    self.log.passages[id as usize].held = held;
+                    self.log.passages[id].held = held;
                     self.decided(at_us, id, Verdict::Skipped, Compared::without_numbers(held.test()));
                     if held != GatewayHoldReason::FairShare {
                         self.waits.hold_back(client, at_us);
@@ -44,7 +44,7 @@ impl Proxy {
                     self.queue.throttle(client, until_us.max(after(at_us)));
                 }
                 DispatchDecision::Stops(held) => {
-                    self.log.passages[id as usize].held = held;
+                    self.log.passages[id].held = held;
                     let compared = self.compared_by(trace, id, held);
                     self.decided(at_us, id, Verdict::Waits, compared);
                     return;
@@ -58,11 +58,11 @@ impl Proxy {
     }
 
     /// What a check compared that stops every request.
-    fn compared_by(&self, trace: &Trace, id: u32, held: GatewayHoldReason) -> Compared {
+    fn compared_by(&self, trace: &Trace, id: RequestId, held: GatewayHoldReason) -> Compared {
         match held {
             GatewayHoldReason::By(Check::Kv) => {
-                let predicted = self.log.passages[id as usize].predicted_tokens;
-                let need = trace.input_tokens[id as usize].saturating_add(predicted);
+                let predicted = self.log.passages[id].predicted_tokens;
+                let need = trace.input_tokens[id].saturating_add(predicted);
                 Compared::new(held.test(), need, self.room_tokens().max(0.0) as u32)
             }
             GatewayHoldReason::By(Check::Concurrency) => {
@@ -77,7 +77,7 @@ impl Proxy {
         &mut self,
         trace: &Trace,
         client: u32,
-        id: u32,
+        id: RequestId,
         at_us: f64,
         probe: &dyn KvUsageProbe,
     ) -> DispatchDecision {
@@ -85,7 +85,7 @@ impl Proxy {
             && self.config.load.policy == LoadPolicy::FairShare
             && !self.reservations.open().is_empty()
             && self.accounts.is_over_share(client);
-        let tokens = [trace.input_tokens[id as usize], self.log.passages[id as usize].predicted_tokens];
+        let tokens = [trace.input_tokens[id], self.log.passages[id].predicted_tokens];
         for k in 0..self.config.checks.len() {
             let check = self.config.checks[k];
             if let Some(decision) = self.own_limit(check, client, tokens, at_us) {
@@ -135,8 +135,8 @@ impl Proxy {
         }
     }
 
-    fn forward(&mut self, trace: &Trace, client: u32, id: u32, at_us: f64) {
-        let i = id as usize;
+    fn forward(&mut self, trace: &Trace, client: u32, id: RequestId, at_us: f64) {
+        let i = id.index();
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
         let charged_output = if self.config.queue_policy.charges_ahead() { predicted } else { 0 };
         let [prompt, output] = [input, charged_output].map(f64::from);

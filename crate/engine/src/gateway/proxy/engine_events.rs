@@ -1,14 +1,20 @@
 //! What the engine tells of a request: its first token, its end, and what both change in accounts, reservations and estimates.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::{EngineEvent, Place, Proxy};
 use crate::replica::queue::OutputAccounting;
 
 impl Proxy {
     /// The engine told something; says whether the dispatcher should look.
-    pub(super) fn on_engine_event(&mut self, trace: &Trace, id: u32, event: EngineEvent, at_us: f64) -> bool {
-        let i = id as usize;
+    pub(super) fn on_engine_event(
+        &mut self,
+        trace: &Trace,
+        id: RequestId,
+        event: EngineEvent,
+        at_us: f64,
+    ) -> bool {
+        let i = id.index();
         match event {
             EngineEvent::FirstToken => {
                 let Some(note) = self.reservations.note_mut(id) else { return false };
@@ -54,7 +60,7 @@ impl Proxy {
             queue.charge(client, queue.token_costs().token(client, input, f64::from(produced)));
         }
         for (entry, note) in self.reservations.noted().filter(|(_, note)| !note.first_token_us.is_nan()) {
-            let input = f64::from(trace.input_tokens[entry.id as usize]);
+            let input = f64::from(trace.input_tokens[entry.id]);
             let nth = f64::from(note.charged_output.max(1));
             queue.charge(note.client, queue.token_costs().token(note.client, input, nth));
         }

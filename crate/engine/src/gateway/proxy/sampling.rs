@@ -1,6 +1,6 @@
 //! What the proxy sees of the engine, and when it looks: the room in KV memory for the next request, and the load.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::super::load::{LoadSignals, LoadState};
 use super::super::log::Sample;
@@ -75,9 +75,8 @@ impl Proxy {
         self.explain(trace);
         let at_engine = self.reservations.open().len() as u32;
         let (place, passages) = (&self.place, &self.log.passages);
-        let waits = |asked_us: f64, id: u32| {
-            place[id as usize] == Place::Queued && passages[id as usize].asked_us == asked_us
-        };
+        let waits =
+            |asked_us: f64, id: RequestId| place[id] == Place::Queued && passages[id].asked_us == asked_us;
         let signals = LoadSignals {
             kv_share: probe.used_tokens(at_us) / self.config.pool_tokens,
             wait_us: self.waits.longest_us(at_us, waits),

@@ -92,7 +92,7 @@ impl Proxy {
                 queue.skip(client);
                 continue;
             }
-            let passage = &self.log.passages[id as usize];
+            let passage = &self.log.passages[id];
             let arrival_us = passage.asked_us;
             let predicted = passage.predicted_tokens;
             let key = match &self.config.queue_policy {
@@ -107,7 +107,7 @@ impl Proxy {
                 }
                 _ => arrival_us,
             };
-            let prompt_tokens = trace.input_tokens[id as usize];
+            let prompt_tokens = trace.input_tokens[id];
             list.push(WaitingEntry { id, key: Some(key), arrival_us, prompt_tokens, was_preempted: false });
             let charged = if self.config.queue_policy.charges_ahead() { predicted } else { 0 };
             let cost = queue.token_costs().prompt(client, f64::from(prompt_tokens), f64::from(charged));

@@ -3,6 +3,8 @@
 //! What happens at a moment counts in the window of that moment. What lasts (being in the system, answers between first and
 //! last token, memory held) is spread over the windows that it crosses, each by its part.
 
+use servescope_workload::RequestId;
+
 use super::tails::{Samples, TailLatencies};
 use super::{OUTPUT_PRICE, REASONS, recomputed};
 use crate::report::Report;
@@ -234,8 +236,8 @@ impl WindowedTotals {
         }
         let mut lost = vec![0u64; if report.timeline.preemptions.is_empty() { 0 } else { wasted.len() }];
         for (time_us, id, tokens) in recomputed(report) {
-            lost[id as usize] += tokens;
-            self.at(client_of[id as usize], time_us).wasted_tokens += tokens;
+            lost[id] += tokens;
+            self.at(client_of[id], time_us).wasted_tokens += tokens;
         }
         for (id, &tokens) in wasted.iter().enumerate() {
             let tokens = tokens - lost.get(id).copied().unwrap_or(0);
@@ -261,7 +263,7 @@ impl WindowedTotals {
     /// Percentiles of every cell.
     pub(super) fn set_tails(&mut self, samples: &Samples, client_of: &[u32]) {
         let place =
-            |id: u32, time_us: f64| self.place(client_of[id as usize], self.grid.cell_at(time_us)) as u32;
+            |id: RequestId, time_us: f64| self.place(client_of[id], self.grid.cell_at(time_us)) as u32;
         let tails = samples.of_groups(self.cells.len(), &place);
         for (cell, tails) in self.cells.iter_mut().zip(tails) {
             cell.tails = tails;

@@ -7,6 +7,7 @@
 //! That is what the timeline says to the token, of replicas of one stage. It is interpolated for
 //! requests that were preempted and for those on replicas of several stages: evenly over the time in which they are there.
 
+use servescope_workload::RequestId;
 use servescope_workload::statistics::sort_places;
 
 use super::cells::WindowedTotals;
@@ -59,7 +60,7 @@ struct KvSweep<'a> {
 
 /// A request on its replica: between its first token and its end it holds tokens by the count.
 struct KvStay {
-    id: u32,
+    id: RequestId,
     from_us: f64,
     to_us: f64,
 }
@@ -99,7 +100,11 @@ pub(super) fn held(
         }
         sweep.grow(client, scheduled, first.unwrap_or(to_us), 0.0, input);
         if let Some(from_us) = first.filter(|&first| to_us > first) {
-            stays[usize::from(report.replica(id))].push(KvStay { id: id as u32, from_us, to_us });
+            stays[usize::from(report.replica(id))].push(KvStay {
+                id: RequestId::new(id as u32),
+                from_us,
+                to_us,
+            });
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
@@ -116,7 +121,7 @@ fn preemption_intervals(report: &Report) -> Vec<Vec<(f64, f64)>> {
     }
     let mut away = vec![Vec::new(); report.results.len()];
     for absence in &report.timeline.preemption_intervals {
-        away[absence.request as usize].push((absence.start_us, absence.end_us));
+        away[absence.request].push((absence.start_us, absence.end_us));
     }
     away
 }
@@ -189,7 +194,7 @@ impl KvSweep<'_> {
             sweep.advance(leaves.min(joins), stretch);
             let is_end = leaves <= joins;
             let Some(&place) = (if is_end { leaving.next() } else { joining.next() }) else { break };
-            let id = stays[place as usize].id as usize;
+            let id = stays[place as usize].id.index();
             let input = f64::from(report.trace.input_tokens[id]);
             if is_end {
                 sweep.change(client_of[id], false, input + f64::from(report.results[id].produced));

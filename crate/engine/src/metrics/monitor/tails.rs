@@ -1,5 +1,7 @@
 //! Percentiles of the times of many groups of requests at once.
 
+use servescope_workload::RequestId;
+
 use super::super::distribution::{is_supported, select};
 use crate::report::Report;
 
@@ -41,7 +43,7 @@ pub struct TailLatencies {
 /// The completed requests of a run and their times, microseconds.
 #[derive(Default)]
 pub(super) struct Samples {
-    ids: Vec<u32>,
+    ids: Vec<RequestId>,
     first_us: Vec<f64>,
     finish_us: Vec<f64>,
     ttft: Vec<f64>,
@@ -59,7 +61,7 @@ impl Samples {
             };
             let arrival_us = report.trace.arrival_us[id];
             let (ttft, e2e) = (first_us - arrival_us, finish_us - arrival_us);
-            samples.ids.push(id as u32);
+            samples.ids.push(RequestId::new(id as u32));
             samples.first_us.push(first_us);
             samples.finish_us.push(finish_us);
             samples.ttft.push(ttft);
@@ -74,12 +76,16 @@ impl Samples {
 
     /// Percentiles by client.
     pub(super) fn of_clients(&self, client_of: &[u32], count: usize) -> Vec<TailLatencies> {
-        let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id as usize]).collect();
+        let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id]).collect();
         self.tails(count, &groups, &groups)
     }
 
     /// Percentiles by group: that of a request at the time of its first token, and that at the time of its end.
-    pub(super) fn of_groups(&self, count: usize, group: &dyn Fn(u32, f64) -> u32) -> Vec<TailLatencies> {
+    pub(super) fn of_groups(
+        &self,
+        count: usize,
+        group: &dyn Fn(RequestId, f64) -> u32,
+    ) -> Vec<TailLatencies> {
         let at = |times: &[f64]| -> Vec<u32> {
             self.ids.iter().zip(times).map(|(&id, &time_us)| group(id, time_us)).collect()
         };

@@ -1,7 +1,7 @@
 //! What a debugger asks of the log of decisions beside the decisions: the adapters that were loaded, and what replicas and
 //! gateway looked like when they decided, kept only while it asks for that.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::{DecisionLog, KeptDecisions};
 use crate::gateway::proxy::Proxy;
@@ -51,7 +51,7 @@ pub(super) struct Taking {
     camera: Camera,
     passes: Passes,
     /// Of several stages: requests that decode in the batches under way, with the tokens of each that are not written down.
-    under_way: Vec<(u32, u32)>,
+    under_way: Vec<(RequestId, u32)>,
 }
 
 impl DecisionLog {
@@ -84,14 +84,14 @@ impl DecisionLog {
     }
 
     /// Of several stages: which requests decode in the batches under way, with the tokens of each that are not written down.
-    pub(crate) fn set_under_way(&mut self, requests: Vec<(u32, u32)>) {
+    pub(crate) fn set_under_way(&mut self, requests: Vec<(RequestId, u32)>) {
         if let Some(taking) = self.taking() {
             taking.under_way = requests;
         }
     }
 
     /// Tokens of a request that are not written down; `None`: it decodes in no batch under way of several stages.
-    pub(crate) fn unwritten(&self, id: u32) -> Option<u32> {
+    pub(crate) fn unwritten(&self, id: RequestId) -> Option<u32> {
         let taking = self.0.as_ref()?.taking.as_ref()?;
         taking.under_way.iter().find(|own| own.0 == id).map(|own| own.1)
     }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_timings::PrefixLookups;
 
@@ -21,7 +21,7 @@ enum BlockContents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Told(u32, u64, u32),
     /// A request's own: which request, which of its blocks.
-    Own(u32, u32),
+    Own(RequestId, u32),
 }
 
 /// Blocks that a request holds: first those that are cached, then the others.
@@ -73,7 +73,7 @@ struct Index {
     told: BTreeMap<(u32, u64, u32), u32>,
     /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
     /// are.
-    own: BTreeMap<u32, (Vec<u32>, u32)>,
+    own: BTreeMap<RequestId, (Vec<u32>, u32)>,
 }
 
 impl Index {
@@ -168,12 +168,12 @@ impl BlockCache {
     }
 
     /// What block `index` of a request holds.
-    fn contents(&self, trace: &Trace, id: u32, index: u32) -> BlockContents {
+    fn contents(&self, trace: &Trace, id: RequestId, index: u32) -> BlockContents {
         told(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
     }
 
     /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
-    pub(crate) fn known(&self, trace: &Trace, id: u32, most: u32) -> (u32, u32) {
+    pub(crate) fn known(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
         let mut found = (0, 0);
         for index in 0..most {
             let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
@@ -184,7 +184,7 @@ impl BlockCache {
     }
 
     /// A request that holds nothing uses its first `count` blocks, which are cached.
-    pub(crate) fn share(&mut self, trace: &Trace, id: u32, count: u32, held: &mut Held) {
+    pub(crate) fn share(&mut self, trace: &Trace, id: RequestId, count: u32, held: &mut Held) {
         for index in 0..count {
             let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
             if self.blocks[block as usize].users == 0 {
@@ -196,7 +196,7 @@ impl BlockCache {
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
-    pub(crate) fn learn(&mut self, trace: &Trace, id: u32, tokens: u32, held: &mut Held) {
+    pub(crate) fn learn(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
         let most = tokens / self.block_size;
         let mut index = held.cached.len() as u32 + held.own;
         while index < most && held.own == 0 {
@@ -211,7 +211,7 @@ impl BlockCache {
     }
 
     /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
-    pub(crate) fn release(&mut self, id: u32, held: &mut Held, comes_back: bool) -> u32 {
+    pub(crate) fn release(&mut self, id: RequestId, held: &mut Held, comes_back: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
         let own = std::mem::take(&mut held.own);
         if comes_back {
@@ -323,8 +323,8 @@ impl BlockCache {
 }
 
 /// What the trace tells of KV block `index` of a request. `None`: it tells nothing, or not of the whole block.
-fn told(trace: &Trace, id: u32, index: u32, block_size: u32) -> Option<BlockContents> {
-    let i = id as usize;
+fn told(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<BlockContents> {
+    let i = id.index();
     let prefix = &trace.metadata.as_deref()?.prefix;
     let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
     let end = (index + 1) * block_size;
@@ -374,25 +374,41 @@ mod tests {
         let trace = trace();
         let mut cache = BlockCache::new(16);
         let mut first = Held { plain: 3, ..Held::default() };
-        assert_eq!(cache.known(&trace, 0, 2), (0, 0));
-        cache.learn(&trace, 0, 40, &mut first);
+        assert_eq!(cache.known(&trace, RequestId::new(0), 2), (0, 0));
+        cache.learn(&trace, RequestId::new(0), 40, &mut first);
         assert_eq!((first.cached.len(), first.own, first.plain), (2, 0, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
-        cache.learn(&trace, 0, 48, &mut first);
-        assert_eq!((cache.known(&trace, 0, 3), cache.known(&trace, 1, 3)), ((2, 0), (1, 0)));
+        cache.learn(&trace, RequestId::new(0), 48, &mut first);
+        assert_eq!(
+            (cache.known(&trace, RequestId::new(0), 3), cache.known(&trace, RequestId::new(1), 3)),
+            ((2, 0), (1, 0))
+        );
         let mut second = Held { plain: 1, ..Held::default() };
-        cache.learn(&trace, 1, 16, &mut second);
+        cache.learn(&trace, RequestId::new(1), 16, &mut second);
         assert_ne!(first.cached[0], second.cached[0]);
-        assert_eq!(cache.release(0, &mut first, true), 3);
-        assert_eq!((cache.idle(), cache.known(&trace, 1, 1), cache.known(&trace, 0, 3)), (3, (1, 1), (3, 3)));
+        assert_eq!(cache.release(RequestId::new(0), &mut first, true), 3);
+        assert_eq!(
+            (
+                cache.idle(),
+                cache.known(&trace, RequestId::new(1), 1),
+                cache.known(&trace, RequestId::new(0), 3)
+            ),
+            (3, (1, 1), (3, 3))
+        );
         // The end is forgotten before the start, and the twin is found then.
         cache.trim(1);
-        assert_eq!(cache.known(&trace, 0, 3), (1, 1));
+        assert_eq!(cache.known(&trace, RequestId::new(0), 3), (1, 1));
         cache.trim(0);
-        assert_eq!((cache.idle(), cache.known(&trace, 0, 3)), (0, (1, 0)));
+        assert_eq!((cache.idle(), cache.known(&trace, RequestId::new(0), 3)), (0, (1, 0)));
         let mut third = Held::default();
-        cache.share(&trace, 0, 1, &mut third);
+        cache.share(&trace, RequestId::new(0), 1, &mut third);
         assert_eq!(third.cached, second.cached);
-        assert_eq!((cache.release(1, &mut second, false), cache.release(0, &mut third, false)), (0, 1));
+        assert_eq!(
+            (
+                cache.release(RequestId::new(1), &mut second, false),
+                cache.release(RequestId::new(0), &mut third, false)
+            ),
+            (0, 1)
+        );
     }
 }

@@ -105,13 +105,13 @@ pub(super) struct ClientsByAdapter {
 struct ClientsOfAdapter {
     /// (counter, place among clients in the order of their first requests, client). An entry may lag behind its counter, never be
     /// ahead of it; those whose key is not that of the client are stale.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
     keys: BTreeMap<u32, f64>,
 }
 
 impl ClientsByAdapter {
     /// Sees to it that a client, of which a request of this list waits, has an entry there that is not ahead of its counter.
-    pub(super) fn enter(&mut self, list: u32, client: Numbered, counter: f64) {
+    pub(super) fn enter(&mut self, list: u32, client: Numbered<u32>, counter: f64) {
         let place = list as usize;
         if self.lists.len() <= place {
             self.lists.resize_with(place + 1, ClientsOfAdapter::default);
@@ -132,7 +132,11 @@ impl ClientsByAdapter {
     }
 
     /// The client with the least counter of which a request of this list waits, with that counter.
-    pub(super) fn first(&mut self, list: u32, counters: &mut ServiceCounters) -> Option<QueueKey<Numbered>> {
+    pub(super) fn first(
+        &mut self,
+        list: u32,
+        counters: &mut ServiceCounters,
+    ) -> Option<QueueKey<Numbered<u32>>> {
         let ClientsOfAdapter { entries, keys } = self.lists.get_mut(list as usize)?;
         while let Some(mut top) = entries.peek_mut() {
             let entry = top.0;

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 /// A waiting request and its place in the queue: smaller is served first.
-type Placed = (i32, u32);
+type Placed = (i32, RequestId);
 
 /// The queue.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +31,14 @@ impl AdapterQueue {
     }
 
     /// All requests in order of their places, gone ones included.
-    pub(super) fn in_order(&self) -> Vec<u32> {
+    pub(super) fn in_order(&self) -> Vec<RequestId> {
         let mut all: Vec<Placed> = self.lists.iter().flatten().copied().collect();
         all.sort_unstable();
         all.into_iter().map(|(_, id)| id).collect()
     }
 
     /// A request waits behind all others.
-    pub(super) fn push_back(&mut self, adapter: u32, id: u32) {
+    pub(super) fn push_back(&mut self, adapter: u32, id: RequestId) {
         let place = self.behind;
         self.behind += 1;
         let list = list_of(&mut self.lists, adapter);
@@ -49,7 +49,7 @@ impl AdapterQueue {
     }
 
     /// A request waits before all others.
-    pub(super) fn push_front(&mut self, adapter: u32, id: u32) {
+    pub(super) fn push_front(&mut self, adapter: u32, id: RequestId) {
         self.before -= 1;
         let place = self.before;
         let list = list_of(&mut self.lists, adapter);
@@ -61,13 +61,13 @@ impl AdapterQueue {
     }
 
     /// The first request, or that which [`Self::skip_to`] chose.
-    pub(super) fn head(&self) -> Option<u32> {
+    pub(super) fn head(&self) -> Option<RequestId> {
         let (_, list) = self.head_of_all()?;
         self.lists[list as usize].front().map(|&(_, id)| id)
     }
 
     /// Takes the head out; those that have gone away leave its list.
-    pub(super) fn pop(&mut self, is_gone: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn pop(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Option<RequestId> {
         let (place, number) = self.head_of_all()?;
         self.chosen = None;
         self.heads.remove(&(place, number));
@@ -86,7 +86,7 @@ impl AdapterQueue {
     }
 
     /// Of each adapter the first request that is skipped, in order of their places.
-    pub(super) fn skipped(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn skipped(&self) -> impl Iterator<Item = RequestId> + '_ {
         let chosen = self.chosen.and_then(|number| self.lists[number as usize].front());
         let until = chosen.map_or(i32::MAX, |&(place, _)| place);
         let before = self.heads.iter().take_while(move |head| head.0 < until);
@@ -99,7 +99,7 @@ impl AdapterQueue {
     }
 
     /// A waiting request of this adapter has gone away.
-    pub(super) fn forget(&mut self, adapter: u32, is_gone: impl Fn(u32) -> bool) {
+    pub(super) fn forget(&mut self, adapter: u32, is_gone: impl Fn(RequestId) -> bool) {
         let number = list_number(adapter);
         let Some(&(place, _)) = self.lists.get(number as usize).and_then(VecDeque::front) else { return };
         self.heads.remove(&(place, number));
@@ -114,7 +114,7 @@ impl AdapterQueue {
     }
 
     /// A list has another head.
-    fn enter(&mut self, number: u32, is_gone: impl Fn(u32) -> bool) {
+    fn enter(&mut self, number: u32, is_gone: impl Fn(RequestId) -> bool) {
         let list = &mut self.lists[number as usize];
         while list.front().is_some_and(|&(_, id)| is_gone(id)) {
             list.pop_front();
@@ -167,19 +167,17 @@ mod tests {
         /// The same requests in the same order as a list that is scanned from its head.
         #[test]
         fn it_is_a_list_that_is_scanned(acts in prop::collection::vec(act(), 0..200)) {
-            let (mut queue, mut list) = (AdapterQueue::default(), VecDeque::<(u32, u32)>::new());
-            let (mut gone, mut next) = (HashSet::new(), 0_u32);
+            let (mut queue, mut list) = (AdapterQueue::default(), VecDeque::<(u32, RequestId)>::new());
+            let (mut gone, mut numbers) = (HashSet::new(), RequestId::all());
             for act in acts {
                 match act {
                     Act::Arrive(adapter) => {
-                        queue.push_back(adapter, next);
+                        let next = numbers.next().unwrap(); queue.push_back(adapter, next);
                         list.push_back((adapter, next));
-                        next += 1;
                     }
                     Act::Preempted(adapter) => {
-                        queue.push_front(adapter, next);
+                        let next = numbers.next().unwrap(); queue.push_front(adapter, next);
                         list.push_front((adapter, next));
-                        next += 1;
                     }
                     Act::GoAway(which) => {
                         if list.is_empty() {
@@ -205,8 +203,8 @@ mod tests {
                 }
                 prop_assert_eq!(queue.is_empty(), list.is_empty());
                 prop_assert_eq!(queue.head(), list.front().map(|own| own.1));
-                let waiting: Vec<u32> = queue.in_order().into_iter().filter(|id| !gone.contains(id)).collect();
-                prop_assert_eq!(waiting, list.iter().map(|own| own.1).collect::<Vec<u32>>());
+                let waiting: Vec<RequestId> = queue.in_order().into_iter().filter(|id| !gone.contains(id)).collect();
+                prop_assert_eq!(waiting, list.iter().map(|own| own.1).collect::<Vec<RequestId>>());
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What counts as one client where service is shared out, and lists that are assigned to clients round-robin.
 
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// What counts as one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,10 +22,10 @@ impl Client {
     }
 
     /// The client of request `id` of a trace that has `count` of them.
-    pub fn of(self, trace: &Trace, id: u32, count: usize) -> u32 {
+    pub fn of(self, trace: &Trace, id: RequestId, count: usize) -> u32 {
         match self {
-            Self::User => trace.user[id as usize],
-            Self::Adapter => match trace.adapter[id as usize] {
+            Self::User => trace.user[id],
+            Self::Adapter => match trace.adapter[id] {
                 BASE_MODEL => count as u32 - 1,
                 adapter => adapter,
             },
@@ -58,8 +58,8 @@ mod tests {
             });
         }
         let count = Client::Adapter.count(&trace);
-        assert_eq!([0, 1].map(|id| Client::Adapter.of(&trace, id, count)), [1, 2]);
-        assert_eq!([0, 1].map(|id| Client::User.of(&trace, id, 1)), [0, 0]);
+        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::Adapter.of(&trace, id, count)), [1, 2]);
+        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::User.of(&trace, id, 1)), [0, 0]);
     }
 
     #[test]

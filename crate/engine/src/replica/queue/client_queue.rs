@@ -13,6 +13,8 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use servescope_workload::RequestId;
+
 use super::adapter_lists::{AdapterLists, ClientsByAdapter};
 use super::client::cycle_get;
 use super::drr::Turns;
@@ -178,7 +180,7 @@ impl ClientQueue {
     }
 
     /// The requests that wait in the order of their keys, gone ones included.
-    pub fn in_order(&self) -> Vec<u32> {
+    pub fn in_order(&self) -> Vec<RequestId> {
         let mut all: Vec<QueueKey<Numbered>> =
             self.clients.iter().flat_map(|client| client.waiting.iter()).collect();
         all.sort_unstable();
@@ -186,7 +188,7 @@ impl ClientQueue {
     }
 
     /// A request joins the queue; says whether its client was not waiting. `predicted_output`: tokens.
-    pub fn push(&mut self, id: u32, client: u32, predicted_output: f64, at_us: f64) -> bool {
+    pub fn push(&mut self, id: RequestId, client: u32, predicted_output: f64, at_us: f64) -> bool {
         self.push_to([client, 0], id, client, predicted_output, at_us)
     }
 
@@ -195,14 +197,14 @@ impl ClientQueue {
     pub(super) fn push_to(
         &mut self,
         [client, list]: [u32; 2],
-        id: u32,
+        id: RequestId,
         owner: u32,
         predicted_output: f64,
         at_us: f64,
     ) -> bool {
         let number = match &self.ranking {
             // A preempted request is back in its place among those of its class that arrived when it did.
-            Ranking::QueueKey(QueuePolicy::Priority { .. }, _) => id,
+            Ranking::QueueKey(QueuePolicy::Priority { .. }, _) => id.get(),
             _ => self.number,
         };
         self.number += 1;
@@ -273,7 +275,7 @@ impl ClientQueue {
     }
 
     /// The next request, with its client.
-    pub fn head(&mut self) -> Option<(u32, u32)> {
+    pub fn head(&mut self) -> Option<(u32, RequestId)> {
         let Self { ranking, clients, counters, .. } = self;
         let client = match ranking {
             _ if self.chosen.is_some() => self.chosen?,
@@ -336,7 +338,7 @@ impl ClientQueue {
     /// From now on the next request is the first one of these clients by its key, or where requests are kept by adapter the
     /// first of these lists of the client that comes first, until it leaves or [`Self::put_back`]. Returns that request with
     /// its client, if there is one.
-    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, u32)> {
+    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, RequestId)> {
         if self.by_adapter.is_some() {
             return self.skip_to_adapters(among);
         }
@@ -358,7 +360,7 @@ impl ClientQueue {
     /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under virtual
     /// token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for each gets its
     /// quantum.
-    fn skip_to_adapters(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, u32)> {
+    fn skip_to_adapters(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, RequestId)> {
         self.choose_none();
         loop {
             let Self { ranking, clients, counters, by_adapter, .. } = self;
@@ -385,7 +387,7 @@ impl ClientQueue {
     }
 
     /// Where requests are kept by adapter, those before the next one in the order in which they would come.
-    fn skipped_in_order(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
+    fn skipped_in_order(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Vec<RequestId> {
         let Self { ranking, clients, counters, chosen, passed, seen, .. } = self;
         let mut before = passed.clone();
         if !matches!(ranking, Ranking::Turns(_)) {
@@ -410,7 +412,7 @@ impl ClientQueue {
 
     /// Of each client the first request, if it is before the next one, in the order of their keys; where requests are kept by
     /// adapter all of them. Those that have gone away leave the queue.
-    pub(super) fn skipped(&mut self, is_gone: impl Fn(u32) -> bool) -> Vec<u32> {
+    pub(super) fn skipped(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Vec<RequestId> {
         if self.by_adapter.is_some() {
             return self.skipped_in_order(is_gone);
         }

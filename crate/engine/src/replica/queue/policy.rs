@@ -1,6 +1,6 @@
 //! The scheduling policies of a waiting queue, and what they need to know.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::client::Client;
 use super::drr::DrrConfig;
@@ -85,8 +85,8 @@ pub struct QueueConfig {
 
 impl QueueConfig {
     /// Output tokens that are predicted of a request before it is admitted.
-    pub fn predicted_tokens(&self, trace: &Trace, id: u32) -> f64 {
-        let given = self.predictions.as_ref().and_then(|given| given.get(id as usize));
-        given.copied().unwrap_or(f64::from(trace.max_tokens[id as usize]))
+    pub fn predicted_tokens(&self, trace: &Trace, id: RequestId) -> f64 {
+        let given = self.predictions.as_ref().and_then(|given| given.get(id.index()));
+        given.copied().unwrap_or(f64::from(trace.max_tokens[id]))
     }
 }

@@ -4,6 +4,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
+use servescope_workload::RequestId;
+
 use super::adapter_lists::AdapterLists;
 use super::fcfs;
 
@@ -32,15 +34,15 @@ impl<I: Ord> PartialOrd for QueueKey<I> {
 
 /// A request, or a client; of equal keys that of the smaller number comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Numbered {
+pub(super) struct Numbered<I = RequestId> {
     pub(super) number: u32,
-    pub(super) id: u32,
+    pub(super) id: I,
 }
 
 impl QueueKey<Numbered> {
     /// The same for the client of the request.
-    pub(super) fn of(self, client: u32) -> Self {
-        Self { id: Numbered { id: client, ..self.id }, ..self }
+    pub(super) fn of(self, client: u32) -> QueueKey<Numbered<u32>> {
+        QueueKey { key: self.key, id: Numbered { number: self.id.number, id: client } }
     }
 }
 
@@ -135,7 +137,7 @@ fn by_number(id: Numbered) -> QueueKey<Numbered> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads {
     /// Clients under the key of a request; those whose next request has another key are stale.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
 }
 
 impl Heads {

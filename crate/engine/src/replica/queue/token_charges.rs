@@ -5,6 +5,8 @@
 //! was not produced is given back in the end. Which tokens are free and which are charged twice is for the scheduler to
 //! say ([`super::service_counters::OutputAccounting`]).
 
+use servescope_workload::RequestId;
+
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
 use super::policy::QueuePolicy;
@@ -14,7 +16,7 @@ use super::token_cost::TokenCostModel;
 /// An admitted request, where requests are charged one by one.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    id: u32,
+    id: RequestId,
     client: u32,
     /// Tokens of the prompt, of the output that was charged ahead, of the output that is there, and of all the output.
     input: f64,
@@ -66,14 +68,14 @@ impl TokenCharges {
         self.expected.get(client as usize).copied().unwrap_or(0.0)
     }
 
-    fn place(&self, id: u32) -> Option<usize> {
+    fn place(&self, id: RequestId) -> Option<usize> {
         match self.rules {
             FairnessRules::Slora => self.items.iter().position(|item| item.id == id),
             FairnessRules::Engine => self.items.binary_search_by_key(&id, |item| item.id).ok(),
         }
     }
 
-    fn item(&mut self, id: u32) -> Option<&mut Item> {
+    fn item(&mut self, id: RequestId) -> Option<&mut Item> {
         let place = self.place(id)?;
         Some(&mut self.items[place])
     }
@@ -84,7 +86,7 @@ impl TokenCharges {
         &mut self,
         queue: &mut ClientQueue,
         client: u32,
-        id: u32,
+        id: RequestId,
         tokens: [u32; 2],
         told: impl FnOnce() -> f64,
     ) {
@@ -115,7 +117,7 @@ impl TokenCharges {
     }
 
     /// A request of `client` decodes in the batch from now on, or no more.
-    pub(super) fn decodes(&mut self, queue: &mut ClientQueue, client: u32, id: u32, joins: bool) {
+    pub(super) fn decodes(&mut self, queue: &mut ClientQueue, client: u32, id: RequestId, joins: bool) {
         if self.is_itemised {
             if let Some(item) = self.item(id) {
                 item.decodes = joins;
@@ -164,7 +166,7 @@ impl TokenCharges {
         &mut self,
         queue: &mut ClientQueue,
         client: u32,
-        id: u32,
+        id: RequestId,
         tokens: f64,
         is_charged: bool,
     ) {
@@ -181,7 +183,7 @@ impl TokenCharges {
     }
 
     /// Every request of the batch pays once more for the last of its tokens. Those that `have_ended` are settled.
-    pub(super) fn charge_again(&mut self, queue: &mut ClientQueue, have_ended: impl Fn(u32) -> bool) {
+    pub(super) fn charge_again(&mut self, queue: &mut ClientQueue, have_ended: impl Fn(RequestId) -> bool) {
         if !self.is_itemised {
             return queue.service().decoded(1);
         }
@@ -198,7 +200,7 @@ impl TokenCharges {
     }
 
     /// An admitted request has come to its end; `produced`: the tokens that it has, if that is not what it was charged for.
-    pub(super) fn end(&mut self, queue: &mut ClientQueue, id: u32, produced: Option<u32>) {
+    pub(super) fn end(&mut self, queue: &mut ClientQueue, id: RequestId, produced: Option<u32>) {
         if let Some(place) = self.place(id) {
             let item = self.items.remove(place);
             self.settle(queue, &item, produced.map_or(item.produced, f64::from));
@@ -206,7 +208,7 @@ impl TokenCharges {
     }
 
     /// The client of a request of the batch has gone away, and every iteration until its end takes it for ended.
-    pub(super) fn abandon(&mut self, id: u32) {
+    pub(super) fn abandon(&mut self, id: RequestId) {
         if let Some(item) = self.item(id) {
             item.is_abandoned = true;
         }

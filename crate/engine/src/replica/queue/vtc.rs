@@ -82,7 +82,7 @@ pub(super) struct LeastCounter {
     rules: FairnessRules,
     /// (counter, place among clients in the order of their first requests, client). An entry may lag behind its counter,
     /// never be ahead of it.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
     /// Key of the entry that stands for each client, infinite if there is none; other entries are stale.
     keys: Vec<f64>,
     /// The client that last stopped waiting.

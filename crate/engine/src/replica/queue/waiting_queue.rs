@@ -11,7 +11,7 @@ pub(crate) mod listing;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::adapter_queue::{AdapterQueue, list_number};
 use super::client::cycle_get;
@@ -28,9 +28,9 @@ use super::token_charges::TokenCharges;
 pub(crate) struct WaitingQueue {
     /// First come, first served: the requests that wait; under another policy those ahead of it. Requests that have gone away
     /// stay in it until they are at its head, which always waits.
-    ahead: VecDeque<u32>,
+    ahead: VecDeque<RequestId>,
     /// Those of them that are passed over while an iteration is formed.
-    aside: Vec<u32>,
+    aside: Vec<RequestId>,
     /// First come, first served with too few LoRA slots: the requests that wait, instead of `ahead`.
     by_adapter: Option<Box<AdapterQueue>>,
     ranked: Option<Box<Ranked>>,
@@ -88,7 +88,13 @@ impl WaitingQueue {
     }
 
     /// Whether a request that comes now may wait; times never decrease.
-    pub(crate) fn accepts(&mut self, config: &QueueConfig, trace: &Trace, id: u32, now_us: f64) -> bool {
+    pub(crate) fn accepts(
+        &mut self,
+        config: &QueueConfig,
+        trace: &Trace,
+        id: RequestId,
+        now_us: f64,
+    ) -> bool {
         let Some(limiter) = &mut self.limiter else { return true };
         let client = config.client.of(trace, id, limiter.clients());
         limiter.accepts(client as usize, now_us)
@@ -109,17 +115,17 @@ impl WaitingQueue {
 
     /// The requests in the order of arrival, gone ones included, where that is the policy.
     #[inline]
-    pub(crate) fn by_arrival_mut(&mut self) -> &mut VecDeque<u32> {
+    pub(crate) fn by_arrival_mut(&mut self) -> &mut VecDeque<RequestId> {
         &mut self.ahead
     }
 
     /// The same, to look at.
-    pub(crate) fn by_arrival(&self) -> &VecDeque<u32> {
+    pub(crate) fn by_arrival(&self) -> &VecDeque<RequestId> {
         &self.ahead
     }
 
     /// All requests in the order of the policy, gone ones included; of policies that rank clients in that of arrival.
-    pub(crate) fn in_order(&self) -> Vec<u32> {
+    pub(crate) fn in_order(&self) -> Vec<RequestId> {
         let ranked = self.ranked.as_ref().map_or_else(Vec::new, |ranked| ranked.queue.in_order());
         let by_adapter = self.by_adapter.as_ref().map_or_else(Vec::new, |queue| queue.in_order());
         self.ahead.iter().copied().chain(ranked).chain(by_adapter).collect()
@@ -137,10 +143,10 @@ impl WaitingQueue {
 
     /// A request joins; says whether the head may from now on change sooner.
     #[inline]
-    pub(crate) fn push(&mut self, trace: &Trace, id: u32, now_us: f64) -> bool {
+    pub(crate) fn push(&mut self, trace: &Trace, id: RequestId, now_us: f64) -> bool {
         let Some(ranked) = &mut self.ranked else {
             match &mut self.by_adapter {
-                Some(queue) => queue.push_back(trace.adapter[id as usize], id),
+                Some(queue) => queue.push_back(trace.adapter[id], id),
                 None => self.ahead.push_back(id),
             }
             return false;
@@ -150,13 +156,13 @@ impl WaitingQueue {
     }
 
     /// A preempted request comes back that arrived at `arrival_us`.
-    pub(crate) fn come_back(&mut self, trace: &Trace, id: u32, arrival_us: f64, is_on_host: bool) {
+    pub(crate) fn come_back(&mut self, trace: &Trace, id: RequestId, arrival_us: f64, is_on_host: bool) {
         match &mut self.ranked {
             Some(ranked) if ranked.is_by_class() && !is_on_host => {
                 ranked.push(trace, id, 0.0, arrival_us);
             }
             _ => match &mut self.by_adapter {
-                Some(queue) => queue.push_front(trace.adapter[id as usize], id),
+                Some(queue) => queue.push_front(trace.adapter[id], id),
                 None => self.ahead.push_front(id),
             },
         }
@@ -164,13 +170,13 @@ impl WaitingQueue {
 
     /// The first of the requests ahead of the policy; first come, first served that is the head.
     #[inline]
-    pub(crate) fn first_ahead(&self) -> Option<u32> {
+    pub(crate) fn first_ahead(&self) -> Option<RequestId> {
         self.by_adapter.as_ref().map_or_else(|| self.ahead.front().copied(), |queue| queue.head())
     }
 
     /// The request that is admitted next. Those before it that have gone away leave the queue.
     #[inline]
-    pub(crate) fn head(&mut self, is_gone: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn head(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Option<RequestId> {
         match (self.first_ahead(), &mut self.ranked) {
             (None, Some(ranked)) => ranked.head(is_gone).map(|head| head.1),
             (first, _) => first,
@@ -178,7 +184,7 @@ impl WaitingQueue {
     }
 
     /// Takes the head out, to be admitted, and charges its client for the prompt.
-    pub(crate) fn pop(&mut self, trace: &Trace, is_gone: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn pop(&mut self, trace: &Trace, is_gone: impl Fn(RequestId) -> bool) -> Option<RequestId> {
         if let Some(queue) = &mut self.by_adapter {
             return queue.pop(is_gone);
         }
@@ -208,9 +214,9 @@ impl WaitingQueue {
         &mut self,
         trace: &Trace,
         in_use: &[u32],
-        is_gone: impl Fn(u32) -> bool,
-        mut skipped: Option<&mut Vec<u32>>,
-    ) -> Option<u32> {
+        is_gone: impl Fn(RequestId) -> bool,
+        mut skipped: Option<&mut Vec<RequestId>>,
+    ) -> Option<RequestId> {
         if let Some(queue) = &mut self.by_adapter {
             let head = if queue.skip_to(in_use.iter().copied()) { queue.head() } else { None };
             if let Some(skipped) = skipped {
@@ -228,7 +234,7 @@ impl WaitingQueue {
             self.aside.push(first);
             self.skip_gone(&is_gone);
             let id = self.head(&is_gone)?;
-            let adapter = trace.adapter[id as usize];
+            let adapter = trace.adapter[id];
             if adapter == BASE_MODEL || in_use.contains(&adapter) {
                 return Some(id);
             }
@@ -249,9 +255,9 @@ impl WaitingQueue {
     }
 
     /// A request that waits has gone away.
-    pub(crate) fn forget(&mut self, trace: &Trace, id: u32, is_gone: impl Fn(u32) -> bool) {
+    pub(crate) fn forget(&mut self, trace: &Trace, id: RequestId, is_gone: impl Fn(RequestId) -> bool) {
         if let Some(queue) = &mut self.by_adapter {
-            return queue.forget(trace.adapter[id as usize], is_gone);
+            return queue.forget(trace.adapter[id], is_gone);
         }
         if let Some(ranked) = &mut self.ranked
             && !self.ahead.contains(&id)
@@ -262,7 +268,7 @@ impl WaitingQueue {
         self.skip_gone(is_gone);
     }
 
-    fn skip_gone(&mut self, is_gone: impl Fn(u32) -> bool) {
+    fn skip_gone(&mut self, is_gone: impl Fn(RequestId) -> bool) {
         while self.ahead.front().is_some_and(|&id| is_gone(id)) {
             self.ahead.pop_front();
         }
@@ -270,7 +276,7 @@ impl WaitingQueue {
 
     /// The key by which requests that hold memory are looked at, and preempted from the end: under priority that of the
     /// queue, otherwise their arrival.
-    pub(crate) fn key(&self, trace: &Trace, id: u32, arrival_us: f64) -> f64 {
+    pub(crate) fn key(&self, trace: &Trace, id: RequestId, arrival_us: f64) -> f64 {
         match self.ranked.as_deref() {
             Some(ranked) => ranked.key(trace, id, arrival_us),
             None => arrival_us,
@@ -312,7 +318,7 @@ impl WaitingQueue {
 
     /// The counter of a client before the weights are put into the units of the token cost, in which others are compared
     /// with it and raised to it.
-    pub(crate) fn raw_counter(&mut self, trace: &Trace, id: u32) -> f64 {
+    pub(crate) fn raw_counter(&mut self, trace: &Trace, id: RequestId) -> f64 {
         self.ranked.as_mut().map_or(0.0, |ranked| {
             let client = ranked.client_of(trace, id);
             ranked.queue.service().value(client)
@@ -346,7 +352,7 @@ impl WaitingQueue {
     }
 
     /// A request decodes in the batch from now on, or no more.
-    pub(crate) fn decodes(&mut self, trace: &Trace, id: u32, joins: bool) {
+    pub(crate) fn decodes(&mut self, trace: &Trace, id: RequestId, joins: bool) {
         let Some(ranked) = self.counting() else { return };
         let client = ranked.client_of(trace, id);
         ranked.charges.decodes(&mut ranked.queue, client, id, joins);
@@ -359,14 +365,14 @@ impl WaitingQueue {
     }
 
     /// A request has made a token outside the batch: its first one, or another.
-    pub(crate) fn made_token(&mut self, trace: &Trace, id: u32, is_first: bool) {
+    pub(crate) fn made_token(&mut self, trace: &Trace, id: RequestId, is_first: bool) {
         let Some(ranked) = self.counting() else { return };
         let is_charged = !is_first || ranked.accounting == OutputAccounting::Ideal;
         ranked.makes(trace, id, 1.0, is_charged);
     }
 
     /// A request has made its first token, and pays for it if `is_charged`: the scheduler knows what else has ended.
-    pub(crate) fn made_first_token(&mut self, trace: &Trace, id: u32, is_charged: bool) {
+    pub(crate) fn made_first_token(&mut self, trace: &Trace, id: RequestId, is_charged: bool) {
         let Some(ranked) = self.counting() else { return };
         ranked.makes(trace, id, 1.0, is_charged);
     }
@@ -377,21 +383,21 @@ impl WaitingQueue {
     }
 
     /// The same for a batch of which those that `have_ended` are still part.
-    pub(crate) fn finishing_with(&mut self, have_ended: impl Fn(u32) -> bool) {
+    pub(crate) fn finishing_with(&mut self, have_ended: impl Fn(RequestId) -> bool) {
         if let Some(ranked) = self.counting_artifacts() {
             ranked.charges.charge_again(&mut ranked.queue, have_ended);
         }
     }
 
     /// The same for a request of the iteration outside the batch.
-    pub(crate) fn finishing_beside(&mut self, trace: &Trace, id: u32) {
+    pub(crate) fn finishing_beside(&mut self, trace: &Trace, id: RequestId) {
         if let Some(ranked) = self.counting_artifacts() {
             ranked.makes(trace, id, 0.0, true);
         }
     }
 
     /// An admitted request has come to its end with this many tokens.
-    pub(crate) fn ended(&mut self, trace: &Trace, id: u32, produced: u32, is_done: bool) {
+    pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, produced: u32, is_done: bool) {
         if is_done {
             self.finishing_beside(trace, id);
         }
@@ -400,7 +406,7 @@ impl WaitingQueue {
     }
 
     /// A request that was charged for all of its tokens has ended; the ideal accounting now charges the first one.
-    pub(crate) fn ended_in_full(&mut self, trace: &Trace, id: u32, is_first_due: bool) {
+    pub(crate) fn ended_in_full(&mut self, trace: &Trace, id: RequestId, is_first_due: bool) {
         let Some(ranked) = self.counting() else { return };
         if is_first_due && ranked.accounting == OutputAccounting::Ideal {
             ranked.makes(trace, id, 0.0, true);
@@ -410,7 +416,7 @@ impl WaitingQueue {
 
     /// The client of a request of the batch has gone away, which the artifact takes for its end in every iteration until it
     /// is.
-    pub(crate) fn abandoned(&mut self, id: u32) {
+    pub(crate) fn abandoned(&mut self, id: RequestId) {
         if let Some(ranked) = self.counting_artifacts() {
             ranked.charges.abandon(id);
         }
@@ -443,13 +449,13 @@ impl Ranked {
         self.queue = ClientQueue::new(&self.config.policy, FairnessRules::Engine, lists, 0.0);
     }
 
-    fn client_of(&self, trace: &Trace, id: u32) -> u32 {
+    fn client_of(&self, trace: &Trace, id: RequestId) -> u32 {
         self.config.client.of(trace, id, self.clients)
     }
 
     /// The client in whose place a request waits, and in which list of it.
-    fn list_of(&self, trace: &Trace, id: u32) -> [u32; 2] {
-        let list = || list_number(trace.adapter[id as usize]);
+    fn list_of(&self, trace: &Trace, id: RequestId) -> [u32; 2] {
+        let list = || list_number(trace.adapter[id]);
         match (self.by_adapter, self.queue.keeps_counters()) {
             (false, _) => [self.client_of(trace, id), 0],
             (true, false) => [list(), 0],
@@ -458,7 +464,7 @@ impl Ranked {
     }
 
     /// A request joins; says whether its list was empty.
-    fn push(&mut self, trace: &Trace, id: u32, predicted_output: f64, at_us: f64) -> bool {
+    fn push(&mut self, trace: &Trace, id: RequestId, predicted_output: f64, at_us: f64) -> bool {
         let (list, client) = (self.list_of(trace, id), self.client_of(trace, id));
         self.queue.push_to(list, id, client, predicted_output, at_us)
     }
@@ -468,9 +474,9 @@ impl Ranked {
     fn skip_to_slots(
         &mut self,
         in_use: &[u32],
-        is_gone: impl Fn(u32) -> bool,
-        skipped: Option<&mut Vec<u32>>,
-    ) -> Option<u32> {
+        is_gone: impl Fn(RequestId) -> bool,
+        skipped: Option<&mut Vec<RequestId>>,
+    ) -> Option<RequestId> {
         let lists = || std::iter::once(BASE_MODEL).chain(in_use.iter().copied()).map(list_number);
         let head = loop {
             let Some((list, id)) = self.queue.skip_to(lists()) else { break None };
@@ -489,7 +495,7 @@ impl Ranked {
         matches!(self.config.policy, QueuePolicy::Priority { .. })
     }
 
-    fn key(&self, trace: &Trace, id: u32, arrival_us: f64) -> f64 {
+    fn key(&self, trace: &Trace, id: RequestId, arrival_us: f64) -> f64 {
         match &self.config.policy {
             QueuePolicy::Priority { classes, ageing_us } => {
                 let class = cycle_get(classes, self.client_of(trace, id) as usize, 0.0);
@@ -499,7 +505,7 @@ impl Ranked {
         }
     }
 
-    fn head(&mut self, is_gone: impl Fn(u32) -> bool) -> Option<(u32, u32)> {
+    fn head(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Option<(u32, RequestId)> {
         loop {
             let (client, id) = self.queue.head()?;
             if !is_gone(id) {
@@ -521,15 +527,15 @@ impl Ranked {
     }
 
     /// A request is admitted for the first time.
-    fn charge_prompt(&mut self, client: u32, id: u32, trace: &Trace) {
+    fn charge_prompt(&mut self, client: u32, id: RequestId, trace: &Trace) {
         let Self { config, queue, charges, .. } = self;
         if queue.keeps_counters() {
-            let tokens = [trace.input_tokens[id as usize], trace.output_tokens[id as usize]];
+            let tokens = [trace.input_tokens[id], trace.output_tokens[id]];
             charges.admit(queue, client, id, tokens, || config.predicted_tokens(trace, id));
         }
     }
 
-    fn makes(&mut self, trace: &Trace, id: u32, tokens: f64, is_charged: bool) {
+    fn makes(&mut self, trace: &Trace, id: RequestId, tokens: f64, is_charged: bool) {
         let client = self.client_of(trace, id);
         self.charges.makes(&mut self.queue, client, id, tokens, is_charged);
     }

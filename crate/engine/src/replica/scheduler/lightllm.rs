@@ -2,6 +2,8 @@
 //! iterations prompts are admitted, as long as the batch will fit at its worst moment; the length of an answer counts as
 //! its bound.
 
+use servescope_workload::RequestId;
+
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
@@ -81,10 +83,10 @@ impl BatchScheduler for LightLlm {
         &self,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
-        id: u32,
+        id: RequestId,
         decoded_to: Option<u32>,
     ) {
-        let (input, max) = (context.trace.input_tokens[id as usize], context.trace.max_tokens[id as usize]);
+        let (input, max) = (context.trace.input_tokens[id], context.trace.max_tokens[id]);
         let step = u64::from(replica.decode_batch.step);
         let entry = match decoded_to {
             None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
@@ -127,7 +129,7 @@ fn admit(
     let config = context.config;
     let mut batch_tokens = 0u64;
     while let Some(id) = replica.candidate(context) {
-        let i = id as usize;
+        let i = id.index();
         let prompt = context.requests.prompt[i];
         let entry = KvFootprint::new(
             u64::from(replica.decode_batch.step),

@@ -1,6 +1,8 @@
 //! Orca (Yu et al., OSDI 2022) as in Vidur: iteration-level scheduling, whole prompts beside decoding. Each request
 //! reserves memory for the longest one, so no request is ever preempted.
 
+use servescope_workload::RequestId;
+
 use super::static_batch::{admit_to_slots, refuses_slots};
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::request::Rejection;
@@ -27,7 +29,7 @@ impl BatchScheduler for Orca {
         false
     }
 
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: u32) -> u32 {
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId) -> u32 {
         context.config.slot_blocks()
     }
 }

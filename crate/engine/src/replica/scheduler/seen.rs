@@ -1,6 +1,6 @@
 //! What a scheduler sees when it decides, for a debugger.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::State;
 use crate::config::SchedulerKind;
@@ -38,7 +38,11 @@ impl State {
 
     /// Requests that run in vLLM's engine with their tokens and blocks, and how many of the blocks are counted twice because
     /// requests share them.
-    pub(crate) fn held_blocks(&self, replica: &Replica, block_size: u32) -> (Vec<(u32, u32, u32)>, u32) {
+    pub(crate) fn held_blocks(
+        &self,
+        replica: &Replica,
+        block_size: u32,
+    ) -> (Vec<(RequestId, u32, u32)>, u32) {
         self.vllm.held_blocks(replica.decode_batch.step, block_size)
     }
 }

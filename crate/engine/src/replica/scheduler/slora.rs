@@ -23,7 +23,7 @@ mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
     AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
@@ -122,12 +122,12 @@ impl BatchScheduler for Slora {
     }
 
     #[inline]
-    fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [u32]) {
-        ended.sort_by_key(|&id| context.requests.joined[id as usize]);
+    fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
+        ended.sort_by_key(|&id| context.requests.joined[id]);
     }
 
     #[inline]
-    fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+    fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         with_state(replica, |state, replica| state.joined(replica, context, id));
     }
 
@@ -141,7 +141,7 @@ impl BatchScheduler for Slora {
         &self,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
-        id: u32,
+        id: RequestId,
         decoded_to: Option<u32>,
     ) {
         with_state(replica, |state, replica| state.left(replica, context, id, decoded_to.is_some()));
@@ -239,8 +239,8 @@ impl State {
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
-    fn cut_short(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
-        let i = id as usize;
+    fn cut_short(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         let result = &mut context.record.results[i];
         if result.outcome != Outcome::Unfinished || context.requests.status[i] != RequestStatus::Decoding {
             return;
@@ -332,7 +332,7 @@ impl State {
     /// Requests that the last decision rejected leave the queue.
     fn reject_late(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
         for &id in self.queue.rejected() {
-            let i = id as usize;
+            let i = id.index();
             let outcome = &mut context.record.results[i].outcome;
             if *outcome == Outcome::Unfinished {
                 let reason = Rejection::EarlyAbort;
@@ -358,14 +358,14 @@ impl State {
         replica.close_run(context, &[]);
         for place in 0..self.admitted.len() {
             let id = self.admitted[place];
-            let adapter = context.trace.adapter[id as usize];
+            let adapter = context.trace.adapter[id];
             let loads = self.owns_adapters && adapter != BASE_MODEL && context.config.lora_compute;
             if loads && self.adapters.load(adapter) {
                 batch.load_us += context.config.adapters.loading.us(self.adapters.rank(adapter), true);
                 context.watch.emit(|| Event::Loaded(adapter));
             }
             replica.leaves_line(context, id);
-            let tokens = context.trace.input_tokens[id as usize];
+            let tokens = context.trace.input_tokens[id];
             replica.start(context, batch, id, tokens, tokens);
         }
     }
@@ -385,8 +385,8 @@ impl State {
     }
 
     /// A request has its first token, and leaves.
-    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
-        let i = id as usize;
+    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
@@ -394,8 +394,8 @@ impl State {
     }
 
     #[inline]
-    fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32) {
-        let i = id as usize;
+    fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
@@ -424,8 +424,14 @@ impl State {
     }
 
     #[inline]
-    fn left(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: u32, has_decoded: bool) {
-        let i = id as usize;
+    fn left(
+        &mut self,
+        replica: &Replica,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+        has_decoded: bool,
+    ) {
+        let i = id.index();
         if has_decoded {
             if !self.is_finishing && self.queue.follows_batch() {
                 self.queue.finishing(|id| replica.tokens(context, id) >= context.total(id));
@@ -529,7 +535,7 @@ impl State {
         let mut has_waiting = false;
         self.queue.look_ahead(context.config.max_batch_tokens, trace, &context.record.results, |id| {
             has_waiting = true;
-            let adapter = trace.adapter[id as usize];
+            let adapter = trace.adapter[id];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {
                 watch.emit(|| Event::Loaded(adapter));
             }

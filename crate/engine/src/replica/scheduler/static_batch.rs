@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::requests::RequestStatus;
@@ -26,7 +28,7 @@ pub(super) struct State {
 
 #[derive(Debug, Clone)]
 struct PausedBatch {
-    members: Vec<u32>,
+    members: Vec<RequestId>,
     reserved: u32,
 }
 
@@ -52,7 +54,7 @@ impl BatchScheduler for Static {
         true
     }
 
-    fn blocks_at_end(&self, _world: &ScheduleContext<'_>, _id: u32) -> u32 {
+    fn blocks_at_end(&self, _world: &ScheduleContext<'_>, _id: RequestId) -> u32 {
         0
     }
 
@@ -107,7 +109,7 @@ fn schedule(
         while let Some(parked) = replica.state.fixed.parked.pop_front() {
             batch.reserved = parked.reserved;
             for id in parked.members {
-                if context.requests.status[id as usize] == RequestStatus::Decoding {
+                if context.requests.status[id] == RequestStatus::Decoding {
                     context.decode_member(batch, id);
                 }
             }
@@ -164,7 +166,7 @@ fn end_batch(
     } else {
         let mut members = std::mem::take(&mut batch.members);
         members.extend_from_slice(&batch.prompts);
-        members.retain(|&id| context.requests.status[id as usize] == RequestStatus::Decoding);
+        members.retain(|&id| context.requests.status[id] == RequestStatus::Decoding);
         let is_over = members.is_empty();
         if !is_over {
             replica.state.fixed.parked.push_back(PausedBatch { members, reserved: batch.reserved });

@@ -14,6 +14,7 @@ mod steady;
 mod waiting;
 
 use servescope_cost::Chunk;
+use servescope_workload::RequestId;
 
 use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
@@ -32,7 +33,7 @@ pub(super) struct VllmV1;
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 struct RunningRequest {
-    id: u32,
+    id: RequestId,
     /// Tokens of its prompt and answer that are known.
     known: u32,
     /// Tokens that are computed, or scheduled to be.
@@ -71,7 +72,7 @@ pub(super) struct State {
     /// Places in `entries` of running requests, in order of admission.
     order: Vec<u32>,
     /// Waiting requests that were passed over and are not yet admitted.
-    deferred: Vec<u32>,
+    deferred: Vec<RequestId>,
     /// Looks at the replica so far.
     looks: u64,
     /// Iterations so far, and at which one a prompt was read last.
@@ -88,7 +89,7 @@ pub(super) struct State {
     /// Which composition the last iteration had, how many there were, and its requests.
     composition: u64,
     compositions: u64,
-    last: Vec<u32>,
+    last: Vec<RequestId>,
 }
 
 /// An iteration while it is formed.
@@ -172,7 +173,7 @@ impl BatchScheduler for VllmV1 {
         end::end_batch(replica, context, batch);
     }
 
-    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         end::release_aborted(replica, context, id);
     }
 
@@ -196,8 +197,8 @@ impl BatchScheduler for VllmV1 {
         }
     }
 
-    fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: u32) -> Option<u32> {
-        requests.running[id as usize].and_then(|place| replica.state.vllm.unwritten_tokens(place))
+    fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: RequestId) -> Option<u32> {
+        requests.running[id].and_then(|place| replica.state.vllm.unwritten_tokens(place))
     }
 
     fn audit(&self, replica: &Replica) -> Option<u32> {
@@ -207,8 +208,8 @@ impl BatchScheduler for VllmV1 {
 
 impl State {
     /// The place of a request that runs or has tokens under way.
-    fn place(context: &ScheduleContext<'_>, id: u32) -> Option<u32> {
-        context.requests.running[id as usize]
+    fn place(context: &ScheduleContext<'_>, id: RequestId) -> Option<u32> {
+        context.requests.running[id]
     }
 
     fn entry(&mut self, place: u32) -> &mut RunningRequest {
@@ -216,7 +217,7 @@ impl State {
     }
 
     /// An iteration is formed that holds these requests, which decode, and prompts beside them or not.
-    fn compose(&mut self, members: &[u32], has_prompts: bool) {
+    fn compose(&mut self, members: &[RequestId], has_prompts: bool) {
         if has_prompts {
             self.composition = 0;
         } else if self.composition == 0 || self.last != members {
@@ -229,7 +230,7 @@ impl State {
 
     /// A request gets a place.
     fn add(&mut self, context: &mut ScheduleContext<'_>, entry: RunningRequest) -> u32 {
-        let id = entry.id as usize;
+        let id = entry.id.index();
         let entry = RunningRequest { admission: self.admissions, ..entry };
         self.admissions += 1;
         let place = self.unused.pop().unwrap_or(self.entries.len() as u32);
@@ -259,8 +260,8 @@ impl State {
     }
 
     /// A request needs its place no more.
-    fn remove(&mut self, context: &mut ScheduleContext<'_>, id: u32) {
-        if let Some(place) = context.requests.running[id as usize].take() {
+    fn remove(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        if let Some(place) = context.requests.running[id].take() {
             self.unused.push(place);
         }
     }

@@ -1,5 +1,7 @@
 //! What the requests that are in the service at the time of a step do from their arrival to their end: a lane each.
 
+use servescope_workload::RequestId;
+
 use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::decisions::{Decision, Verdict};
@@ -64,13 +66,14 @@ type Spans = [Vec<[f64; 2]>; PHASES.len()];
 pub(super) fn gantt(
     report: &Report,
     time_us: f64,
-    of_step: Option<u32>,
-    name: &dyn Fn(u32) -> RequestName,
+    of_step: Option<RequestId>,
+    name: &dyn Fn(RequestId) -> RequestName,
 ) -> Gantt {
     let arrival_us = &report.trace.arrival_us;
-    let end_us = |id: u32| report.results[id as usize].finish_us.unwrap_or(f64::INFINITY);
-    let arrived = arrival_us.partition_point(|&arrival_us| arrival_us <= time_us) as u32;
-    let mut ids: Vec<u32> = (0..arrived).filter(|&id| end_us(id) > time_us || of_step == Some(id)).collect();
+    let end_us = |id: RequestId| report.results[id].finish_us.unwrap_or(f64::INFINITY);
+    let arrived = arrival_us.partition_point(|&arrival_us| arrival_us <= time_us);
+    let mut ids: Vec<RequestId> =
+        RequestId::first(arrived).filter(|&id| end_us(id) > time_us || of_step == Some(id)).collect();
     let count = ids.len();
     if count > MOST_LANES {
         let far = of_step.filter(|id| ids[MOST_LANES..].contains(id));
@@ -78,7 +81,7 @@ pub(super) fn gantt(
         ids.extend(far);
     }
     let mut all: Vec<Spans> = vec![Spans::default(); ids.len()];
-    let lane = |id: u32| ids.binary_search(&id).ok();
+    let lane = |id: RequestId| ids.binary_search(&id).ok();
     let Some(phases) = report.phases.as_deref() else {
         return Gantt { from_s: 0.0, to_s: 0.0, count, lanes: Vec::new() };
     };
@@ -100,7 +103,7 @@ pub(super) fn gantt(
     }
     let run_end_us = report.end_us().max(time_us);
     let lanes = ids.iter().zip(all).zip(decisions).map(|((&id, mut spans), decisions)| {
-        let life_us = [arrival_us[id as usize], end_us(id).min(run_end_us)];
+        let life_us = [arrival_us[id], end_us(id).min(run_end_us)];
         fill(&mut spans, &decisions, life_us);
         let phase = |(spans, phase): (&Vec<[f64; 2]>, &'static str)| GanttPhase {
             phase,

@@ -145,11 +145,11 @@ fn number(value: u32) -> Param {
 pub(crate) fn verdict(decision: &Decision) -> Told {
     let is_gateways = decision.replica().is_none();
     let Some(id) = decision.request() else { return Told::new("queue_waits", []) };
-    let request = ("request", number(id));
+    let request = ("request", number(id.get()));
     let other = decision.on_behalf_of().filter(|&other| other != id);
     let for_other = |code: &'static str, itself: &'static str| match other {
-        Some(other) => Told::new(code, [("request", number(id)), ("other", number(other))]),
-        None => Told::new(itself, [("request", number(id))]),
+        Some(other) => Told::new(code, [("request", number(id.get())), ("other", number(other.get()))]),
+        None => Told::new(itself, [("request", number(id.get()))]),
     };
     match decision.verdict {
         Verdict::Forwarded => Told::new("forwarded", [request]),
@@ -204,7 +204,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Told> {
         params.extend([("need", number(need)), ("have", number(have))]);
     }
     if code == "kv_blocks_preempt" {
-        params.extend(decision.on_behalf_of().map(|other| ("other", number(other))));
+        params.extend(decision.on_behalf_of().map(|other| ("other", number(other.get()))));
     }
     Some(Told::new(code, params))
 }

@@ -6,7 +6,7 @@ use servescope_engine::queue::Client;
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{Step, StepState};
 use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, Report, SchedulerKind};
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
 use super::told::{self, Told};
@@ -308,20 +308,20 @@ pub struct StepView {
 }
 
 impl RequestName {
-    pub(super) fn of(trace: &Trace, request: u32) -> Self {
-        let adapter = trace.adapter[request as usize];
+    pub(super) fn of(trace: &Trace, request: RequestId) -> Self {
+        let adapter = trace.adapter[request];
         let adapter = if adapter == BASE_MODEL { -1 } else { i64::from(adapter) };
-        Self { request, user: trace.user[request as usize], adapter }
+        Self { request: request.get(), user: trace.user[request], adapter }
     }
 }
 
 impl Context<'_> {
-    fn name(&self, request: u32) -> RequestName {
+    fn name(&self, request: RequestId) -> RequestName {
         RequestName::of(&self.report.trace, request)
     }
 
-    fn candidate(&self, request: u32) -> Candidate {
-        let (trace, i) = (&self.report.trace, request as usize);
+    fn candidate(&self, request: RequestId) -> Candidate {
+        let (trace, i) = (&self.report.trace, request.index());
         Candidate {
             name: self.name(request),
             arrival_s: trace.arrival_us[i] / 1e6,
@@ -339,7 +339,7 @@ impl Context<'_> {
         &self,
         waiting: &[WaitingEntry],
         key: QueueKeyKind,
-        state: impl Fn(usize, u32) -> &'static str,
+        state: impl Fn(usize, RequestId) -> &'static str,
     ) -> Vec<QueueRow> {
         let is_time =
             matches!(key, QueueKeyKind::Arrival | QueueKeyKind::LatestArrival | QueueKeyKind::Priority);
@@ -367,7 +367,7 @@ impl Context<'_> {
 }
 
 /// What an earlier decision of the look made of a request, or that it is the candidate.
-fn state_of(earlier: &[Decision], candidate: Option<u32>, id: u32) -> &'static str {
+fn state_of(earlier: &[Decision], candidate: Option<RequestId>, id: RequestId) -> &'static str {
     if candidate == Some(id) {
         return "candidate";
     }
@@ -398,7 +398,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
         verdict: decision.map_or("loaded", |decision| decision.verdict.name()),
         told: decision.map_or_else(loaded, told::verdict),
         candidate: candidate.map(|id| context.candidate(id)),
-        for_request: decision.and_then(Decision::on_behalf_of),
+        for_request: decision.and_then(Decision::on_behalf_of).map(RequestId::get),
         test: decision.and_then(|decision| test(context, decision)),
         rule: decision
             .map_or(rules::LOADING, |decision| rules::of_decision(decision, context.report.scheduler)),
@@ -425,7 +425,7 @@ fn replica_queue(
     context: &Context<'_>,
     replica: &ReplicaSnapshot,
     earlier: &[Decision],
-    candidate: Option<u32>,
+    candidate: Option<RequestId>,
 ) -> QueueView {
     let policy = context.scenario.queueing(&context.report.trace).policy;
     QueueView {
@@ -437,11 +437,15 @@ fn replica_queue(
     }
 }
 
-fn gateway_queue(context: &Context<'_>, gateway: &GatewaySnapshot, candidate: Option<u32>) -> QueueView {
+fn gateway_queue(
+    context: &Context<'_>,
+    gateway: &GatewaySnapshot,
+    candidate: Option<RequestId>,
+) -> QueueView {
     let ready = gateway.waiting.len() - gateway.held_back as usize;
     let policy =
         context.scenario.gateway(gateway.pool_tokens).map(|config| config.queue_policy).unwrap_or_default();
-    let state = |place: usize, id: u32| match state_of(&[], candidate, id) {
+    let state = |place: usize, id: RequestId| match state_of(&[], candidate, id) {
         "" if place >= ready => "held_back",
         state => state,
     };
@@ -491,13 +495,13 @@ fn peak(
     let trace = &context.report.trace;
     // LightLLM does not count the last token, which is never written to the cache.
     let uncounted = if context.report.scheduler == SchedulerKind::Slora { 1 } else { 2 };
-    let joins = |id: u32| {
-        let i = id as usize;
-        joining_row(id, [trace.input_tokens[i], trace.max_tokens[i]], uncounted)
+    let joins = |id: RequestId| {
+        let i = id.index();
+        joining_row(id.get(), [trace.input_tokens[i], trace.max_tokens[i]], uncounted)
     };
     let counted = |decision: &&Decision| matches!(decision.verdict, Verdict::Admitted | Verdict::Waits);
     let running = rows.iter().map(|row| PeakRowView {
-        request: row.id,
+        request: row.id.map(RequestId::get),
         used: i64::from(row.used),
         left: i64::from(row.left),
         tokens: 0,
@@ -515,7 +519,7 @@ fn limits(context: &Context<'_>, replica: &ReplicaSnapshot, earlier: &[Decision]
     let admitted = earlier.iter().filter(|decision| decision.verdict == Verdict::Admitted);
     let prompts: u32 = admitted
         .filter_map(Decision::request)
-        .map(|id| context.report.trace.input_tokens[id as usize])
+        .map(|id| context.report.trace.input_tokens[id])
         .fold(0, u32::saturating_add);
     let adds_up = matches!(context.report.scheduler, SchedulerKind::Slora | SchedulerKind::LightLlm);
     LimitsView {

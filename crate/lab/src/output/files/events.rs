@@ -139,9 +139,10 @@ impl EventParts {
     fn of(report: &Report) -> Self {
         let mut retries = report.gateway.as_deref().map_or_else(Vec::new, |log| log.retries.kept().to_vec());
         let timeline = &report.timeline;
-        let mut preempted: Vec<(u32, f64)> = timeline.preemptions.iter().map(|e| (e.id, e.time_us)).collect();
+        let mut preempted: Vec<(u32, f64)> =
+            timeline.preemptions.iter().map(|e| (e.id.get(), e.time_us)).collect();
         let mut resumed: Vec<(u32, f64)> =
-            timeline.preemption_intervals.iter().map(|a| (a.request, a.end_us)).collect();
+            timeline.preemption_intervals.iter().map(|a| (a.request.get(), a.end_us)).collect();
         // Each list is in order of time.
         retries.sort_by_key(|retry| retry.id);
         preempted.sort_by_key(|event| event.0);
@@ -158,7 +159,7 @@ impl EventParts {
         let log = report.gateway.as_deref();
         let attempts = log.map_or(0, |log| log.passages[place].attempts);
         add(report.trace.arrival_us[place], EventKind::Arrived, attempts.min(1), None);
-        while let Some(retry) = self.retries.get(self.told[0]).filter(|retry| retry.id == id) {
+        while let Some(retry) = self.retries.get(self.told[0]).filter(|retry| retry.id.get() == id) {
             self.told[0] += 1;
             let kind =
                 if retry.reason.is_some() { EventKind::AttemptRejected } else { EventKind::AttemptTimedOut };

@@ -112,7 +112,7 @@ pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> Chart {
     window.chart_from_zero("memory", "tokens", series)
 }
 
-/// Prompt and answer tokens a second, over two columns each: single iterations would hide the trend.
+/// Prompt and output tokens a second, over two columns each: single iterations would hide the trend.
 pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us()).into_iter().step_by(2).collect::<Vec<f64>>();
     let each_second = |columns: &Columns| {

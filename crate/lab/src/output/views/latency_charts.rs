@@ -221,7 +221,7 @@ fn busiest(group_of: &[usize], name: impl Fn(usize) -> String) -> (Vec<String>, 
     (names, group_of.iter().map(|&group| class[group]).collect())
 }
 
-/// Eight classes of prompt + answer length with about equally many requests.
+/// Eight classes of prompt + output length with about equally many requests.
 fn by_tokens(run: &Run) -> (Vec<String>, Vec<usize>) {
     const CLASSES: usize = 8;
     let trace = &run.report.trace;

@@ -135,7 +135,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                 .timeline
                 .preemption_intervals
                 .iter()
-                .any(|away| away.request as usize == id && (away.start_us..away.end_us).contains(&now_us))
+                .any(|away| away.request.index() == id && (away.start_us..away.end_us).contains(&now_us))
     };
     let mut batch: Vec<(f64, u32, u32, Phase)> = Vec::new();
     for (id, result) in report.results.iter().enumerate() {

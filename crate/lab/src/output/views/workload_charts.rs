@@ -99,7 +99,7 @@ pub(super) fn shares(run: &Run) -> Chart {
     }
 }
 
-/// Prompt and answer lengths, as shares of the requests in bins of equal width.
+/// Prompt and output lengths, as shares of the requests in bins of equal width.
 pub(super) fn lengths(run: &Run) -> Chart {
     let trace = &run.report.trace;
     let highest = |lengths: &[u32]| {

@@ -117,7 +117,7 @@ impl Scenario {
         of_rate.or_else(|| LENGTHS.iter().find(changes).map(|rows| rows.kind.id()))
     }
 
-    /// What prompt and answer lengths are multiplied by over time; `None` where that is 1.
+    /// What prompt and output lengths are multiplied by over time; `None` where that is 1.
     ///
     /// # Errors
     /// [`Diagnostic`] at the parameter whose number is unsound.

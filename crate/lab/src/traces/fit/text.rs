@@ -47,7 +47,7 @@ pub fn to_text(fitted: &Fit, twins: &[Twin], seed: u64) -> String {
         line(&format!("dispersion {window} s"), number(index));
     }
     lengths(&mut line, "prompt lengths", &fitted.input);
-    lengths(&mut line, "answer lengths", &fitted.output);
+    lengths(&mut line, "output lengths", &fitted.output);
     line("rank correlation", number(fitted.length_correlation));
     for (name, labels) in [("users", &fitted.users), ("adapters", &fitted.adapters)] {
         if let Some(labels) = labels {

@@ -119,7 +119,7 @@ pub(super) fn arrivals(times_s: &[f64]) -> Json {
     json
 }
 
-/// Statistics of prompt and answer lengths.
+/// Statistics of prompt and output lengths.
 pub(super) fn lengths(input: &[f64], output: &[f64]) -> Json {
     let total = |column: &[f64]| column.iter().sum::<f64>();
     json!({

@@ -1,5 +1,7 @@
 //! The first moment at which two runs decided differently, in words.
 
+use servescope_workload::RequestId;
+
 use serde::Serialize;
 use servescope_engine::decisions::{Compared, Decision, Test, Verdict};
 use servescope_engine::first_difference::{FirstDifference, first_difference};
@@ -34,7 +36,11 @@ impl DecisionDifference {
         let of = |decision: Option<Decision>| decision.map(|decision| ShownDecision::of(&decision));
         Some(DifferingDecisions {
             time_s: difference.time_us() / 1e6,
-            request: [difference.a, difference.b].iter().flatten().find_map(Decision::request),
+            request: [difference.a, difference.b]
+                .iter()
+                .flatten()
+                .find_map(Decision::request)
+                .map(RequestId::get),
             a: of(difference.a),
             b: of(difference.b),
         })
@@ -85,12 +91,12 @@ impl ShownDecision {
         Self {
             time_s: decision.time_us / 1e6,
             replica: decision.replica(),
-            request: decision.request(),
+            request: decision.request().map(RequestId::get),
             verdict: decision.verdict.name(),
             test: decision.compared.test.name(),
             need: numbers.map(|numbers| numbers.0),
             have: numbers.map(|numbers| numbers.1),
-            for_request: decision.on_behalf_of(),
+            for_request: decision.on_behalf_of().map(RequestId::get),
             sentence: described(decision),
         }
     }

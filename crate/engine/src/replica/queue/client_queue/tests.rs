@@ -1,3 +1,5 @@
+use servescope_workload::RequestId;
+
 use super::super::drr::DrrConfig;
 use super::super::vtc::{Lift, VtcConfig};
 use super::*;
@@ -36,11 +38,11 @@ proptest! {
             now += 1.0;
             match kind {
                 0..=2 => {
-                    queue.push(clients.len() as u32, client, f64::from(size), now);
+                    queue.push(RequestId::new(clients.len() as u32), client, f64::from(size), now);
                     clients.push(client);
                 }
                 3 => if let Some((client, id)) = queue.head() {
-                    prop_assert_eq!(clients[id as usize], client);
+                    prop_assert_eq!(clients[id], client);
                     if gone.contains(&id) {
                         queue.skip(client);
                     } else {
@@ -50,9 +52,9 @@ proptest! {
                     }
                 },
                 6 => {
-                    let is_there = |id: &u32| !served.contains(id) && !gone.contains(id);
-                    if let Some(id) = (0..clients.len() as u32).filter(is_there).nth(size as usize % 7) {
-                        queue.forget(clients[id as usize]);
+                    let is_there = |id: &RequestId| !served.contains(id) && !gone.contains(id);
+                    if let Some(id) = RequestId::first(clients.len()).filter(is_there).nth(size as usize % 7) {
+                        queue.forget(clients[id]);
                         gone.push(id);
                     }
                 }
@@ -78,7 +80,7 @@ proptest! {
         prop_assert!(queue.is_empty());
         served.append(&mut gone);
         served.sort_unstable();
-        prop_assert!(served.iter().copied().eq(0..clients.len() as u32));
+        prop_assert!(served.iter().copied().eq(RequestId::first(clients.len())));
     }
 
     /// The keys of the requests that come next are in order, and ties in order of arrival.
@@ -86,11 +88,11 @@ proptest! {
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
         let mut queue = ClientQueue::new(&QueuePolicy::Sjf, FairnessRules::Engine, 4, 1_000.0);
         for (id, &(client, size)) in sizes.iter().enumerate() {
-            queue.push(id as u32, client, f64::from(size), id as f64);
+            queue.push(RequestId::new(id as u32), client, f64::from(size), id as f64);
         }
-        let mut expected: Vec<u32> = (0..sizes.len() as u32).collect();
-        expected.sort_by_key(|&id| sizes[id as usize].1);
-        let served: Vec<u32> = std::iter::from_fn(|| {
+        let mut expected: Vec<RequestId> = RequestId::first(sizes.len()).collect();
+        expected.sort_by_key(|&id| sizes[id].1);
+        let served: Vec<RequestId> = std::iter::from_fn(|| {
             let (client, id) = queue.head()?;
             queue.pop(client);
             Some(id)
@@ -108,7 +110,7 @@ fn counters_share_the_service_by_weight() {
     ] {
         let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 2, 1_000.0);
         for id in 0..2_000 {
-            queue.push(id, id % 2, 10.0, 0.0);
+            queue.push(RequestId::new(id), id % 2, 10.0, 0.0);
         }
         let mut served = [0u32; 2];
         for _ in 0..900 {
@@ -126,14 +128,14 @@ fn a_newcomer_is_lifted_to_those_who_wait() {
     let mut queue =
         ClientQueue::new(&QueuePolicy::Vtc(VtcConfig::default()), FairnessRules::Engine, 2, 1_000.0);
     for id in 0..50 {
-        queue.push(id, 0, 10.0, 0.0);
+        queue.push(RequestId::new(id), 0, 10.0, 0.0);
     }
     for _ in 0..40 {
         queue.head();
         queue.charge(0, 100.0);
         queue.pop(0);
     }
-    queue.push(50, 1, 10.0, 1.0);
+    queue.push(RequestId::new(50), 1, 10.0, 1.0);
     assert_eq!(queue.counters(), [(0, 4_000.0), (1, 4_000.0)]);
 }
 
@@ -150,19 +152,19 @@ proptest! {
     ) {
         let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 5, 1_000.0);
         // Of each request that waits (key, number) and its list.
-        let mut waiting: Vec<(f64, u32, u32)> = Vec::new();
+        let mut waiting: Vec<(f64, RequestId, u32)> = Vec::new();
         let (mut gone, mut number) = (Vec::new(), 0u32);
         for (kind, list, size, lists) in moves {
             match kind {
                 0..=2 => {
                     let at_us = f64::from(number);
-                    queue.push_to([list, 0], number, size, f64::from(size), at_us);
+                    queue.push_to([list, 0], RequestId::new(number), size, f64::from(size), at_us);
                     let key = match &order {
                         QueuePolicy::Lifo => lifo::key(number),
                         QueuePolicy::Sjf => sjf::key(f64::from(size)),
                         _ => priority::key([2.0, 0.0, 1.0][size as usize % 3], 50.0, at_us),
                     };
-                    waiting.push((key, number, list));
+                    waiting.push((key, RequestId::new(number), list));
                     waiting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                     number += 1;
                 }
@@ -186,7 +188,7 @@ proptest! {
                                 seen.push((own.2, own.1));
                             }
                         }
-                        prop_assert_eq!(skipped, seen.into_iter().map(|own| own.1).collect::<Vec<u32>>());
+                        prop_assert_eq!(skipped, seen.into_iter().map(|own| own.1).collect::<Vec<RequestId>>());
                         let Some(place) = place else {
                             prop_assert_eq!(head, None);
                             break;
@@ -225,7 +227,7 @@ fn fair_orders() -> impl Strategy<Value = QueuePolicy> {
 struct Scanned {
     clients: ClientQueue,
     /// (client, list, request), in the order in which they came.
-    waiting: Vec<(u32, u32, u32)>,
+    waiting: Vec<(u32, u32, RequestId)>,
     passed: Vec<u32>,
 }
 
@@ -269,7 +271,7 @@ impl Scanned {
         }
     }
 
-    fn forget(&mut self, place: usize) -> (u32, u32, u32) {
+    fn forget(&mut self, place: usize) -> (u32, u32, RequestId) {
         let own = self.waiting.remove(place);
         self.clients.forget(own.0);
         self.clients.clients[own.0 as usize].waiting.pop();
@@ -291,14 +293,13 @@ proptest! {
         let is_in_turns = matches!(order, QueuePolicy::Drr(_));
         let mut queue = new().listed_by_adapter();
         let mut scanned = Scanned { clients: new(), waiting: Vec::new(), passed: Vec::new() };
-        let (mut gone, mut count) = (Vec::new(), 0u32);
+        let (mut gone, mut numbers) = (Vec::new(), RequestId::all());
         for (kind, client, list, lists, size) in moves {
             match kind {
                 0..=2 => {
-                    let is_new = queue.push_to([client, list], count, client, 0.0, 0.0);
+                    let count = numbers.next().unwrap(); let is_new = queue.push_to([client, list], count, client, 0.0, 0.0);
                     prop_assert_eq!(is_new, scanned.clients.push(count, client, 0.0, 0.0));
                     scanned.waiting.push((client, list, count));
-                    count += 1;
                 }
                 3 => if !scanned.waiting.is_empty() && !is_in_turns {
                     let (client, _, id) = scanned.forget(size as usize % scanned.waiting.len());
@@ -310,7 +311,7 @@ proptest! {
                     queue.charge(client, -f64::from(size));
                 },
                 _ => {
-                    let is_gone = |id: u32| gone.contains(&id);
+                    let is_gone = |id: RequestId| gone.contains(&id);
                     for turn in 0..=size % 4 {
                         let mut head = queue.skip_to(lists.iter().copied());
                         while let Some((client, _)) = head.filter(|head| is_gone(head.1)) {
@@ -320,7 +321,7 @@ proptest! {
                         let place = scanned.scan(&lists);
                         let found = place.map(|place| scanned.waiting[place]);
                         prop_assert_eq!(head, found.map(|own| (own.0, own.2)));
-                        let waits_elsewhere = |id: &u32| {
+                        let waits_elsewhere = |id: &RequestId| {
                             let own = scanned.waiting.iter().find(|own| own.2 == *id);
                             own.is_some_and(|own| !lists.contains(&own.1))
                         };

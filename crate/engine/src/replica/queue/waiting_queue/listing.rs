@@ -1,6 +1,6 @@
 //! The waiting requests in the order in which they would be admitted if each of them fitted now, for a debugger.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::{QueuePolicy, WaitingQueue};
 
@@ -48,7 +48,7 @@ impl QueueKeyKind {
 }
 
 /// A waiting request of the list, and its key; none of one that stands before the policy's order, because it was preempted.
-pub(crate) type Listed = (u32, Option<f64>);
+pub(crate) type Listed = (RequestId, Option<f64>);
 
 impl WaitingQueue {
     /// By what the requests are ordered.
@@ -62,8 +62,8 @@ impl WaitingQueue {
         mut self,
         trace: &Trace,
         most: usize,
-        is_gone: impl Fn(u32) -> bool,
-        arrival_us: impl Fn(u32) -> f64,
+        is_gone: impl Fn(RequestId) -> bool,
+        arrival_us: impl Fn(RequestId) -> f64,
     ) -> Vec<Listed> {
         let mut list = Vec::new();
         while list.len() < most {
@@ -80,7 +80,7 @@ impl WaitingQueue {
         list
     }
 
-    fn key_of(&mut self, trace: &Trace, id: u32, arrival_us: f64) -> f64 {
+    fn key_of(&mut self, trace: &Trace, id: RequestId, arrival_us: f64) -> f64 {
         let Some(ranked) = &mut self.ranked else { return arrival_us };
         match &ranked.config.policy {
             QueuePolicy::Sjf => ranked.config.predicted_tokens(trace, id),

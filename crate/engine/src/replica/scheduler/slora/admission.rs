@@ -1,7 +1,7 @@
 //! One admission decision under way (generate_new_batch and _can_add_new_req of slora/server/router/req_queue.py): the memory
 //! test and the prompt budget, which all of S-LoRA's queues share.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::record::decisions::{Compared, Test};
 use crate::record::observer::{Event, Watch};
@@ -49,7 +49,7 @@ pub struct AdmissionPass<'a> {
     /// Which adapters the batch uses.
     pub adapters: &'a mut AdapterPool,
     /// Requests that join the batch, in the order of admission.
-    pub admitted: &'a mut Vec<u32>,
+    pub admitted: &'a mut Vec<RequestId>,
     /// Prefill times.
     pub latency: Latency<'a>,
     /// The observer.
@@ -62,7 +62,7 @@ pub struct AdmissionPass<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CandidateDecision {
     /// The candidate.
-    pub id: Option<u32>,
+    pub id: Option<RequestId>,
     /// Whether it joins the batch.
     pub is_admitted: bool,
     /// The test that decided.
@@ -93,7 +93,7 @@ impl<'a> AdmissionPass<'a> {
         results: &'a [RequestResult],
         memory: &'a mut PeakKvEstimator,
         adapters: &'a mut AdapterPool,
-        admitted: &'a mut Vec<u32>,
+        admitted: &'a mut Vec<RequestId>,
         latency: Latency<'a>,
         watch: &'a mut Watch,
     ) -> Self {
@@ -148,13 +148,13 @@ impl<'a> AdmissionPass<'a> {
     }
 
     /// Whether the client of a waiting request went away, or the request waited longer than it may.
-    pub fn is_cancelled(&self, id: u32) -> bool {
-        self.results[id as usize].outcome != Outcome::Unfinished
+    pub fn is_cancelled(&self, id: RequestId) -> bool {
+        self.results[id].outcome != Outcome::Unfinished
     }
 
     /// Admits a request if memory, the cap and the prompt budget allow it, and says whether they do.
-    pub fn admit(&mut self, id: u32) -> bool {
-        let i = id as usize;
+    pub fn admit(&mut self, id: RequestId) -> bool {
+        let i = id.index();
         let (input, max_tokens, adapter) =
             (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
         let entry = Self::entry(self.step, input, max_tokens);
@@ -207,7 +207,7 @@ impl<'a> AdmissionPass<'a> {
     }
 
     /// Keeps what was decided of a candidate.
-    fn tell(&mut self, id: u32, stop: Option<BlockReason>, compared: Option<Compared>) {
+    fn tell(&mut self, id: RequestId, stop: Option<BlockReason>, compared: Option<Compared>) {
         let Some(compared) = compared else { return };
         let told = match stop {
             Some(BlockReason::RunningCap) => {

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use servescope_workload::BASE_MODEL;
+use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::admission::AdmissionPass;
 use super::fcfs;
@@ -20,7 +20,7 @@ pub(super) struct Cluster {
     running: Vec<u32>,
     /// How many entries of `running` are not 0.
     distinct: usize,
-    left: VecDeque<u32>,
+    left: VecDeque<RequestId>,
 }
 
 impl Cluster {
@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     /// Takes a decision over requests in the order of arrival.
-    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
         if self.distinct == 0 || self.distinct < self.limit {
             return fcfs::decide(waiting, pass);
         }
@@ -56,10 +56,10 @@ impl Cluster {
             return;
         }
         let trace = pass.trace;
-        let runs = |own: &Self, id: u32| own.running[own.place(trace.adapter[id as usize])] > 0;
+        let runs = |own: &Self, id: RequestId| own.running[own.place(trace.adapter[id])] > 0;
         let blocked = self.pass(waiting, pass, runs);
         let ghost = blocked.map(|id| {
-            let (i, step) = (id as usize, pass.step);
+            let (i, step) = (id.index(), pass.step);
             let adapter = trace.adapter[i];
             let entry = AdmissionPass::entry(step, trace.input_tokens[i], trace.max_tokens[i]);
             pass.memory.insert(entry);
@@ -79,10 +79,10 @@ impl Cluster {
     /// whose client went away, leave the queue.
     fn pass(
         &mut self,
-        waiting: &mut VecDeque<u32>,
+        waiting: &mut VecDeque<RequestId>,
         pass: &mut AdmissionPass<'_>,
-        wanted: impl Fn(&Self, u32) -> bool,
-    ) -> Option<u32> {
+        wanted: impl Fn(&Self, RequestId) -> bool,
+    ) -> Option<RequestId> {
         let mut blocked = None;
         let mut scanned = 0;
         for &id in waiting.iter() {

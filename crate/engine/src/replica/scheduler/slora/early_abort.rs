@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::admission::AdmissionPass;
 use crate::record::observer::Event;
 
@@ -19,7 +21,7 @@ pub(super) struct EarlyAbort {
     /// When the waiting requests arrived, in their order, microseconds.
     pub(super) arrived_us: VecDeque<f64>,
     /// Requests that the last decision rejected, newest first.
-    pub(super) rejected: Vec<u32>,
+    pub(super) rejected: Vec<RequestId>,
     /// Estimated arrivals between two decisions.
     pub(super) request_rate: i64,
     /// Estimated batch size.
@@ -71,7 +73,7 @@ impl EarlyAbort {
     }
 
     /// Takes a decision over requests in the order of arrival.
-    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
         self.rejected.clear();
         if pass.is_full() {
             return;
@@ -109,7 +111,7 @@ impl EarlyAbort {
     }
 
     /// Rejects the oldest requests as far as they have waited too long.
-    fn reject_late(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    fn reject_late(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
         while self.due_us().is_some_and(|due| pass.now_us >= due) {
             self.arrived_us.pop_front();
             self.rejected.extend(waiting.pop_front());

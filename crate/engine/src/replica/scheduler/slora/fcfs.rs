@@ -7,11 +7,13 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::admission::AdmissionPass;
 
 /// Takes a decision over requests in order of arrival.
 #[inline]
-pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+pub(super) fn decide(waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
     if pass.is_full() {
         return;
     }

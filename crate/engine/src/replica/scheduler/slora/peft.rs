@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::admission::AdmissionPass;
 
 /// Requests of other adapters that may stand before the first that matches.
@@ -33,7 +35,7 @@ impl Peft {
     }
 
     /// Takes a decision over requests in the order of arrival.
-    pub(super) fn decide(&mut self, waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+    pub(super) fn decide(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
         if !pass.limits.original_blocking {
             while waiting.front().is_some_and(|&id| pass.is_cancelled(id)) {
                 waiting.pop_front();
@@ -43,7 +45,7 @@ impl Peft {
             return;
         }
         pass.mark_stable();
-        let adapter_of = |id: u32| pass.trace.adapter[id as usize];
+        let adapter_of = |id: RequestId| pass.trace.adapter[id];
         let Some(adapter) = self.running.map(|r| r.0).or_else(|| waiting.front().map(|&id| adapter_of(id)))
         else {
             return;

@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use servescope_workload::RequestId;
+
 use super::admission::AdmissionPass;
 
 /// Requests that may wait before any plan is made.
@@ -19,7 +21,7 @@ const PLAIN: usize = 10;
 pub(super) const WINDOW: usize = 256;
 
 /// Takes a decision over requests in order of arrival.
-pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) {
+pub(super) fn decide(waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
     if pass.is_full() {
         return;
     }
@@ -30,7 +32,7 @@ pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) 
         return super::fcfs::decide(waiting, pass);
     }
     let candidates = plan(waiting, pass);
-    let mut leaving: Vec<u32> = Vec::new();
+    let mut leaving: Vec<RequestId> = Vec::new();
     for &id in &candidates {
         if !pass.is_cancelled(id) && !pass.admit(id) {
             break;
@@ -43,19 +45,19 @@ pub(super) fn decide(waiting: &mut VecDeque<u32>, pass: &mut AdmissionPass<'_>) 
 }
 
 /// The batch that is due: requests in the order in which they are tried.
-fn plan(waiting: &VecDeque<u32>, pass: &AdmissionPass<'_>) -> Vec<u32> {
+fn plan(waiting: &VecDeque<RequestId>, pass: &AdmissionPass<'_>) -> Vec<RequestId> {
     let trace = pass.trace;
-    let length = |id: u32| trace.input_tokens[id as usize];
+    let length = |id: RequestId| trace.input_tokens[id];
     // Requests by adapter, adapters in the order in which they first occur.
-    let mut groups: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut groups: Vec<(u32, Vec<RequestId>)> = Vec::new();
     for &id in waiting.iter().take(WINDOW) {
-        let adapter = trace.adapter[id as usize];
+        let adapter = trace.adapter[id];
         match groups.iter_mut().find(|g| g.0 == adapter) {
             Some((_, ids)) => ids.push(id),
             None => groups.push((adapter, vec![id])),
         }
     }
-    let mut mini_batches: Vec<Vec<u32>> = Vec::new();
+    let mut mini_batches: Vec<Vec<RequestId>> = Vec::new();
     for (adapter, mut ids) in groups {
         ids.sort_by_key(|&id| length(id));
         let rank = trace.rank_of(adapter);
@@ -66,7 +68,7 @@ fn plan(waiting: &VecDeque<u32>, pass: &AdmissionPass<'_>) -> Vec<u32> {
         let cuts = cheapest_cuts(ids.len(), cost);
         mini_batches.extend(cuts.into_iter().map(|range| ids[range].to_vec()));
     }
-    let longest = |mini: &[u32]| mini.last().map_or(0, |&id| length(id));
+    let longest = |mini: &[RequestId]| mini.last().map_or(0, |&id| length(id));
     mini_batches.sort_by_key(|mini| longest(mini));
     let mut until = Vec::with_capacity(mini_batches.len() + 1);
     until.push(0u32);

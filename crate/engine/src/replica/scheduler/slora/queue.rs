@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::admission::AdmissionPass;
 use super::cluster::Cluster;
@@ -27,7 +27,7 @@ pub struct SloraQueue {
     policy: Policy,
     /// The batch in the order in which its requests joined, with their first decode steps; only where counters are raised
     /// by its newest one.
-    batch: Vec<(u32, u64)>,
+    batch: Vec<(RequestId, u64)>,
     /// Whether it must be told of prefills, of decode iterations and of what joins and leaves the batch.
     follows_batch: bool,
     /// Whether decisions may change something although no request waits.
@@ -73,7 +73,7 @@ impl SloraQueue {
 
     /// A request arrives at `at_us` and waits.
     #[inline]
-    pub fn arrive(&mut self, id: u32, at_us: f64, trace: &Trace) {
+    pub fn arrive(&mut self, id: RequestId, at_us: f64, trace: &Trace) {
         if let Policy::EarlyAbort(policy) = &mut self.policy {
             policy.arrived_us.push_back(at_us);
         }
@@ -186,7 +186,7 @@ impl SloraQueue {
     fn newest_counter(&mut self, pass: &AdmissionPass<'_>) -> Option<f64> {
         let &(id, first_step) = self.batch.last()?;
         let produced = 1 + pass.step - first_step;
-        let tokens = f64::from(pass.trace.input_tokens[id as usize]);
+        let tokens = f64::from(pass.trace.input_tokens[id]);
         Some(self.queue.raw_counter(pass.trace, id) - tokens - produced as f64)
     }
 
@@ -202,7 +202,7 @@ impl SloraQueue {
 
     /// Requests that the last decision rejected.
     #[inline]
-    pub fn rejected(&self) -> &[u32] {
+    pub fn rejected(&self) -> &[RequestId] {
         match &self.policy {
             Policy::EarlyAbort(policy) => &policy.rejected,
             _ => &[],
@@ -216,17 +216,17 @@ impl SloraQueue {
         batch_max_tokens: u32,
         trace: &Trace,
         results: &[RequestResult],
-        mut see: impl FnMut(u32),
+        mut see: impl FnMut(RequestId),
     ) {
         if self.queue.keeps_counters() {
             return;
         }
         let mut tokens = 0u64;
-        let take = |&id: &u32| {
-            if results[id as usize].outcome != Outcome::Unfinished {
+        let take = |&id: &RequestId| {
+            if results[id].outcome != Outcome::Unfinished {
                 return true;
             }
-            tokens += u64::from(trace.input_tokens[id as usize]);
+            tokens += u64::from(trace.input_tokens[id]);
             let fits = tokens <= u64::from(batch_max_tokens);
             if fits {
                 see(id);
@@ -256,9 +256,9 @@ impl SloraQueue {
 
     /// The prefill of the admitted requests ended: a mini-batch of its own. Where one of them has ended with it, the ideal
     /// accounting charges that one for its only token, the artifact's all of them.
-    pub fn prefilled(&mut self, admitted: &[u32], trace: &Trace) {
+    pub fn prefilled(&mut self, admitted: &[RequestId], trace: &Trace) {
         let accounting = self.config.policy.accounting();
-        let has_ended = |id: u32| trace.output_tokens[id as usize] == 1;
+        let has_ended = |id: RequestId| trace.output_tokens[id] == 1;
         let any = admitted.iter().any(|&id| has_ended(id));
         for &id in admitted {
             let is_charged = match accounting {
@@ -274,10 +274,10 @@ impl SloraQueue {
     }
 
     /// A prefilled request joins the batch, its first decode step being `first_step`.
-    pub fn joined(&mut self, id: u32, first_step: u64, trace: &Trace) {
+    pub fn joined(&mut self, id: RequestId, first_step: u64, trace: &Trace) {
         match &mut self.policy {
-            Policy::Cluster(policy) => policy.joined(trace.adapter[id as usize]),
-            Policy::Peft(policy) => policy.joined(trace.adapter[id as usize]),
+            Policy::Cluster(policy) => policy.joined(trace.adapter[id]),
+            Policy::Peft(policy) => policy.joined(trace.adapter[id]),
             _ => {
                 if self.raises_counters() {
                     self.batch.push((id, first_step));
@@ -296,19 +296,19 @@ impl SloraQueue {
     }
 
     /// Some requests of the batch have ended; each of them then leaves.
-    pub fn finishing(&mut self, have_ended: impl Fn(u32) -> bool) {
+    pub fn finishing(&mut self, have_ended: impl Fn(RequestId) -> bool) {
         self.queue.finishing_with(have_ended);
     }
 
     /// The client of a running request has gone away.
-    pub fn abandoned(&mut self, id: u32) {
+    pub fn abandoned(&mut self, id: RequestId) {
         self.queue.abandoned(id);
     }
 
     /// A request leaves the batch with its last token.
-    pub fn left(&mut self, id: u32, trace: &Trace) {
+    pub fn left(&mut self, id: RequestId, trace: &Trace) {
         match &mut self.policy {
-            Policy::Cluster(policy) => policy.left(trace.adapter[id as usize]),
+            Policy::Cluster(policy) => policy.left(trace.adapter[id]),
             Policy::Peft(policy) => policy.left(),
             _ => {
                 self.batch.retain(|other| other.0 != id);
@@ -348,7 +348,7 @@ impl SloraQueue {
     }
 
     /// All requests that still wait, by their numbers, cancelled ones included that were not passed yet.
-    pub fn waiting(&self) -> Vec<u32> {
+    pub fn waiting(&self) -> Vec<RequestId> {
         let mut ids = self.queue.in_order();
         ids.sort_unstable();
         ids

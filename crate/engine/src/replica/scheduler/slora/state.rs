@@ -1,6 +1,6 @@
 //! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the mail that it has not read, its sleep.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use super::queue::SloraQueue;
 use crate::config::FleetConfig;
@@ -14,11 +14,11 @@ use crate::request::Outcome;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum News {
     /// A request came in, at this time in microseconds.
-    Arrived(u32, f64),
+    Arrived(RequestId, f64),
     /// A request came in that was over its client's rate limit.
-    HeadBlocked(u32),
+    HeadBlocked(RequestId),
     /// A waiting request was given up, or the client of a request has gone.
-    Ended(u32, Outcome),
+    Ended(RequestId, Outcome),
 }
 
 /// The state.
@@ -30,7 +30,7 @@ pub(in crate::replica::scheduler) struct State {
     pub(super) adapters: AdapterPool,
     pub(super) owns_adapters: bool,
     /// Requests that the last decision admitted.
-    pub(super) admitted: Vec<u32>,
+    pub(super) admitted: Vec<RequestId>,
     /// No decision before this decode step picks a request or changes anything, unless a request leaves or arrives.
     pub(super) next_admissible_step: u64,
     /// Decode iterations since the last prefill, at most the rule's number.
@@ -96,7 +96,7 @@ impl State {
         self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_arrival(&mut self, id: u32, at_us: f64) -> bool {
+    pub(in crate::replica::scheduler) fn hears_of_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
         self.mail.push(News::Arrived(id, at_us));
         let invalidates = self.queue.arrival_invalidates_decision();
         if invalidates {
@@ -111,11 +111,11 @@ impl State {
             }
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_refusal(&mut self, id: u32) {
+    pub(in crate::replica::scheduler) fn hears_of_refusal(&mut self, id: RequestId) {
         self.mail.push(News::HeadBlocked(id));
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_end(&mut self, id: u32, outcome: Outcome) {
+    pub(in crate::replica::scheduler) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) {
         self.mail.push(News::Ended(id, outcome));
         self.least_leap = 0;
     }

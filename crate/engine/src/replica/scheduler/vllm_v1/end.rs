@@ -1,5 +1,7 @@
 //! What a batch does to its requests when it begins and when it ends.
 
+use servescope_workload::RequestId;
+
 use super::{Replica, RequestStatus, ScheduleContext, Scheduled, ScheduledBatch, State, steady};
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
@@ -10,7 +12,7 @@ use crate::replica::run::written;
 pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
     debug_assert!(replica.in_flight > 0, "a batch that begins is under way");
     for scheduled in &batch.scheduled {
-        let i = scheduled.id as usize;
+        let i = scheduled.id.index();
         if !scheduled.is_admitted || context.requests.status[i] == RequestStatus::Finished {
             continue;
         }
@@ -36,7 +38,7 @@ pub(super) fn end_batch(
     let blocks = replica.kv.used();
     let others = steady::ends(replica, context, batch);
     for id in std::mem::take(&mut replica.pending_aborts) {
-        if context.requests.status[id as usize] == RequestStatus::Finished {
+        if context.requests.status[id] == RequestStatus::Finished {
             continue;
         }
         if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
@@ -49,7 +51,7 @@ pub(super) fn end_batch(
     let fresh = others + fresh;
     if replica.holders < holders {
         for &id in batch.members.iter().chain(&batch.prompts) {
-            if context.requests.status[id as usize] == RequestStatus::Decoding {
+            if context.requests.status[id] == RequestStatus::Decoding {
                 replica.waiting.finishing_beside(context.trace, id);
             }
         }
@@ -66,7 +68,7 @@ pub(super) fn end_batch(
 
 /// A request was worked on. Returns when it was last, which is when its last token was there if it decodes.
 fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled: &Scheduled) -> f64 {
-    let i = scheduled.id as usize;
+    let i = scheduled.id.index();
     let (requests, began_us) = (&mut *context.requests, batch.began_us);
     let seen_us = std::mem::replace(&mut requests.seen_us[i], context.now_us);
     requests.stalled_us[i] += (began_us - seen_us).max(0.0);
@@ -99,7 +101,7 @@ fn end_of(
     scheduled: &Scheduled,
 ) -> bool {
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
-    let i = id as usize;
+    let i = id.index();
     let Some(place) = State::place(context, id) else { return false };
     let Replica { state, kv, .. } = replica;
     let entry = state.vllm.entry(place);
@@ -156,7 +158,7 @@ fn end_of_preempted(
     place: u32,
 ) {
     let Scheduled { id, makes_token, .. } = *scheduled;
-    let i = id as usize;
+    let i = id.index();
     let entry = replica.state.vllm.entry(place);
     entry.known += u32::from(makes_token);
     let (known, is_back) = (entry.known, entry.stale == 0);
@@ -182,11 +184,11 @@ fn end_of_preempted(
 fn makes(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
-    id: u32,
+    id: RequestId,
     last_us: f64,
     iteration_us: Option<(f64, f64)>,
 ) -> bool {
-    let i = id as usize;
+    let i = id.index();
     let is_first = context.requests.first_token_us[i].is_nan();
     replica.waiting.made_token(context.trace, id, is_first);
     if is_first {
@@ -209,9 +211,9 @@ fn makes(
 }
 
 /// A request that runs goes away.
-pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleContext<'_>, id: u32) {
+pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
     steady::settle(replica, context);
-    let i = id as usize;
+    let i = id.index();
     if context.requests.scheduled_us[i].is_nan() {
         replica.waiting.ended(context.trace, id, 0, false);
     } else {

@@ -1,5 +1,7 @@
 //! The running queue: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
+use servescope_workload::RequestId;
+
 use super::{Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State, Step};
 use crate::config::Equals;
 use crate::record::decisions::Verdict;
@@ -32,7 +34,7 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
         step.budget -= tokens;
-        let is_prompt = computed < context.requests.prompt[id as usize];
+        let is_prompt = computed < context.requests.prompt[id];
         step.scheduled.push(Scheduled {
             id,
             tokens,
@@ -53,7 +55,7 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
 
 /// Whether the token under way is the last that a request may get.
 fn is_last_under_way(entry: &RunningRequest, context: &ScheduleContext<'_>) -> bool {
-    let i = entry.id as usize;
+    let i = entry.id.index();
     let most = context.trace.input_tokens[i].saturating_add(context.trace.max_tokens[i]);
     entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
 }
@@ -151,7 +153,7 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     let Replica { state, kv, adapters, .. } = replica;
     state.vllm.release_adapter(adapters, context, place);
     let entry = state.vllm.entry(place);
-    let i = entry.id as usize;
+    let i = entry.id.index();
     kv.free_blocks(entry.id, &mut entry.held, true);
     let lost_tokens = entry.computed - entry.under_way;
     entry.stale = entry.under_way;
@@ -178,9 +180,8 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
 
 impl Replica {
     /// A request that was admitted waits again.
-    pub(super) fn back_to_line(&mut self, context: &ScheduleContext<'_>, id: u32) {
-        self.waiting_prompt_blocks +=
-            u64::from(context.config.blocks_for(context.requests.prompt[id as usize]));
+    pub(super) fn back_to_line(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
         self.num_waiting += 1;
         self.adapters.waits(context.adapter(id).0);
         self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
@@ -189,7 +190,7 @@ impl Replica {
 
 impl State {
     /// Tokens of a preempted request that are still under way.
-    pub(super) fn stale(&self, context: &ScheduleContext<'_>, id: u32) -> u32 {
+    pub(super) fn stale(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
         Self::place(context, id).map_or(0, |place| self.entries[place as usize].stale)
     }
 }

@@ -1,5 +1,7 @@
 //! What the running requests hold, for a debugger.
 
+use servescope_workload::RequestId;
+
 use super::{Held, State};
 
 impl State {
@@ -9,7 +11,7 @@ impl State {
         &self,
         step: u32,
         block_size: u32,
-    ) -> (Vec<(u32, u32, u32)>, u32) {
+    ) -> (Vec<(RequestId, u32, u32)>, u32) {
         let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);
         let list = entries().map(|entry| {
             let formed = if entry.is_in_group { step - entry.joined } else { 0 };

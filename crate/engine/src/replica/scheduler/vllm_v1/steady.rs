@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use servescope_workload::RequestId;
+
 use super::{
     LongPrefill, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled,
     ScheduledBatch, State, Step, waiting,
@@ -31,7 +33,7 @@ pub(super) struct Group {
     /// The iteration before which a request has its last token, and the request, in the halves of a word.
     ends: BinaryHeap<Reverse<u64>>,
     /// Running requests outside it.
-    outside: Vec<u32>,
+    outside: Vec<RequestId>,
     /// Requests that left it while iterations with them were under way.
     left: Vec<Left>,
     /// Whether a request has left or joined since an iteration was formed.
@@ -43,7 +45,7 @@ pub(super) struct Group {
 /// A request that was part of some iterations of the group.
 #[derive(Debug, Clone, Copy)]
 struct Left {
-    id: u32,
+    id: RequestId,
     /// The first iteration, and the one after the last.
     from: u32,
     to: u32,
@@ -104,7 +106,7 @@ impl State {
     fn next_done(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
         loop {
             let &Reverse(word) = self.group.ends.peek()?;
-            let (end, id) = ((word >> 32) as u32, word as u32);
+            let (end, id) = ((word >> 32) as u32, RequestId::new(word as u32));
             let entry = Self::place(context, id).map(|place| &self.entries[place as usize]);
             if entry.is_some_and(|entry| entry.is_in_group && entry.ended_to == end) {
                 return Some(end);
@@ -122,7 +124,7 @@ impl State {
 }
 
 /// A request decodes that has so many tokens computed.
-fn decode(id: u32, computed: u32) -> Scheduled {
+fn decode(id: RequestId, computed: u32) -> Scheduled {
     Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
 }
 
@@ -163,7 +165,7 @@ pub(super) fn schedule(
 
 /// What becomes of a running request in the next iteration, if that follows the one before it.
 fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequest) -> Next {
-    let i = entry.id as usize;
+    let i = entry.id.index();
     // It was in the iteration that has just ended, or is in the one under way.
     let is_fresh = match replica.in_flight {
         0 => entry.under_way == 0 && entry.awaited == 0 && context.requests.seen_us[i] == context.now_us,
@@ -268,7 +270,7 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
     let lacks = context.total(entry.id).saturating_sub(entry.known + u32::from(entry.under_way > 0));
     if lacks > 0 {
         entry.ended_to = step + lacks;
-        group.ends.push(Reverse(u64::from(entry.ended_to) << 32 | u64::from(entry.id)));
+        group.ends.push(Reverse(u64::from(entry.ended_to) << 32 | u64::from(entry.id.get())));
     } else {
         entry.ended_to = step;
     }
@@ -300,7 +302,7 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
     if formed > 0 {
         kv.cache_blocks(context.trace, id, known_at_form, &mut entry.held);
     }
-    let i = id as usize;
+    let i = id.index();
     if ended > 0 {
         let joined_us = context.requests.seen_us[i];
         context.requests.waited_for_token(id, shared_gaps.longest_from(joined_us));
@@ -397,7 +399,7 @@ pub(super) fn ends(
     while let Some(end) = replica.state.vllm.next_done(context).filter(|&end| end <= number + 1) {
         debug_assert_eq!(end, number + 1, "none is done before");
         let Some(Reverse(entry)) = replica.state.vllm.group.ends.pop() else { break };
-        if let Some(place) = State::place(context, entry as u32) {
+        if let Some(place) = State::place(context, RequestId::new(entry as u32)) {
             leave(replica, context, place);
         }
     }

@@ -1,5 +1,7 @@
 //! The waiting requests: which are admitted, with the blocks that are cached of them.
 
+use servescope_workload::RequestId;
+
 use crate::record::decisions::{Compared, Test, Verdict};
 
 use super::{
@@ -60,7 +62,7 @@ pub(super) fn schedule(
     }
     if !step.defers_prompts {
         let state = &mut replica.state.vllm;
-        state.deferred.retain(|&id| context.requests.status[id as usize] == RequestStatus::Waiting);
+        state.deferred.retain(|&id| context.requests.status[id] == RequestStatus::Waiting);
         state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
     context.record.phases.scanned(replica.index, context.now_us, stop, step.defers_prompts);
@@ -68,7 +70,12 @@ pub(super) fn schedule(
 }
 
 /// Takes the head out of the waiting queue until the iteration is formed, so that the requests behind it are looked at.
-fn defer(replica: &mut Replica, context: &mut ScheduleContext<'_>, passed: &mut Vec<u32>, id: u32) {
+fn defer(
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    passed: &mut Vec<RequestId>,
+    id: RequestId,
+) {
     replica.leave_line(context);
     passed.push(id);
     let deferred = &mut replica.state.vllm.deferred;
@@ -82,10 +89,10 @@ fn admit(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
-    id: u32,
+    id: RequestId,
 ) -> (Result<(), BlockReason>, Compared) {
     let config = context.config;
-    let known = context.requests.prompt[id as usize];
+    let known = context.requests.prompt[id];
     // The last token is computed in any case: the next one comes out of it.
     let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
     let computed = hits * config.block_size;
@@ -116,8 +123,8 @@ fn admit(
     replica.kv.take_blocks(blocks, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     replica.holders += 1;
-    context.requests.status[id as usize] = RequestStatus::Prefilling;
-    context.requests.done[id as usize] = computed;
+    context.requests.status[id] = RequestStatus::Prefilling;
+    context.requests.done[id] = computed;
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;
     step.scheduled.push(Scheduled {
