@@ -195,11 +195,6 @@ impl FleetConfig {
         tokens.div_ceil(self.block_size)
     }
 
-    /// The settings of vLLM v1, where it schedules.
-    pub(crate) fn vllm_v1(&self) -> Option<&VllmRules> {
-        (self.scheduler == SchedulerKind::VllmV1).then_some(&self.vllm)
-    }
-
     /// How long the link to the host takes for `blocks`, microseconds.
     pub(crate) fn copying_us(&self, blocks: u64) -> f64 {
         match self.preemption {

@@ -113,6 +113,7 @@ impl Fleet {
             requests.swapped = vec![0; trace.len()];
         }
         let policy = config.policy();
+        requests.cut_at = policy.cuts_answers_at(&config);
         if policy.orders_ended() {
             requests.joined = vec![0; trace.len()];
         }
@@ -121,7 +122,7 @@ impl Fleet {
         if stages > 1 {
             requests.execution_us = vec![0.0; trace.len()];
         }
-        if config.vllm_v1().is_some() {
+        if !policy.keeps_decode_batch() {
             requests.running = vec![None; trace.len()];
         }
         let batches = policy.batches_under_way(&config, stages);
@@ -481,9 +482,9 @@ impl Fleet {
         }
     }
 
-    /// vLLM's `max_num_queued_tokens` (vllm/v1/engine/async_llm.py): whether prompts of too many tokens have no first token.
+    /// Whether prompts of too many tokens have no first token.
     fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
-        let most = self.config.vllm_v1()?.max_num_queued_tokens?;
+        let most = self.policy.max_queued_tokens(&self.config)?;
         let Self { requests, trace, unread, .. } = self;
         let is_unread = |id: RequestId| {
             requests.status[id] != requests::RequestStatus::Finished && requests.first_token_us[id].is_nan()

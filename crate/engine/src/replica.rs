@@ -137,7 +137,7 @@ impl Replica {
             waiting_prompt_blocks: 0,
             in_flight: 0,
             formed: 0,
-            state: scheduler::State::new(config, trace),
+            state: config.policy().state(config, trace),
             stall_us: 0.0,
             last_token_groups: Vec::new(),
             shared_gaps: SharedGaps::default(),

@@ -19,16 +19,11 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
     if input_tokens > config.max_input_tokens {
         return Some(Rejection::InputTooLong);
     }
-    let mut total_tokens = input_tokens.saturating_add(max_tokens);
-    if config.vllm_v1().is_some() {
-        // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
-        if input_tokens >= config.max_request_tokens {
-            return Some(Rejection::RequestTooLong);
-        }
-        total_tokens = total_tokens.min(config.max_request_tokens);
-    } else if total_tokens > config.max_request_tokens {
-        return Some(Rejection::RequestTooLong);
-    }
+    let asked_tokens = input_tokens.saturating_add(max_tokens);
+    let total_tokens = match scheduler.longest_request(config, input_tokens, asked_tokens) {
+        Ok(total_tokens) => total_tokens,
+        Err(reason) => return Some(reason),
+    };
     // Beside its adapter it finds less memory.
     let may_block = scheduler.may_block_queue(config);
     let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };

@@ -3,7 +3,7 @@
 
 use super::cause::{Cause, Part, in_ns};
 use super::iterations::IterationTable;
-use crate::config::SchedulerKind;
+use crate::replica::scheduler::{Awaited, BatchScheduler};
 use crate::report::Report;
 use crate::request::BlockReason;
 
@@ -30,11 +30,11 @@ struct Segment {
 /// The queue of one replica.
 #[derive(Debug)]
 pub(super) struct QueueTable {
-    scheduler: SchedulerKind,
+    policy: &'static dyn BatchScheduler,
     segments: Vec<Segment>,
     /// From when on scans found nothing in the way, or something, in order of time.
     scans: Vec<(u64, Option<BlockReason>)>,
-    /// When requests were admitted, of static batching.
+    /// When requests were admitted, where they wait for a whole batch.
     admissions: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ impl QueueTable {
         let holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica);
         let mut scans = vec![(0, None)];
         scans.extend(holds.map(|hold| (in_ns(hold.start_us), hold.stop)));
-        let mut table = Self { scheduler: report.scheduler, segments: Vec::new(), scans, admissions };
+        let mut table = Self { policy: report.scheduler.policy(), segments: Vec::new(), scans, admissions };
         let mut parts = Vec::new();
         for i in 0..table.scans.len() {
             let (start, stop) = table.scans[i];
@@ -85,21 +85,12 @@ impl QueueTable {
     ) {
         let mut at = start;
         if let Some(over) = iterations.end_of_iteration(start).filter(|_| start < end) {
-            let cause = match self.scheduler {
-                SchedulerKind::Static => Cause::StaticBatch,
-                _ => Cause::RunningIteration,
-            };
-            take(start, over.min(end), cause);
+            take(start, over.min(end), busy(self.policy.awaits(true)));
             at = over.min(end);
         }
         while at < end {
             let (next, runs) = iterations.next_change(at);
-            let cause = match self.scheduler {
-                _ if !runs => Cause::IdlePoll,
-                SchedulerKind::Static => Cause::StaticBatch,
-                SchedulerKind::Slora | SchedulerKind::LightLlm => Cause::InterleavingRule,
-                _ => Cause::RunningIteration,
-            };
+            let cause = if runs { busy(self.policy.awaits(false)) } else { Cause::IdlePoll };
             take(at, next.min(end), cause);
             at = next.min(end);
         }
@@ -114,7 +105,7 @@ impl QueueTable {
         take: &mut impl FnMut(Part),
     ) {
         let mut at = start;
-        if self.scheduler == SchedulerKind::Static {
+        if self.policy.awaits(true) == Awaited::Batch {
             // A request that comes while a batch runs is looked at when the next one is filled.
             let next = self.admissions.partition_point(|&time| time < start);
             let filled = self.admissions.get(next).map_or(end, |&time| time.min(end));
@@ -161,6 +152,14 @@ impl QueueTable {
 /// A whole stretch of time of one cause.
 pub(super) fn part(cause: Cause, start_ns: u64, end_ns: u64) -> Part {
     Part { cause, ns: end_ns - start_ns, start_ns, end_ns }
+}
+
+fn busy(awaited: Awaited) -> Cause {
+    match awaited {
+        Awaited::Iteration => Cause::RunningIteration,
+        Awaited::InterleavingRule => Cause::InterleavingRule,
+        Awaited::Batch => Cause::StaticBatch,
+    }
 }
 
 fn blocked(stop: BlockReason) -> Cause {

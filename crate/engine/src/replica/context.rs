@@ -72,9 +72,7 @@ impl ScheduleContext<'_> {
     #[inline]
     pub(crate) fn total(&self, id: RequestId) -> u32 {
         let whole = self.trace.input_tokens[id] + self.trace.output_tokens[id];
-        if self.config.vllm_v1().is_some() {
-            return whole.min(self.config.max_request_tokens);
-        }
+        let whole = whole.min(self.requests.cut_at);
         let cut = &self.requests.cut;
         if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
     }

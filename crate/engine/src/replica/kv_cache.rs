@@ -30,7 +30,7 @@ impl KvCache {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let keeps_blocks = config.vllm_v1().is_some() && config.prefix_cache;
+        let keeps_blocks = config.prefix_cache && config.policy().caches_prefixes();
         let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
         Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, blocks }
     }

@@ -52,6 +52,8 @@ pub(crate) struct Requests {
     pub(crate) load_us: Vec<f64>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
+    /// Tokens of prompt and answer at which every answer is cut.
+    pub(crate) cut_at: u32,
     /// Tokens of prompt and answer of requests whose answers are cut short.
     pub(crate) cut: BTreeMap<RequestId, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
@@ -79,6 +81,7 @@ impl Requests {
             prefill_us: vec![0.0; n],
             load_us: Vec::new(),
             joined: Vec::new(),
+            cut_at: u32::MAX,
             cut: BTreeMap::new(),
             execution_us: Vec::new(),
         }

@@ -13,6 +13,7 @@ mod vllm_v1;
 use super::adapters::pool::AdapterPool;
 use super::context::ScheduleContext;
 use super::iteration::{Scheduled, ScheduledBatch};
+use super::peak_memory::PeakKvEstimator;
 use super::queue::QueueConfig;
 use super::requests::Requests;
 use super::{Replica, batch_end, snapshot};
@@ -44,6 +45,34 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
 
     /// Whether a request that with its adapter never fits is accepted all the same, and then blocks the queue.
     fn may_block_queue(&self, _config: &FleetConfig) -> bool {
+        false
+    }
+
+    /// The tokens that a request comes to at most whose prompt and longest answer have `total_tokens`, or why it is too long.
+    fn longest_request(
+        &self,
+        config: &FleetConfig,
+        _input_tokens: u32,
+        total_tokens: u32,
+    ) -> Result<u32, Rejection> {
+        if total_tokens > config.max_request_tokens {
+            return Err(Rejection::RequestTooLong);
+        }
+        Ok(total_tokens)
+    }
+
+    /// Tokens of prompt and answer at which every answer is cut.
+    fn cuts_answers_at(&self, _config: &FleetConfig) -> u32 {
+        u32::MAX
+    }
+
+    /// From how many prompt tokens without a first token on requests are rejected.
+    fn max_queued_tokens(&self, _config: &FleetConfig) -> Option<u32> {
+        None
+    }
+
+    /// Whether blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
+    fn caches_prefixes(&self) -> bool {
         false
     }
 
@@ -230,6 +259,33 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         None
     }
 
+    /// Requests that hold memory with their tokens and blocks, and how many of the blocks are counted more than once because
+    /// requests share them, where the scheduler keeps them itself.
+    fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<(Vec<(RequestId, u32, u32)>, u32)> {
+        None
+    }
+
+    /// The batch as the memory test knows it, where there is one.
+    fn estimate<'a>(&self, _replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
+        None
+    }
+
+    /// Decode iterations since the last prefill, where that is a rule.
+    fn decode_steps(&self, _replica: &Replica) -> Option<u32> {
+        None
+    }
+
+    /// What a request waits for at a replica that is busy and whose last scan of the queue found nothing in the way: while the
+    /// iteration under way at that scan lasts (`is_first`), or afterwards.
+    fn awaits(&self, _is_first: bool) -> Awaited {
+        Awaited::Iteration
+    }
+
+    /// The state of an empty replica.
+    fn state(&self, _config: &FleetConfig, _trace: &Trace) -> State {
+        State::default()
+    }
+
     /// KV blocks in use counted from the scheduler's own state, where it keeps them itself, of single steps.
     fn audit(&self, _replica: &Replica) -> Option<u32> {
         None
@@ -244,6 +300,17 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         _finished: u32,
     ) {
     }
+}
+
+/// What a request waits for where nothing is in its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// The end of the iteration that runs.
+    Iteration,
+    /// The next time at which prompts may join those that decode.
+    InterleavingRule,
+    /// The end of the whole batch that runs.
+    Batch,
 }
 
 impl SchedulerKind {
@@ -288,13 +355,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of an empty replica.
-    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
-        let is_slora = config.scheduler == SchedulerKind::Slora;
-        let slora = is_slora.then(|| Box::new(slora::State::new(config, trace)));
-        Self { slora, ..Self::default() }
-    }
-
     /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.
     pub(crate) fn with_queue_policy(
         &mut self,

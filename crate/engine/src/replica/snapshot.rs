@@ -179,7 +179,7 @@ impl Replica {
             },
             adapters: self.adapters_now(),
             peak: self.peak_rows(context),
-            decode_steps: self.state.decode_steps(context.config.scheduler),
+            decode_steps: context.policy.decode_steps(self),
             ..self.queue_snapshot(context)
         }
     }
@@ -231,8 +231,8 @@ impl Replica {
     /// Requests that hold memory, and blocks that are counted more than once because requests share them.
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<Holder>, u32) {
         let block_size = context.config.block_size;
-        let (mut holders, shared) = if context.config.vllm_v1().is_some() {
-            let (list, shared) = self.state.held_blocks(self, block_size);
+        let own = context.policy.held_blocks(self, block_size);
+        let (mut holders, shared) = if let Some((list, shared)) = own {
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests.prompt[id];
                 Holder { id, blocks, tokens, decodes }
@@ -271,7 +271,7 @@ impl Replica {
 
     /// The entries of the memory test with the requests that they stand for.
     fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
-        let entries = self.state.estimate(context.config.scheduler)?.entries();
+        let entries = context.policy.estimate(self)?.entries();
         let step = i64::from(self.decode_batch.step);
         let mut running: Vec<(KvFootprint, RequestId)> = self
             .holders_by_status(context)

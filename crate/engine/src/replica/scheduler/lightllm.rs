@@ -4,7 +4,7 @@
 
 use servescope_workload::RequestId;
 
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Rejection};
@@ -22,17 +22,7 @@ pub(super) struct State {
     estimate: PeakKvEstimator,
 }
 
-impl State {
-    /// The batch as the memory test knows it.
-    pub(super) fn estimate(&self) -> &PeakKvEstimator {
-        &self.estimate
-    }
-
-    /// Decode iterations since it last tried to admit prompts.
-    pub(super) fn decode_steps(&self) -> u32 {
-        self.decode_steps
-    }
-}
+impl State {}
 
 impl BatchScheduler for LightLlm {
     fn schedule(
@@ -60,6 +50,18 @@ impl BatchScheduler for LightLlm {
 
     fn looks_at_queue(&self) -> bool {
         false
+    }
+
+    fn awaits(&self, is_first: bool) -> Awaited {
+        if is_first { Awaited::Iteration } else { Awaited::InterleavingRule }
+    }
+
+    fn estimate<'a>(&self, replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
+        Some(&replica.state.light.estimate)
+    }
+
+    fn decode_steps(&self, replica: &Replica) -> Option<u32> {
+        Some(replica.state.light.decode_steps)
     }
 
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {

@@ -23,16 +23,16 @@ mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
-use servescope_workload::{BASE_MODEL, RequestId};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::{
-    AdapterConfig, AdapterMemory, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
+    AdapterConfig, AdapterMemory, Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
     ScheduledBatch,
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::Event;
 use crate::record::timeline::QueueDrop;
-use crate::replica::peak_memory::KvFootprint;
+use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::replica::requests::RequestStatus;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
@@ -69,6 +69,22 @@ impl BatchScheduler for Slora {
 
     fn is_of_vidur(&self) -> bool {
         false
+    }
+
+    fn awaits(&self, is_first: bool) -> Awaited {
+        if is_first { Awaited::Iteration } else { Awaited::InterleavingRule }
+    }
+
+    fn estimate<'a>(&self, replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
+        replica.state.slora.as_ref().map(|slora| slora.estimate())
+    }
+
+    fn decode_steps(&self, replica: &Replica) -> Option<u32> {
+        replica.state.slora.as_ref().map(|slora| slora.decode_steps())
+    }
+
+    fn state(&self, config: &FleetConfig, trace: &Trace) -> super::State {
+        super::State { slora: Some(Box::new(State::new(config, trace))), ..super::State::default() }
     }
 
     fn may_block_queue(&self, config: &FleetConfig) -> bool {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::requests::RequestStatus;
 use crate::request::{BlockReason, Rejection};
@@ -52,6 +52,10 @@ impl BatchScheduler for Static {
 
     fn allocates_by_batch(&self) -> bool {
         true
+    }
+
+    fn awaits(&self, _is_first: bool) -> Awaited {
+        Awaited::Batch
     }
 
     fn blocks_at_end(&self, _world: &ScheduleContext<'_>, _id: RequestId) -> u32 {

@@ -119,13 +119,43 @@ impl BatchScheduler for VllmV1 {
 
     fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
-        let is_chunked = config.vllm_v1().is_none_or(|rules| rules.enable_chunked_prefill);
-        let over_budget = !is_chunked && total_tokens.saturating_sub(1) > config.max_batch_tokens;
+        let over_budget =
+            !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
         refuses_blocks(config, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
     }
 
     fn is_of_vidur(&self) -> bool {
         false
+    }
+
+    /// vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
+    fn longest_request(
+        &self,
+        config: &FleetConfig,
+        input_tokens: u32,
+        total_tokens: u32,
+    ) -> Result<u32, Rejection> {
+        if input_tokens >= config.max_request_tokens {
+            return Err(Rejection::RequestTooLong);
+        }
+        Ok(total_tokens.min(config.max_request_tokens))
+    }
+
+    fn cuts_answers_at(&self, config: &FleetConfig) -> u32 {
+        config.max_request_tokens
+    }
+
+    /// vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
+    fn max_queued_tokens(&self, config: &FleetConfig) -> Option<u32> {
+        config.vllm.max_num_queued_tokens
+    }
+
+    fn caches_prefixes(&self) -> bool {
+        true
+    }
+
+    fn held_blocks(&self, replica: &Replica, block_size: u32) -> Option<(Vec<(RequestId, u32, u32)>, u32)> {
+        Some(replica.state.vllm.held_blocks(replica.decode_batch.step, block_size))
     }
 
     fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
@@ -141,7 +171,7 @@ impl BatchScheduler for VllmV1 {
     }
 
     fn batches_under_way(&self, config: &FleetConfig, stages: u32) -> u32 {
-        stages + u32::from(config.vllm_v1().is_some_and(|rules| rules.async_scheduling))
+        stages + u32::from(config.vllm.async_scheduling)
     }
 
     fn queues_empty_batches(&self) -> bool {

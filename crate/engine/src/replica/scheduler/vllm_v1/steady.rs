@@ -295,7 +295,7 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
     entry.computed += formed;
     entry.known += ended;
     entry.under_way += formed - ended;
-    if context.config.vllm_v1().is_some_and(|rules| rules.async_scheduling) {
+    if context.config.vllm.async_scheduling {
         entry.awaited += formed - ended;
     }
     entry.held.take(context.config.blocks_for(entry.computed) - entry.held.count());
