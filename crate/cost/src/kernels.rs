@@ -18,7 +18,7 @@ mod tests;
 pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
 pub use left_out::{FitError, left_out, ranges};
-pub use step::{KernelCost, Layout, MissingTable, Overheads};
+pub use step::{CAPTURED_TOKENS, KernelCost, Layout, MissingTable, Overheads};
 pub use text::{Kernels, Measured};
 
 /// The format in which a product is computed.

@@ -356,7 +356,7 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
         [&own[..4], &[("workload.extra_request.adapter", "3"), ("workload.adapters.count", "3")]].concat();
     let errors = Run::simulate(&scenario(&beyond), None).expect_err("there are three adapters");
     assert_eq!(errors[0].path, "workload.extra_request.adapter");
-    assert!(errors[0].message.contains("2"), "{}", errors[0].message);
+    assert!(errors[0].message.contains('2'), "{}", errors[0].message);
     let base = run(&own[..4]);
     let id = base.summary().extra_request.expect("the settings ask for it") as usize;
     assert_eq!(base.report.trace.request(id).adapter, BASE_MODEL);

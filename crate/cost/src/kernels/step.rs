@@ -22,6 +22,10 @@ const LATENT_FLOOR_US: f64 = 30.0;
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
 
+/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens (`max_cudagraph_capture_size` in its
+/// `vllm/config/compilation.py`; half of it and less where fewer than 256 requests may run).
+pub const CAPTURED_TOKENS: u32 = 512;
+
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Overheads {
@@ -35,12 +39,11 @@ pub struct Overheads {
     pub iteration_us: f64,
     /// For each request in it.
     pub request_us: f64,
-    /// Added to an iteration with prompts, for each layer: its kernels are launched in pieces.
-    pub prompt_layer_us: f64,
+    /// Added for each layer to an iteration with prompts that no CUDA graph covers: the host launches its kernels one by one. Latent
+    /// attention was timed as a whole module, with its launches, so that nothing is added to it.
+    pub eager_layer_us: f64,
     /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
     pub decode_factor: f64,
-    /// The same in iterations with prompts.
-    pub prompt_factor: f64,
     /// Added to each collective: GPUs wait for the last one.
     pub collective_us: f64,
 }
@@ -53,9 +56,8 @@ impl Overheads {
         expert_factor: 1.0,
         iteration_us: 0.0,
         request_us: 0.0,
-        prompt_layer_us: 0.0,
+        eager_layer_us: 0.0,
         decode_factor: 1.0,
-        prompt_factor: 1.0,
         collective_us: 0.0,
     };
 }
@@ -134,6 +136,8 @@ struct ExpertKernels {
 pub struct KernelCost {
     layout: Layout,
     overheads: Overheads,
+    /// The largest iteration that a CUDA graph is captured of, tokens.
+    captured_tokens: u32,
     peaks: Peaks,
     attention: AttentionKernels,
     /// Both products of a dense MLP, and how many layers have one.
@@ -359,7 +363,21 @@ impl KernelCost {
             stages: None,
             layout,
             overheads,
+            captured_tokens: CAPTURED_TOKENS,
         })
+    }
+
+    /// The same with CUDA graphs of iterations of up to so many tokens (vLLM's `--max-cudagraph-capture-size`).
+    #[must_use]
+    pub fn capturing(mut self, tokens: u32) -> Self {
+        self.captured_tokens = tokens;
+        self
+    }
+
+    /// Whether the host launches the kernels of an iteration with prompts one by one.
+    fn is_eager(&self, tokens: f64) -> bool {
+        let is_latent = matches!(self.layout.model.attention, Attention::Latent { .. });
+        tokens > f64::from(self.captured_tokens) && !is_latent
     }
 
     /// The same in the pipeline stages of a deployment: each has its share of the layers, the last one embedding and head, and
@@ -560,10 +578,11 @@ impl BatchCost for KernelCost {
         parts.iter_mut().for_each(|us| *us *= share);
         self.rest(&mut parts, batch, tokens, is_last);
         let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
-        let factor = if has_prompts { o.prompt_factor } else { o.decode_factor };
-        parts.iter_mut().for_each(|us| *us *= factor);
+        if !has_prompts {
+            parts.iter_mut().for_each(|us| *us *= o.decode_factor);
+        }
         let layers = share * f64::from(self.layout.model.layers);
-        let launches = if has_prompts { layers * o.prompt_layer_us } else { 0.0 };
+        let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
         let scheduling =
             if is_last { o.iteration_us + o.request_us * f64::from(batch.requests()) } else { 0.0 };
         parts[OperatorClass::Host as usize] += scheduling + launches;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::import::{self, Columns};
 use super::*;
-use crate::batch::{Batch, BatchCost, Chunk};
+use crate::batch::{Batch, BatchCost, Chunk, OperatorClass};
 use crate::deployment::{Deployment, KvFormat, WeightFormat};
 use crate::gpus::Gpu;
 use crate::models::Model;
@@ -150,6 +150,27 @@ fn what_was_not_measured_takes_the_efficiency_of_its_neighbour() {
     let grid = Grid::of(vec![vec![1.0, 2.0], vec![1.0, 2.0]], &points).unwrap();
     assert_eq!(grid.values, [0.1, 0.2, 0.3, 0.3]);
     assert_eq!(Grid::of(vec![vec![1.0], vec![1.0]], &[]), None);
+}
+
+#[test]
+fn prompts_beyond_the_cuda_graphs_are_launched_layer_by_layer() {
+    let overheads = Overheads { eager_layer_us: 100.0, ..Overheads::NONE };
+    let host_us = |cost: &KernelCost, tokens: u32, decodes: u32| {
+        let chunks = [Chunk { kv_tokens: 0, tokens }];
+        let chunks = if tokens == 0 { &[][..] } else { &chunks[..] };
+        let kv = 100.0 * f64::from(decodes);
+        let batch = Batch { chunks, decodes, decode_kv_tokens: kv, ..Batch::default() };
+        cost.stage_parts(&batch, true)[OperatorClass::Host as usize]
+    };
+    let cost = KernelCost::new(layout(), &kernels(), overheads).unwrap();
+    let launches = 100.0 * f64::from(layout().model.layers);
+    // Prompt tokens and decoding requests together count, and iterations that only decode have no launches.
+    let at = CAPTURED_TOKENS;
+    assert_eq!([host_us(&cost, at, 0), host_us(&cost, at + 1, 0)], [0.0, launches]);
+    assert_eq!([host_us(&cost, at - 9, 9), host_us(&cost, at - 9, 10)], [0.0, launches]);
+    assert_eq!(host_us(&cost, 0, at + 1), 0.0);
+    let wide = cost.capturing(2048);
+    assert_eq!([host_us(&wide, 2048, 0), host_us(&wide, 2049, 0)], [0.0, launches]);
 }
 
 #[test]

@@ -23,6 +23,14 @@ use crate::request::{BlockReason, Outcome, Rejection};
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
 
+/// Requests that hold memory.
+pub(crate) struct HeldBlocks {
+    /// Each with its tokens and its blocks.
+    pub(crate) requests: Vec<(RequestId, u32, u32)>,
+    /// Blocks that are counted more than once because requests share them.
+    pub(crate) shared: u32,
+}
+
 /// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
 /// of a replica is in [`State`].
 pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
@@ -259,9 +267,8 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         None
     }
 
-    /// Requests that hold memory with their tokens and blocks, and how many of the blocks are counted more than once because
-    /// requests share them, where the scheduler keeps them itself.
-    fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<(Vec<(RequestId, u32, u32)>, u32)> {
+    /// What requests hold, where the scheduler keeps it itself.
+    fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<HeldBlocks> {
         None
     }
 

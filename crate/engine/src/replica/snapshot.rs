@@ -8,6 +8,7 @@ use super::adapters::pool::AdapterPool;
 use super::context::ScheduleContext;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 use super::requests::RequestStatus;
+use super::scheduler::HeldBlocks;
 use crate::record::decisions::passes::AdapterLoad;
 pub use crate::replica::adapters::seen::ResidentAdapter;
 use crate::replica::peak_memory::KvFootprint;
@@ -232,12 +233,12 @@ impl Replica {
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<Holder>, u32) {
         let block_size = context.config.block_size;
         let own = context.policy.held_blocks(self, block_size);
-        let (mut holders, shared) = if let Some((list, shared)) = own {
+        let (mut holders, shared) = if let Some(HeldBlocks { requests, shared }) = own {
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests.prompt[id];
                 Holder { id, blocks, tokens, decodes }
             };
-            (list.into_iter().map(of).collect(), shared)
+            (requests.into_iter().map(of).collect(), shared)
         } else {
             (self.holders_by_status(context), 0)
         };

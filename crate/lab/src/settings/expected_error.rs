@@ -140,8 +140,9 @@ mod tests {
         assert!(gpu.of == "gpu" && gpu.rows > own.rows, "{gpu:?}");
         let all = expected("kernels", "l40s", "llama-2-7b").unwrap();
         assert!(all.of == "all" && all.rows > gpu.rows, "{all:?}");
-        let roofline = expected("roofline", "h100_sxm", "llama-3.1-70b").unwrap();
-        assert!(roofline.ttft > own.ttft && roofline.tpot > own.tpot, "{roofline:?}");
+        // Each model of iteration times has its own errors: over all deployments the roofline's are larger.
+        let roofline = expected("roofline", "l40s", "llama-2-7b").unwrap();
+        assert!(roofline.ttft > all.ttft && roofline.tpot > all.tpot, "{roofline:?}");
         assert_eq!(expected("profile", "h100_sxm", "llama-2-7b"), None);
     }
 

@@ -37,9 +37,8 @@ pub const CALIBRATED: Overheads = Overheads {
     expert_factor: 1.3,
     iteration_us: 163.0,
     request_us: 6.75,
-    prompt_layer_us: 33.75,
+    eager_layer_us: 325.0,
     decode_factor: 1.0,
-    prompt_factor: 1.04,
     collective_us: 2.25,
 };
 

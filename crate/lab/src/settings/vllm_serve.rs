@@ -89,6 +89,9 @@ impl Flags<'_> {
         if self.scenario.number(Id::PipelineParallel) > 1.0 {
             self.number("pipeline-parallel-size", Id::PipelineParallel);
         }
+        if self.scenario.is_active(Id::CapturedTokens) {
+            self.number("max-cudagraph-capture-size", Id::CapturedTokens);
+        }
         match self.scenario.choice(Id::Weights) {
             "bf16" => self.lines.push("--dtype bfloat16".to_owned()),
             "fp8" => self.lines.push("--quantization fp8".to_owned()),

@@ -17,7 +17,7 @@ use servescope_cost::Chunk;
 use servescope_workload::RequestId;
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, FleetConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::adapters::Adapters;
 use crate::replica::iteration::Scheduled;
@@ -154,7 +154,7 @@ impl BatchScheduler for VllmV1 {
         true
     }
 
-    fn held_blocks(&self, replica: &Replica, block_size: u32) -> Option<(Vec<(RequestId, u32, u32)>, u32)> {
+    fn held_blocks(&self, replica: &Replica, block_size: u32) -> Option<HeldBlocks> {
         Some(replica.state.vllm.held_blocks(replica.decode_batch.step, block_size))
     }
 

@@ -70,6 +70,8 @@ pub struct Flags {
     pub memory_utilization: Option<f64>,
     /// `--async-scheduling`: on, off, default, or not known.
     pub async_scheduling: String,
+    /// The largest iteration that a CUDA graph is captured of, tokens (`--max-cudagraph-capture-size`).
+    pub captured_tokens: Option<u32>,
 }
 
 /// One measurement.
@@ -228,6 +230,7 @@ impl<'a> Cells<'a> {
             kv_cache_dtype: self.text("ix_kv_cache_dtype").to_owned(),
             memory_utilization: self.number("ix_gpu_mem_util", 0.01, 1.0)?,
             async_scheduling: self.text("ix_async_scheduling").to_owned(),
+            captured_tokens: captured_tokens(self.text("ix_cudagraph")),
         })
     }
 
@@ -277,6 +280,11 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// What follows `capture<=` in a cell such as `FULL_AND_PIECEWISE;capture<=2048`.
+fn captured_tokens(cell: &str) -> Option<u32> {
+    cell.split(';').find_map(|part| part.trim().strip_prefix("capture<=")?.parse().ok())
+}
+
 /// The columns that every file has.
 const REQUIRED: [&str; 10] = [
     "id",
@@ -319,6 +327,14 @@ pub fn read(text: &str) -> Result<Vec<Row>, SiliconError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_captured_size_is_read_from_its_cell() {
+        assert_eq!(captured_tokens("FULL_AND_PIECEWISE;capture<=2048"), Some(2048));
+        assert_eq!(captured_tokens(";capture<=64"), Some(64));
+        assert_eq!(["", "PIECEWISE", "capture<=many"].map(captured_tokens), [None; 3]);
+    }
+
     use proptest::prelude::*;
 
     const HEADER: &str = "id,deployment_id,backend,mode,system,model_path,isl,osl,silicon_ttft_ms,silicon_tpot_ms,batch_size,attention_dp_size,ix_max_num_batched_tokens,note";

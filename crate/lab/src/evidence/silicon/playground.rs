@@ -5,7 +5,8 @@ use servescope_engine::FleetConfig;
 
 use super::file::Row;
 use super::predict::{
-    Answer, Constants, REQUESTS_PER_SLOT, Server, config, is_asynchronous, margin, server, shortest,
+    Answer, Constants, REQUESTS_PER_SLOT, Server, captured_tokens, config, is_asynchronous, margin, server,
+    shortest,
 };
 use crate::scenario::{AdapterRanks, Scenario};
 
@@ -78,6 +79,7 @@ fn server_texts(row: &Row, server: &Server, config: &FleetConfig) -> Vec<(&'stat
         ("fleet.weights", weights.to_owned()),
         ("fleet.kv_format", kv.to_owned()),
         ("fleet.memory_margin", margin.to_string()),
+        ("cost.max_cudagraph_capture_size", captured_tokens(row).to_string()),
         ("scheduler.async_scheduling", is_asynchronous(row).to_string()),
         ("scheduler.batch_max_tokens", config.max_batch_tokens.to_string()),
         ("scheduler.max_running_requests", config.max_requests.to_string()),

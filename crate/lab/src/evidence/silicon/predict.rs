@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::kernels::{Format, Kernels, Layout, Overheads};
+use servescope_cost::kernels::{CAPTURED_TOKENS, Format, Kernels, Layout, Overheads};
 use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
@@ -264,6 +264,7 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
     let made = |own| kernels::cost(layout, own, constants.overheads, synchronous_us);
     if let Some(Ok(cost)) = kernels.map(made) {
+        let cost = cost.capturing(captured_tokens(row));
         let is_whole = cost.borrowed().is_empty();
         let law = if is_whole { Law::Kernels } else { Law::Interpolated };
         return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), law });
@@ -276,6 +277,11 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
     }
     let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
     Ok(Server { deployment, attention_data_parallel, cost, law: Law::Roofline })
+}
+
+/// The largest iteration that the server captured a CUDA graph of, tokens.
+pub(super) fn captured_tokens(row: &Row) -> u32 {
+    row.flags.captured_tokens.unwrap_or(CAPTURED_TOKENS)
 }
 
 /// Share of a GPU's memory that the server leaves free.
@@ -487,11 +493,11 @@ mod tests {
                 scenario.set_text(path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
             }
             let cost = scenario.fleet_cost(AdapterRanks::default()).unwrap();
-            let chunks = [Chunk { kv_tokens: 100, tokens: 900 }];
+            // Longer and shorter than what CUDA graphs are captured of.
+            let chunks = [900, 200].map(|tokens| [Chunk { kv_tokens: 100, tokens }]);
             let decode = Batch { decodes: 30, decode_kv_tokens: 4e4, ..Batch::default() };
-            for batch in
-                [decode, Batch { chunks: &chunks, ..decode }, Batch { chunks: &chunks, ..Batch::default() }]
-            {
+            let prompts = chunks.each_ref().map(|chunks| Batch { chunks, ..Batch::default() });
+            for batch in [decode, Batch { chunks: &chunks[0], ..decode }, prompts[0], prompts[1]] {
                 let us = |cost: &dyn BatchCost| cost.stage_time(&batch, true).first_us;
                 assert_eq!(us(&*cost), us(&*server.cost), "{cells}");
             }

@@ -2,6 +2,7 @@
 
 use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::gpus::GPU_IDS;
+use servescope_cost::kernels::CAPTURED_TOKENS;
 use servescope_workload::prompts::sampling::{MAX_PENALTY, MAX_TEMPERATURE, MIN_TOP_P};
 
 use super::builder::{choice, number, row, whole};

@@ -73,6 +73,7 @@ impl Scenario {
         let (gpu, model) = (deployment.gpu, deployment.model);
         let is_asynchronous = self.is_vllm_v1() && self.flag(Id::AsyncScheduling);
         let synchronous_us = (!is_asynchronous).then_some(SYNCHRONOUS_US);
+        let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;
         for checkpoint in Checkpoint::of(weights, &model) {
             let [attention, mlp, experts] = checkpoint.formats(gpu, &model);
@@ -90,7 +91,9 @@ impl Scenario {
             };
             match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
                 // Products of another format do not tell what these take.
-                Ok(cost) if !cost.has_borrowed_format() => return Ok(cost.in_stages(deployment)),
+                Ok(cost) if !cost.has_borrowed_format() => {
+                    return Ok(cost.in_stages(deployment).capturing(captured));
+                }
                 Ok(_) => {}
                 Err(table) => lack = Lack::Table(table),
             }

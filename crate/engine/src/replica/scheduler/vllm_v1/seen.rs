@@ -1,17 +1,10 @@
 //! What the running requests hold, for a debugger.
 
-use servescope_workload::RequestId;
-
-use super::{Held, State};
+use super::{Held, HeldBlocks, State};
 
 impl State {
-    /// Running requests with their computed tokens and their blocks, those of iterations that are not written down included, and
-    /// how many blocks are counted more than once because requests share them.
-    pub(in crate::replica::scheduler) fn held_blocks(
-        &self,
-        step: u32,
-        block_size: u32,
-    ) -> (Vec<(RequestId, u32, u32)>, u32) {
+    /// What running requests hold: their computed tokens and their blocks, those of iterations that are not written down included.
+    pub(in crate::replica::scheduler) fn held_blocks(&self, step: u32, block_size: u32) -> HeldBlocks {
         let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);
         let list = entries().map(|entry| {
             let formed = if entry.is_in_group { step - entry.joined } else { 0 };
@@ -23,6 +16,6 @@ impl State {
         let counted = shared.len();
         shared.sort_unstable();
         shared.dedup();
-        (list.collect(), (counted - shared.len()) as u32)
+        HeldBlocks { requests: list.collect(), shared: (counted - shared.len()) as u32 }
     }
 }
