@@ -60,13 +60,22 @@ export class SearchDialog extends LightElement {
       event.preventDefault();
       const entry = found[chosen];
       if (entry !== undefined) this.#go(entry);
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      this.#close();
     }
     // The page's own keys are not meant here.
     event.stopPropagation();
   }
 
-  #go(entry: Entry): void {
+  /** The box would keep the focus until the next frame where nothing had it before, and take a key that is meant for the page. */
+  #close(): void {
     this.querySelector('dialog')?.close();
+    this.querySelector('input')?.blur();
+  }
+
+  #go(entry: Entry): void {
+    this.#close();
     goTo(this.app, entry);
   }
 }
