@@ -1,4 +1,4 @@
-// What is folded away is drawn when nothing else is to be done: it is there when somebody unfolds it or searches the page, and
+// What is folded away is drawn when nothing else is to be done: it is there when a reader unfolds it or searches the page, and
 // no answer waits for it.
 
 export interface Folded {
@@ -6,7 +6,7 @@ export interface Folded {
   catchUp(): void;
 }
 
-/** Somebody who moves a slider moves it again: what is folded away follows when it rests. */
+/** A slider that moved moves again: what is folded away follows when it rests. */
 const REST_MS = 400;
 /** Where a browser tells no idle time. */
 const PIECE_MS = 8;
@@ -28,7 +28,7 @@ function whenIdle(work: (rest: Rest) => void): void {
 export class FoldedWork {
   readonly #waiting = new Set<Folded>();
   #isComing = false;
-  /** Nothing was drawn yet: the first time there is nobody to disturb. */
+  /** Nothing was drawn yet: the first time no reader is disturbed. */
   #isNew = true;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
