@@ -26,7 +26,7 @@ test('a slider of the frame simulates anew, and leads to the whole page with its
   const before = await digest(page);
   await drawn(page, 'running_waiting', 50);
   await setNumber(page, CV, 4);
-  expect(await digest(page)).not.toBe(before);
+  await expect.poll(() => digest(page)).not.toBe(before);
   expect(await link(page)).toContain('embed=running_waiting');
   expect(await violations(page)).toEqual([]);
   const href = await page.locator('[data-action=whole]').getAttribute('href') ?? '';

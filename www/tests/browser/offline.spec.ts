@@ -69,7 +69,7 @@ test('measured times that a run had are there offline, and those of another GPU 
   await context.setOffline(false);
   // The browser tells the page that there is a network again.
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-  expect(await digest(page)).not.toBe(before);
+  await expect.poll(() => digest(page)).not.toBe(before);
 });
 
 test('the copy stands in for errors of the host, for a network that wants a sign-in, and for one that never answers', async ({ page, host }) => {

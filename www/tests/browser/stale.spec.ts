@@ -148,7 +148,7 @@ test('a cancelled run can be run after all', ALONE, async ({ page }) => {
   await stale(page, 'cancelled');
   await setNumber(page, 'workload.duration_s', 600);
   await current(page);
-  expect(await digest(page)).not.toBe(before);
+  await expect.poll(() => digest(page)).not.toBe(before);
 });
 
 test('a link to a file that is not there shows no numbers until the file is there', async ({ page }) => {
@@ -178,7 +178,7 @@ test('without the file of a link there is the generated traffic, or what was sho
   await stale(page, 'file');
   await choose(page, 'without');
   await current(page);
-  expect(await digest(page)).not.toBe(before);
+  await expect.poll(() => digest(page)).not.toBe(before);
   await expect.poll(() => page.evaluate(() => location.hash)).not.toContain('file=');
 });
 
