@@ -1,14 +1,14 @@
-// What is folded away is drawn when nothing else is to be done: it is there when a reader unfolds it or searches the page, and
-// no answer waits for it.
+// Updates of elements in closed sections: the page makes them in idle time, so that no answer waits for them and a reader who opens
+// a section or searches the page finds them made.
 
 export interface Folded {
   /** Draws what has changed since it was drawn last. */
   catchUp(): void;
 }
 
-/** A slider that moved moves again: what is folded away follows when it rests. */
+/** A slider that moves goes on moving: elements in closed sections follow once it rests. */
 const REST_MS = 400;
-/** Where a browser tells no idle time. */
+/** Where a browser has no `requestIdleCallback`. */
 const PIECE_MS = 8;
 const PAUSE_MS = 50;
 
@@ -28,11 +28,11 @@ function whenIdle(work: (rest: Rest) => void): void {
 export class FoldedWork {
   readonly #waiting = new Set<Folded>();
   #isComing = false;
-  /** Nothing was drawn yet: the first time no reader is disturbed. */
+  /** The first round, before a reader has moved anything, does not wait for a rest. */
   #isNew = true;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
-  /** `isBusy`: whether an answer is on its way; whoever is asked calls `wake` once it is there. */
+  /** `isBusy`: whether an answer is on its way; `wake` has to be called once the answer is there. */
   constructor(private readonly isBusy: () => boolean) {}
 
   add(element: Folded): void {

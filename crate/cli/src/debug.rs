@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let mut debugger = Debugger::simulate(&scenario, loaded.as_ref())?;
     notes::tell(&debugger.notes());
     let begins = begins(arguments);
-    // An address with a step opens the page's debugger there; an option is said later than the address.
+    // An address with a step opens the page's debugger there; an option wins over it.
     let linked = arguments.scenario.debugger_step().map(Move::To);
     if let Some(to) = begins.or(linked) {
         debugger.go(to)?;

@@ -23,7 +23,7 @@ const LATENT_FLOOR_US: f64 = 30.0;
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
 
 /// The largest iteration that vLLM captures a CUDA graph of by itself, tokens (`max_cudagraph_capture_size` in its
-/// `vllm/config/compilation.py`; half of it and less where fewer than 256 requests may run).
+/// `vllm/config/compilation.py`). vLLM takes twice `max_num_seqs` where that is less; here it is this size then, too.
 pub const CAPTURED_TOKENS: u32 = 512;
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.

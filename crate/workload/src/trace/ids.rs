@@ -1,4 +1,4 @@
-//! Index types: which request, as a number of its own kind that no other number can stand in for.
+//! [`RequestId`]: the index of a request in the columns of a trace, as a type that no other number can be taken for.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};

@@ -75,7 +75,7 @@ impl Steadiness {
     }
 
     /// Whether every short run that is not near says that it is too short.
-    pub fn misses_are_admitted(&self) -> bool {
+    pub fn misses_are_reported(&self) -> bool {
         let told = |(apart, short): (&f64, &Capacity)| apart.abs() <= APART || short.needs_s.is_some();
         self.apart().iter().zip(&self.short).all(told)
     }
@@ -84,7 +84,7 @@ impl Steadiness {
 /// Whether all are near, but for at most one in ten that say that they are too short.
 pub fn is_met(all: &[Steadiness]) -> bool {
     let off: Vec<&Steadiness> = all.iter().filter(|one| !one.is_near()).collect();
-    10 * off.len() <= all.len() && off.iter().all(|one| one.misses_are_admitted())
+    10 * off.len() <= all.len() && off.iter().all(|one| one.misses_are_reported())
 }
 
 /// A name, and the settings behind it.
@@ -175,7 +175,7 @@ pub fn table(all: &[Steadiness], extent: Extent) -> String {
         let rates: Vec<f64> = one.short.iter().map(|short| short.rate_rps.unwrap_or(f64::NAN)).collect();
         let mut runs_s: Vec<f64> = one.short.iter().filter_map(|short| short.run_s).collect();
         runs_s.sort_unstable_by(f64::total_cmp);
-        let verdict = match (one.is_near(), one.misses_are_admitted()) {
+        let verdict = match (one.is_near(), one.misses_are_reported()) {
             (true, _) => "ok",
             (false, true) => "told",
             (false, false) => "OFF",
