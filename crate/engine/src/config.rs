@@ -151,7 +151,7 @@ pub struct FleetConfig {
     pub max_requests: u32,
     /// Most requests of the longest length that fit: bounds static and Orca batches.
     pub max_slots: u32,
-    /// Longest request, prompt and answer: what static and Orca batches reserve for each.
+    /// Longest request, prompt and output: what static and Orca batches reserve for each.
     pub max_request_tokens: u32,
     /// Token budget (`max_num_batched_tokens`): most prompt tokens in one iteration (vLLM: padded to the longest), or all
     /// tokens (vLLM v1).
@@ -172,7 +172,7 @@ pub struct FleetConfig {
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
     pub queue_timeout_us: f64,
-    /// Whether a request is admitted only with memory for its prompt and longest answer, so that no request is ever preempted
+    /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
     pub reserve: bool,
     /// What becomes of a request that is preempted.

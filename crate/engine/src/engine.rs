@@ -113,7 +113,7 @@ impl Fleet {
             requests.swapped = vec![0; trace.len()];
         }
         let policy = config.policy();
-        requests.cut_at = policy.cuts_answers_at(&config);
+        requests.cut_at = policy.cuts_outputs_at(&config);
         if policy.orders_ended() {
             requests.joined = vec![0; trace.len()];
         }
@@ -482,7 +482,7 @@ impl Fleet {
         }
     }
 
-    /// Whether prompts of too many tokens have no first token.
+    /// Whether the prompts that have no first token yet have too many tokens for another request.
     fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
         let most = self.policy.max_queued_tokens(&self.config)?;
         let Self { requests, trace, unread, .. } = self;

@@ -2,7 +2,7 @@
 //! usage yet.
 //!
 //! A request is let through when `free - headroom - reserved >= predicted`. Its reservation is what is predicted of it,
-//! prompt and answer, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
+//! prompt and output, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
 //! has ended, whichever way. The usage is looked at when the proxy decides and its last look is too old.
 //!
 //! What was reserved for a request over a time is kept without looking at it: with changes d at times t it is
@@ -18,7 +18,7 @@ const NOWHERE: u32 = u32::MAX;
 pub struct KvReservation {
     /// Which request.
     pub id: RequestId,
-    /// Predicted tokens, prompt and answer.
+    /// Predicted tokens, prompt and output.
     pub predicted: u32,
     /// How many of them were not in the usage at the last look.
     pub left: u32,

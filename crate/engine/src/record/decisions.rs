@@ -75,7 +75,7 @@ pub enum Test {
     LoraSlots,
     /// Tokens of the request that are still being computed, with none: it was preempted while they were.
     TokensUnderWay,
-    /// Tokens of the prompt, or of prompt and longest answer, with the bound on them.
+    /// Tokens of the prompt, or of prompt and longest output, with the bound on them.
     RequestTokens,
     /// Rank of the adapter, with the largest that LoRA slots are made for.
     LoraRank,

@@ -68,7 +68,7 @@ impl ScheduleContext<'_> {
             .then(|| self.trace.rank(id.index()))
     }
 
-    /// Tokens of prompt and answer.
+    /// Tokens of prompt and output.
     #[inline]
     pub(crate) fn total(&self, id: RequestId) -> u32 {
         let whole = self.trace.input_tokens[id] + self.trace.output_tokens[id];
@@ -128,7 +128,7 @@ impl ScheduleContext<'_> {
         if self.config.allocates_on_demand() { prompt_blocks } else { self.blocks_reserved(id) }
     }
 
-    /// Blocks for the prompt and the longest answer; the last token is never written to the cache.
+    /// Blocks for the prompt and the longest output; the last token is never written to the cache.
     pub(crate) fn blocks_reserved(&self, id: RequestId) -> u32 {
         let i = id.index();
         let longest = self.trace.input_tokens[i].saturating_add(self.trace.max_tokens[i]);

@@ -42,7 +42,7 @@ pub(crate) struct DecodeSlot {
     pub(crate) id: RequestId,
     /// Tokens processed so far.
     pub(crate) tokens: u32,
-    /// Tokens of prompt and answer.
+    /// Tokens of prompt and output.
     pub(crate) total: u32,
     /// Its adapter, or the base model.
     pub(crate) adapter: u32,

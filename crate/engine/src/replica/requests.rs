@@ -52,9 +52,9 @@ pub(crate) struct Requests {
     pub(crate) load_us: Vec<f64>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
-    /// Tokens of prompt and answer at which every answer is cut.
+    /// Tokens of prompt and output at which every output is cut.
     pub(crate) cut_at: u32,
-    /// Tokens of prompt and answer of requests whose answers are cut short.
+    /// Tokens of prompt and output of requests whose answers are cut short.
     pub(crate) cut: BTreeMap<RequestId, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution_us: Vec<f64>,

@@ -42,7 +42,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         batch: &mut ScheduledBatch,
     ) -> QueueScan;
 
-    /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest answer together have
+    /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest output together have
     /// `total_tokens`; `None` if it can.
     fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection>;
 
@@ -56,7 +56,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         false
     }
 
-    /// The tokens that a request comes to at most whose prompt and longest answer have `total_tokens`, or why it is too long.
+    /// The most tokens that a request can have whose prompt and longest output have `total_tokens`, or why it is rejected as too long.
     fn longest_request(
         &self,
         config: &FleetConfig,
@@ -69,12 +69,12 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         Ok(total_tokens)
     }
 
-    /// Tokens of prompt and answer at which every answer is cut.
-    fn cuts_answers_at(&self, _config: &FleetConfig) -> u32 {
+    /// Tokens of prompt and output at which every output is cut.
+    fn cuts_outputs_at(&self, _config: &FleetConfig) -> u32 {
         u32::MAX
     }
 
-    /// From how many prompt tokens without a first token on requests are rejected.
+    /// Requests are rejected while prompts that have no first token yet have this many tokens or more; `None` = no limit.
     fn max_queued_tokens(&self, _config: &FleetConfig) -> Option<u32> {
         None
     }

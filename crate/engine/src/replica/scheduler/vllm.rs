@@ -25,7 +25,7 @@ impl BatchScheduler for Vllm {
     }
 }
 
-/// A request whose prompt and longest answer need more blocks than there are. The last token is never written to the cache.
+/// A request whose prompt and longest output need more blocks than there are. The last token is never written to the cache.
 pub(super) fn refuses_blocks(config: &FleetConfig, total_tokens: u32) -> Option<Rejection> {
     (config.blocks_for(total_tokens.saturating_sub(1)) > config.blocks).then_some(Rejection::PoolTooSmall)
 }

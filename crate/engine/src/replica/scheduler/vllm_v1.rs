@@ -34,7 +34,7 @@ pub(super) struct VllmV1;
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 struct RunningRequest {
     id: RequestId,
-    /// Tokens of its prompt and answer that are known.
+    /// Tokens of its prompt and output that are known.
     known: u32,
     /// Tokens that are computed, or scheduled to be.
     computed: u32,
@@ -128,7 +128,7 @@ impl BatchScheduler for VllmV1 {
         false
     }
 
-    /// vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the answer is cut.
+    /// vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the output is cut.
     fn longest_request(
         &self,
         config: &FleetConfig,
@@ -141,7 +141,7 @@ impl BatchScheduler for VllmV1 {
         Ok(total_tokens.min(config.max_request_tokens))
     }
 
-    fn cuts_answers_at(&self, config: &FleetConfig) -> u32 {
+    fn cuts_outputs_at(&self, config: &FleetConfig) -> u32 {
         config.max_request_tokens
     }
 
