@@ -2,7 +2,7 @@
 
 use super::base::{ExpertShape, Heads, Peaks};
 use super::curves::{DecodeTable, LONG, TokenCurve};
-use super::import::pairs;
+use super::import::{pairs, ragged};
 use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::deployment::{Deployment, KvFormat};
@@ -94,6 +94,8 @@ struct Product {
     outputs: f64,
     inputs: f64,
     curve: TokenCurve,
+    /// Where tokens that are no multiple of 4 are copied first.
+    ragged: Option<TokenCurve>,
 }
 
 /// Attention of one kind of layers.
@@ -179,9 +181,9 @@ impl Assembly<'_> {
         if !grid.covers(&[outputs, inputs, grid.axes[2][0]]) {
             self.borrowed.push(format!("gemm:{}:{outputs}:{inputs}", found.name()));
         }
-        let axis = grid.axes[2].clone();
-        let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
-        Ok(Product { format, outputs, inputs, curve: TokenCurve { axis, ratios } })
+        let curve = TokenCurve::of_matrix(&grid, outputs, inputs);
+        let ragged = self.grid(&ragged(found)).map(|grid| TokenCurve::of_matrix(grid, outputs, inputs));
+        Ok(Product { format, outputs, inputs, curve, ragged })
     }
 
     /// The table of attention for these heads, or of the nearest ones.
@@ -409,9 +411,17 @@ impl KernelCost {
         self.borrowed.iter().any(|name| Format::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
+    /// Whether tokens are no multiple of 4: CUDA graphs are of 1, 2, 4 and of multiples of 8, to which others are filled up.
+    fn is_ragged(&self, tokens: f64) -> bool {
+        tokens % 4.0 != 0.0 && (tokens <= 2.0 || tokens > f64::from(self.captured_tokens))
+    }
+
     fn product_us(&self, product: &Product, tokens: f64) -> f64 {
         let base = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
-        base * product.curve.factor(tokens)
+        base * match &product.ragged {
+            Some(ragged) if self.is_ragged(tokens) => ragged.factor_before(&product.curve, tokens),
+            _ => product.curve.factor(tokens),
+        }
     }
 
     fn collective_us(&self, curve: &TokenCurve, values: f64) -> f64 {

@@ -113,7 +113,7 @@ impl Constants {
         overheads: kernels::CALIBRATED,
         synchronous_us: kernels::SYNCHRONOUS_US,
         client_ms: 10.0,
-        client_ms_per_token: 0.00225,
+        client_ms_per_token: 0.0038,
     };
 }
 
