@@ -203,6 +203,21 @@ fn latent_decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((name, vec![batch, tokens], peaks.latent_us(heads, batch, read, read, kv_bytes))))
 }
 
+/// The tables of sums on hosts whose GPUs do not read each other's memory.
+pub(super) const ALL_REDUCE_BY_HOST: &str = "all_reduce_by_host";
+/// How many times as long most sums take there.
+const BY_HOST: f64 = 2.0;
+
+/// The name for a table of sums that an older version timed on a host without peer access.
+fn by_host(name: &str, known: &Measured, points: &[Point]) -> Option<String> {
+    let gpus = name.strip_prefix("all_reduce:")?;
+    let mut times: Vec<f64> =
+        points.iter().map(|(at, base, us)| us / (base * libm::exp(known.grid.at(at)))).collect();
+    times.sort_by(f64::total_cmp);
+    let is_longer = times.get(times.len() / 2).is_some_and(|times| *times > BY_HOST);
+    is_longer.then(|| format!("{ALL_REDUCE_BY_HOST}:{gpus}"))
+}
+
 /// Whether a table is of products.
 pub(super) fn is_product(name: &str) -> bool {
     name.starts_with("gemm")
@@ -284,13 +299,17 @@ fn without_noise(ratios: &mut [(Vec<f64>, f64)]) {
 }
 
 /// Adds the tables of a file to the kernels of a GPU; those that are there stay, and products timed without a CUDA graph are left
-/// out.
+/// out. Sums that take twice as long as those that are there were timed on another kind of host, and have a name of their own.
 pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
-        if !kernels.tables.contains_key(name)
-            && let Some(grid) = grid(name, points)
+        let name = match kernels.tables.get(name) {
+            None => Some(name.clone()),
+            Some(known) => by_host(name, known, points),
+        };
+        if let Some(name) = name.filter(|name| !kernels.tables.contains_key(name))
+            && let Some(grid) = grid(&name, points)
         {
-            kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
+            kernels.tables.insert(name, Measured { source: source.to_owned(), grid });
         }
     }
 }

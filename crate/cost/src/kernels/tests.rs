@@ -92,6 +92,7 @@ fn layout() -> Layout {
         mlp: Format::Bf16,
         experts: Format::Bf16,
         kv: KvFormat::Bf16,
+        has_peer_access: true,
     }
 }
 
@@ -206,6 +207,33 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
     // A CUDA graph of 504 tokens has none to fill up, and 8192 is a multiple; beyond what was measured the share stays.
     assert!([504, 503, 3, 8192].iter().all(|tokens| longer(*tokens) == 1.0));
     assert!([1, 2, 513, 4097, 9001].iter().all(|tokens| (1.3..1.5).contains(&longer(*tokens))));
+}
+
+#[test]
+fn sums_of_gpus_without_peer_access_go_through_the_host() {
+    let gpu = Gpu::named("h100_sxm").unwrap();
+    let communication_us = |kernels: &Kernels, has_peer_access: bool| {
+        let layout = Layout { has_peer_access, ..layout() };
+        let cost = KernelCost::new(layout, kernels, Overheads::NONE).unwrap();
+        let batch = Batch { decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
+        let us = cost.stage_parts(&batch, true)[OperatorClass::Communication as usize];
+        (us, cost.borrowed().contains(&"all_reduce_by_host:8".to_owned()))
+    };
+    let mut kernels = kernels();
+    let sums = 2.0 * f64::from(layout().model.layers) + 1.0;
+    let (direct_us, _) = communication_us(&kernels, true);
+    let (staged_us, is_borrowed) = communication_us(&kernels, false);
+    assert!((staged_us / sums - (13.2 + direct_us / sums / 0.42)).abs() < 1e-6 && is_borrowed);
+    // An older version that takes a little longer is no other host; one that takes three times as long is.
+    for (times, kept) in [(1.2, false), (3.0, true)] {
+        let mut slower = all_reduces();
+        slower.numbers.get_mut("latency").unwrap().iter_mut().for_each(|ms| *ms *= times);
+        let points = import::points("custom_allreduce", gpu, &slower).unwrap().unwrap();
+        import::add(&mut kernels, "older", &points);
+        assert_eq!(kernels.tables.contains_key("all_reduce_by_host:8"), kept);
+    }
+    let (by_host_us, is_borrowed) = communication_us(&kernels, false);
+    assert!((by_host_us / direct_us - 3.0).abs() < 1e-9 && !is_borrowed);
 }
 
 #[test]

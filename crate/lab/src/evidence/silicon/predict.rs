@@ -259,6 +259,7 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
         mlp: formats[1],
         experts: formats[2],
         kv,
+        has_peer_access: true,
     };
     let synchronous_us = (!is_asynchronous(row)).then_some(constants.synchronous_us);
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
