@@ -30,6 +30,15 @@ pub(crate) struct SteadyPart {
     pub(crate) number: u32,
 }
 
+/// Tokens without which the first of several stages does not take a later batch, by the schedule in which they were formed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TokenWait {
+    /// The schedule of the batch, until its tokens have left the last stage; `None`: it makes none that are waited for.
+    pub(crate) makes: Option<u64>,
+    /// The tokens of this schedule and of those before it are waited for.
+    pub(crate) awaits: Option<u64>,
+}
+
 /// Iterations of a batch in the pipeline that have ended and are not written down in its requests.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unwritten {
@@ -102,6 +111,7 @@ pub(crate) struct ScheduledBatch {
     pub(crate) growth_us: f64,
     /// Iterations of the same requests before it, in a pipeline.
     pub(crate) unwritten: Unwritten,
+    pub(crate) token_wait: TokenWait,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
     pub(crate) refused: Option<HeadBlocked>,
     /// How long the stages before the last one take for it, once that is known; and the last one.
@@ -137,6 +147,7 @@ impl ScheduledBatch {
         self.inner_us = None;
         self.last_us = None;
         self.constants = None;
+        self.token_wait = TokenWait::default();
         self.refused = None;
         self.goes_on = false;
     }
