@@ -198,10 +198,8 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
-        let known_us = if is_last { batch.last_us } else { batch.inner_us };
-        let stage_us = known_us.unwrap_or_else(|| self.cost.stage_time(&batch.batch(), is_last).first_us);
-        *(if is_last { &mut batch.last_us } else { &mut batch.inner_us }) = Some(stage_us);
-        let works_us = stage_us + self.config.copying_us(copied_blocks);
+        batch.time_stages(&*self.cost);
+        let works_us = batch.known_stage_us(is_last) + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;
         self.events.push(now_us + took_us, place, stage);

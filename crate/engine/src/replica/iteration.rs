@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, Chunk, DecodeConstants, LoraBatch};
+use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, LoraBatch};
 use servescope_workload::RequestId;
 
 use crate::record::timeline::IterationRun;
@@ -150,6 +150,23 @@ impl ScheduledBatch {
         self.token_wait = TokenWait::default();
         self.refused = None;
         self.goes_on = false;
+    }
+
+    /// Asks how long the stages take for it, unless that is known.
+    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) {
+        if self.inner_us.is_some() && self.last_us.is_some() {
+            return;
+        }
+        if !self.chunks.is_empty() {
+            let us = |is_last: bool| Some(cost.stage_time(&self.batch(), is_last).first_us);
+            (self.inner_us, self.last_us) =
+                (self.inner_us.or_else(|| us(false)), self.last_us.or_else(|| us(true)));
+            return;
+        }
+        let constants = self.constants.unwrap_or_else(|| cost.decode_constants(&self.batch()));
+        let [inner_us, last_us] = cost.decode_stages_us(&self.batch(), &constants);
+        self.constants = Some(constants);
+        (self.inner_us, self.last_us) = (Some(inner_us), Some(last_us));
     }
 
     /// How long a stage takes for it, where that is known.

@@ -313,7 +313,7 @@ fn schedule(
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     replica.state.vllm.looks += 1;
-    let mut step = begin(replica, context);
+    let mut step = Step { scheduled: std::mem::take(&mut batch.scheduled), ..begin(replica, context) };
     let is_steady = steady::schedule(replica, context, batch, &mut step);
     let scan = is_steady.unwrap_or_else(|| {
         steady::settle(replica, context);
@@ -350,7 +350,7 @@ fn schedule(
             awaits: looks.checked_sub(u64::from(stages)),
         };
     }
-    batch.scheduled.append(&mut step.scheduled);
+    batch.scheduled = step.scheduled;
     batch.load_us = step.load_us;
     if batch.steady.is_none() && stages == 1 && !batch.is_empty() {
         state.compose(&batch.members, !batch.prompts.is_empty());
