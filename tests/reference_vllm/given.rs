@@ -164,6 +164,8 @@ fn config(given: &Value) -> FleetConfig {
         vllm: VllmRules {
             scheduler_reserve_full_isl: flag(given, "scheduler_reserve_full_isl"),
             async_scheduling: flag(given, "async_scheduling"),
+            // The recorded runs are of the scheduler alone.
+            stages_wait_for_tokens: false,
             long_prefill_token_threshold: match whole(given, "long_prefill_token_threshold") {
                 0 => LongPrefill::Unbounded,
                 most if flag(given, "long_prefill_token_threshold_adaptive") => LongPrefill::Share(most),

@@ -56,12 +56,17 @@ impl SchedulerKind {
 /// Its `max_num_seqs` is [`FleetConfig::max_requests`], its `max_model_len` [`FleetConfig::max_request_tokens`], its
 /// `max_num_queued_reqs` [`FleetConfig::max_in_system`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of vLLM's")]
 pub struct VllmRules {
     /// Whether a waiting request is admitted only where the blocks of all its tokens are free, though it takes those of its
     /// first chunk only.
     pub scheduler_reserve_full_isl: bool,
     /// Whether an iteration is formed when the one before it begins.
     pub async_scheduling: bool,
+    /// Whether the first of several pipeline stages waits, under asynchronous scheduling, until the tokens of the iteration as
+    /// many schedules ago as there are stages have left the last stage. vLLM's workers do (vllm/v1/worker/gpu/pp_utils.py,
+    /// `get_prev_sampled_outputs`); its scheduler, run without workers, does not know of it.
+    pub stages_wait_for_tokens: bool,
     /// Most tokens of one prompt in an iteration, unless its request is alone.
     pub long_prefill_token_threshold: LongPrefill,
     /// Whether a prompt that does not fit the rest of the budget is cut; otherwise it waits.
@@ -103,6 +108,7 @@ impl Default for VllmRules {
         Self {
             scheduler_reserve_full_isl: true,
             async_scheduling: true,
+            stages_wait_for_tokens: true,
             long_prefill_token_threshold: LongPrefill::Unbounded,
             enable_chunked_prefill: true,
             prefill_schedule_interval: 1,

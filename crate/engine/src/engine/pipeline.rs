@@ -72,6 +72,14 @@ impl Pipeline {
     }
 }
 
+/// Whether the first stage does not take a batch before the tokens of another one have left the last stage.
+fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
+    let awaits = batches[slot as usize].token_wait.awaits;
+    awaits.is_some_and(|last| {
+        batches.iter().any(|other| other.token_wait.makes.is_some_and(|made| made <= last))
+    })
+}
+
 impl Fleet {
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
@@ -176,7 +184,11 @@ impl Fleet {
         if this.serves.is_some() {
             return;
         }
-        let Some(slot) = this.queue.pop_front() else { return };
+        let Some(&slot) = this.queue.front() else { return };
+        if stage == 0 && awaits_tokens(&pipeline.batches, slot) {
+            return;
+        }
+        this.queue.pop_front();
         this.serves = Some(slot);
         let batch = &mut pipeline.batches[slot as usize];
         if pipeline.stages.len() == 1 {
@@ -186,10 +198,8 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
-        let known_us = if is_last { batch.last_us } else { batch.inner_us };
-        let stage_us = known_us.unwrap_or_else(|| self.cost.stage_time(&batch.batch(), is_last).first_us);
-        *(if is_last { &mut batch.last_us } else { &mut batch.inner_us }) = Some(stage_us);
-        let works_us = stage_us + self.config.copying_us(copied_blocks);
+        batch.time_stages(&*self.cost);
+        let works_us = batch.known_stage_us(is_last) + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;
         self.events.push(now_us + took_us, place, stage);
@@ -217,6 +227,10 @@ impl Fleet {
         self.serve(place, stage, now_us);
         if next.is_some() {
             return self.serve(place, stage + 1, now_us);
+        }
+        let pipeline = &mut self.pipelines[place];
+        if pipeline.batches[slot as usize].token_wait.makes.take().is_some() {
+            self.serve(place, 0, now_us);
         }
         let pipeline = &mut self.pipelines[place];
         pipeline.queue.retain(|&batch| batch != Some(slot));

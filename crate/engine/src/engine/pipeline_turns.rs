@@ -16,9 +16,10 @@ impl Fleet {
     pub(super) fn play_turns(&mut self, place: usize, now_us: f64) {
         // Where requests follow others, one may end on another replica before the next arrival that is known.
         let is_bounded = self.record.ended.is_none() || self.replicas.len() == 1;
+        let are_single = self.max_fast_forward == 1 || self.policy.queues_empty_batches();
         let pipeline = &self.pipelines[place];
         let may_form = !pipeline.unused.is_empty() && self.replicas[place].num_waiting > 0;
-        if self.max_fast_forward == 1 || !is_bounded || may_form || !pipeline.again.is_empty() {
+        if are_single || !is_bounded || may_form || !pipeline.again.is_empty() {
             return;
         }
         let until_us = self.next_given_us();
@@ -126,7 +127,7 @@ impl PipelineTurns<'_> {
                 cut_us = end_us;
                 break;
             }
-            self.ask(slot);
+            batch.time_stages(self.cost);
             self.pass_on(slot, 0, end_us);
             next = if next + 1 == count { 0 } else { next + 1 };
         }
@@ -143,35 +144,17 @@ impl PipelineTurns<'_> {
                 let place = slot as usize * self.stages.len() + number;
                 self.way.passes[place].end_us = self.stages[number].end_us;
                 self.way.order.push(slot);
-                self.ask(slot);
+                self.batches[slot as usize].time_stages(self.cost);
                 self.pass_on(slot, number + 1, self.stages[number].end_us);
             } else {
                 stage.end_us = f64::NEG_INFINITY;
             }
             for slot in queue {
                 self.way.order.push(slot);
-                self.ask(slot);
+                self.batches[slot as usize].time_stages(self.cost);
                 self.pass_on(slot, number, f64::NEG_INFINITY);
             }
         }
-    }
-
-    /// Asks how long the stages take for a batch, unless that is known.
-    fn ask(&mut self, slot: u32) {
-        let batch = &mut self.batches[slot as usize];
-        if batch.inner_us.is_some() && batch.last_us.is_some() {
-            return;
-        }
-        if !batch.chunks.is_empty() {
-            let us = |is_last: bool| Some(self.cost.stage_time(&batch.batch(), is_last).first_us);
-            (batch.inner_us, batch.last_us) =
-                (batch.inner_us.or_else(|| us(false)), batch.last_us.or_else(|| us(true)));
-            return;
-        }
-        let constants = batch.constants.unwrap_or_else(|| self.cost.decode_constants(&batch.batch()));
-        let [inner_us, last_us] = self.cost.decode_stages_us(&batch.batch(), &constants);
-        batch.constants = Some(constants);
-        (batch.inner_us, batch.last_us) = (Some(inner_us), Some(last_us));
     }
 
     /// A batch goes over the stages from one on, where it is at a time. The stages know when the last batch leaves them.

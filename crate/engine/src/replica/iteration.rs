@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, Chunk, DecodeConstants, LoraBatch};
+use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, LoraBatch};
 use servescope_workload::RequestId;
 
 use crate::record::timeline::IterationRun;
@@ -28,6 +28,15 @@ pub(crate) struct Scheduled {
 pub(crate) struct SteadyPart {
     /// The step of the decode batch when it was formed.
     pub(crate) number: u32,
+}
+
+/// Tokens without which the first of several stages does not take a later batch, by the schedule in which they were formed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TokenWait {
+    /// The schedule of the batch, until its tokens have left the last stage; `None`: it makes none that are waited for.
+    pub(crate) makes: Option<u64>,
+    /// The tokens of this schedule and of those before it are waited for.
+    pub(crate) awaits: Option<u64>,
 }
 
 /// Iterations of a batch in the pipeline that have ended and are not written down in its requests.
@@ -102,6 +111,7 @@ pub(crate) struct ScheduledBatch {
     pub(crate) growth_us: f64,
     /// Iterations of the same requests before it, in a pipeline.
     pub(crate) unwritten: Unwritten,
+    pub(crate) token_wait: TokenWait,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
     pub(crate) refused: Option<HeadBlocked>,
     /// How long the stages before the last one take for it, once that is known; and the last one.
@@ -137,8 +147,26 @@ impl ScheduledBatch {
         self.inner_us = None;
         self.last_us = None;
         self.constants = None;
+        self.token_wait = TokenWait::default();
         self.refused = None;
         self.goes_on = false;
+    }
+
+    /// Asks how long the stages take for it, unless that is known.
+    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) {
+        if self.inner_us.is_some() && self.last_us.is_some() {
+            return;
+        }
+        if !self.chunks.is_empty() {
+            let us = |is_last: bool| Some(cost.stage_time(&self.batch(), is_last).first_us);
+            (self.inner_us, self.last_us) =
+                (self.inner_us.or_else(|| us(false)), self.last_us.or_else(|| us(true)));
+            return;
+        }
+        let constants = self.constants.unwrap_or_else(|| cost.decode_constants(&self.batch()));
+        let [inner_us, last_us] = cost.decode_stages_us(&self.batch(), &constants);
+        self.constants = Some(constants);
+        (self.inner_us, self.last_us) = (Some(inner_us), Some(last_us));
     }
 
     /// How long a stage takes for it, where that is known.

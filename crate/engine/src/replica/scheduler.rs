@@ -153,26 +153,31 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
     /// decode batch: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
     /// request only, if nothing arrives.
-    fn iterations_alike(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _most: u32) -> u32 {
+    fn iterations_alike(
+        &self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _most: u32,
+    ) -> u32 {
         1
     }
 
     /// So many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
-    fn end_alike(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _iterations: u32) -> u32 {
+    fn end_alike(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _iterations: u32) -> u32 {
         0
     }
 
     /// This many iterations have decoded.
-    fn decoded(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _iterations: u32) {}
+    fn decoded(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _iterations: u32) {}
 
     /// Puts requests that end together in the order in which they leave; they come by their numbers.
-    fn order_ended(&self, _world: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
+    fn order_ended(&self, _context: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
 
     /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
     fn left(
         &self,
         _replica: &mut Replica,
-        _world: &mut ScheduleContext<'_>,
+        _context: &mut ScheduleContext<'_>,
         _id: RequestId,
         _decoded_to: Option<u32>,
     ) {
@@ -207,13 +212,13 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     fn prompts_end(
         &self,
         _replica: &mut Replica,
-        _world: &mut ScheduleContext<'_>,
-        _flight: &ScheduledBatch,
+        _context: &mut ScheduleContext<'_>,
+        _batch: &ScheduledBatch,
     ) {
     }
 
     /// A request decodes from now on.
-    fn joined(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _id: RequestId) {}
+    fn joined(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _id: RequestId) {}
 
     /// Whether the requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in
     /// every iteration that decodes.
@@ -232,7 +237,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// The first stage takes a batch, of a replica that keeps no decode batch.
-    fn begins(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>, _flight: &ScheduledBatch) {}
+    fn begins(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _batch: &ScheduledBatch) {}
 
     /// A batch has left the last stage, of a replica that keeps no decode batch: its requests are further.
     fn end_batch(
@@ -250,13 +255,13 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Writes down what was put off while only tokens were made.
-    fn settle(&self, _replica: &mut Replica, _world: &mut ScheduleContext<'_>) {}
+    fn settle(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>) {}
 
     /// The requests of a batch in the order in which they were chosen, where the scheduler keeps it.
     fn members(
         &self,
         _replica: &Replica,
-        _world: &ScheduleContext<'_>,
+        _context: &ScheduleContext<'_>,
         batch: &ScheduledBatch,
     ) -> Vec<Scheduled> {
         batch.scheduled.clone()
@@ -302,8 +307,8 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     fn ended(
         &self,
         _replica: &mut Replica,
-        _world: &mut ScheduleContext<'_>,
-        _flight: &mut ScheduledBatch,
+        _context: &mut ScheduleContext<'_>,
+        _batch: &mut ScheduledBatch,
         _finished: u32,
     ) {
     }

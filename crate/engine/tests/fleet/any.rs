@@ -69,7 +69,7 @@ prop_compose! {
 prop_compose! {
     /// Any settings of vLLM's engine, and its longest request.
     fn any_rules()(
-        flags in any::<[bool; 3]>(),
+        flags in any::<[bool; 4]>(),
         long_prefill_token_threshold in prop_oneof![
             2 => Just(LongPrefill::Unbounded),
             1 => (1u32..40).prop_map(LongPrefill::Tokens),
@@ -80,9 +80,9 @@ prop_compose! {
         max_num_queued_tokens in prop::option::weighted(0.2, 1u32..500),
         max_model_len in prop_oneof![Just(160), 40u32..160],
     ) -> (VllmRules, u32) {
-        let [scheduler_reserve_full_isl, async_scheduling, enable_chunked_prefill] = flags;
+        let [scheduler_reserve_full_isl, async_scheduling, stages_wait_for_tokens, enable_chunked_prefill] = flags;
         let rules = VllmRules {
-            scheduler_reserve_full_isl, async_scheduling, long_prefill_token_threshold,
+            scheduler_reserve_full_isl, async_scheduling, stages_wait_for_tokens, long_prefill_token_threshold,
             enable_chunked_prefill, prefill_schedule_interval,
             max_num_active_seqs, max_num_queued_tokens,
             // With the other rule of vLLM a run may not end.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
-use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
+use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use crate::given::requests;
+
 use super::any::{any_config, any_order, any_trace};
-use super::toy::Toy;
+use super::toy::{TOY, Toy};
 
 prop_compose! {
     /// Few requests with long answers, some of which come while others decode, and clients that go away.
@@ -69,4 +71,25 @@ proptest! {
         prop_assert_eq!(together.digest(), alone.digest());
         prop_assert!(together == alone, "equal outcomes, other timelines");
     }
+}
+
+/// When the first token of a request alone on two stages is there, and its last one.
+fn alone_on_two_stages(vllm: VllmRules) -> (f64, f64) {
+    let trace = Arc::new(requests([(0.0, 0, BASE_MODEL, 200, 20)]));
+    let scheduler = SchedulerKind::VllmV1;
+    let config = FleetConfig { scheduler, max_batch_tokens: 50, vllm, ..FleetConfig::default() };
+    let report = Fleet::new(trace, config, Box::new(Toy { stages: 2, ..TOY })).run();
+    (report.first_token_us(0).unwrap(), report.results[0].finish_us.unwrap())
+}
+
+/// The chunks of its prompt make no tokens and overlap on the stages; its decodes follow each other over all of them.
+#[test]
+fn stages_wait_for_tokens_under_asynchronous_scheduling() {
+    let rules = VllmRules::default();
+    let waiting = alone_on_two_stages(rules);
+    let synchronous = alone_on_two_stages(VllmRules { async_scheduling: false, ..rules });
+    let without_workers = alone_on_two_stages(VllmRules { stages_wait_for_tokens: false, ..rules });
+    assert_eq!(waiting, synchronous, "of one request nothing is scheduled ahead of its token");
+    assert_eq!(waiting.0, without_workers.0);
+    assert!(without_workers.1 < waiting.1 - 1_000.0, "{without_workers:?} {waiting:?}");
 }

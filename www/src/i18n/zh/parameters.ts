@@ -57,7 +57,7 @@ export const parameters: ParameterTexts = {
   'scheduler.original_blocking': { label: '队首阻塞（同 S-LoRA）', help: '永远放不下的请求留在队列里，像 S-LoRA 那样挡住后面的请求；关闭则拒绝它。' },
   'scheduler.kind': { label: '调度器', help: '请求以什么规则进入副本的批次。S-LoRA 和 LightLLM 按 token 计 KV 显存，其余按块计；适配器放在哪里由 adapters.memory 决定。' },
   'scheduler.reserve_full_isl': { label: '整个提示词须放得下', help: '等待的请求只有在整个提示词的 KV 块都空闲时才被准入，尽管它先只占用第一个分块的块（vLLM 的 --scheduler-reserve-full-isl）。' },
-  'scheduler.async_scheduling': { label: '异步调度', help: '上一次迭代开始时就调度下一次，GPU 不用等调度器；新到的请求最多多等一次迭代（vLLM 的 --async-scheduling）。有多个流水线阶段时，请求仍须等到自己的 token。' },
+  'scheduler.async_scheduling': { label: '异步调度', help: '上一次迭代开始时就调度下一次，GPU 不用等调度器；新到的请求最多多等一次迭代（vLLM 的 --async-scheduling）。有多个流水线阶段时，有几个阶段，请求就每几次迭代解码一次，第一个阶段要等该请求的上一个 token 离开最后一个阶段。' },
   'scheduler.enable_chunked_prefill': { label: '分块预填充', help: 'token 预算剩余部分放不下的提示词被切分；关闭时这个提示词等待（vLLM 的 --enable-chunked-prefill）。' },
   'scheduler.long_prefill_token_threshold': { label: '长预填充阈值', help: '一次迭代中单个提示词的 token 上限，只有一个请求时不限（vLLM 的 --long-prefill-token-threshold）。0 = 不限。' },
   'scheduler.long_prefill_token_threshold_adaptive': { label: '自适应阈值', help: '长预填充阈值不低于 token 预算除以运行与等待的请求数（vLLM 的 long_prefill_token_threshold_adaptive）。' },

@@ -20,7 +20,7 @@ use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::adapters::Adapters;
-use crate::replica::iteration::Scheduled;
+use crate::replica::iteration::{Scheduled, TokenWait};
 use crate::replica::kv_cache::Held;
 use crate::replica::requests::{RequestStatus, Requests};
 use crate::request::{BlockReason, Rejection};
@@ -313,7 +313,7 @@ fn schedule(
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     replica.state.vllm.looks += 1;
-    let mut step = begin(replica, context);
+    let mut step = Step { scheduled: std::mem::take(&mut batch.scheduled), ..begin(replica, context) };
     let is_steady = steady::schedule(replica, context, batch, &mut step);
     let scan = is_steady.unwrap_or_else(|| {
         steady::settle(replica, context);
@@ -343,7 +343,14 @@ fn schedule(
         fill(context, batch, *scheduled);
     }
     state.has_chunk = leaves_chunk;
-    batch.scheduled.append(&mut step.scheduled);
+    if stages > 1 && step.rules.async_scheduling && step.rules.stages_wait_for_tokens {
+        let goes_on = |&scheduled: &Scheduled| decodes_on(context, scheduled);
+        batch.token_wait = TokenWait {
+            makes: step.scheduled.iter().any(goes_on).then_some(looks),
+            awaits: looks.checked_sub(u64::from(stages)),
+        };
+    }
+    batch.scheduled = step.scheduled;
     batch.load_us = step.load_us;
     if batch.steady.is_none() && stages == 1 && !batch.is_empty() {
         state.compose(&batch.members, !batch.prompts.is_empty());
@@ -379,6 +386,13 @@ fn begin(replica: &Replica, context: &ScheduleContext<'_>) -> Step {
     let any_decodes = || state.order.iter().any(|&place| !state.entries[place as usize].is_prompt_chunk);
     let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && any_decodes();
     Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new(), load_us: 0.0 }
+}
+
+/// Whether a token comes out after which the request may decode.
+fn decodes_on(context: &ScheduleContext<'_>, scheduled: Scheduled) -> bool {
+    let Scheduled { id, tokens, computed, is_prompt, makes_token, .. } = scheduled;
+    let longest = context.trace.input_tokens[id] + context.trace.max_tokens[id];
+    makes_token && !(is_prompt && computed + tokens + 1 >= longest)
 }
 
 /// A request is part of the iteration as the cost model sees it.

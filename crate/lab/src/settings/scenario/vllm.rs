@@ -61,18 +61,13 @@ impl Scenario {
         Id::MaxRunning.row().default_value()
     }
 
-    /// Pipeline stages of a replica.
-    fn pipeline_stages(&self) -> u32 {
-        if self.is_active(Id::PipelineParallel) { self.whole(Id::PipelineParallel) } else { 1 }
-    }
-
-    /// The rules of vLLM v1's scheduler. Across pipeline stages a request decodes on only once the last stage has its token, so
-    /// that no iteration is scheduled ahead of it.
+    /// The rules of vLLM v1's scheduler.
     pub(super) fn vllm_rules(&self) -> VllmRules {
         let bound = |id: Id| Some(self.whole(id)).filter(|&most| most > 0);
         VllmRules {
             scheduler_reserve_full_isl: self.flag(Id::ReserveFullIsl),
-            async_scheduling: self.flag(Id::AsyncScheduling) && self.pipeline_stages() == 1,
+            async_scheduling: self.flag(Id::AsyncScheduling),
+            stages_wait_for_tokens: true,
             long_prefill_token_threshold: match self.whole(Id::LongPrefillTokens) {
                 0 => LongPrefill::Unbounded,
                 most if self.flag(Id::LongPrefillAdaptive) => LongPrefill::Share(most),

@@ -35,8 +35,8 @@ macro_rules! queue {
                 .when(VLLM_V1)
                 .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).");
             AsyncScheduling = row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
-                .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), any(&[when_in(Id::CostKind, &["linear", "kernels"]), when_in(Id::PipelineParallel, &["1"])])])
-                .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request still waits for its token.");
+                .when(VLLM_V1)
+                .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.");
             ChunkedPrefill = row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
                 .when(VLLM_V1)
                 .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
