@@ -24,6 +24,7 @@ pub(crate) mod scheduler;
 pub mod snapshot;
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
@@ -335,7 +336,7 @@ impl Replica {
     }
 
     /// Every client's counter.
-    pub(crate) fn counters(&mut self) -> Vec<(u32, f64)> {
+    pub(crate) fn counters(&mut self) -> Vec<(ClientId, f64)> {
         self.state.counters().unwrap_or_else(|| self.waiting.counters())
     }
 

@@ -314,7 +314,7 @@ proptest! {
         }
         let monitor = Monitor::measure(&report, &ALL);
         for client in &monitor.clients {
-            let at_end = counters.values.iter().find(|(id, _)| i64::from(*id) == client.id).map(|c| c.1);
+            let at_end = counters.values.iter().find(|(id, _)| i64::from(id.get()) == client.id).map(|c| c.1);
             prop_assert_eq!(client.counter, at_end);
         }
     }

@@ -19,6 +19,7 @@ use super::requests::Requests;
 use super::{Replica, batch_end, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
+use crate::replica::queue::client::ClientId;
 use crate::request::{BlockReason, Outcome, Rejection};
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
@@ -420,7 +421,7 @@ impl State {
     }
 
     /// The counters of the scheduler's own queue.
-    pub(crate) fn counters(&mut self) -> Option<Vec<(u32, f64)>> {
+    pub(crate) fn counters(&mut self) -> Option<Vec<(ClientId, f64)>> {
         self.slora.as_mut().map(|slora| slora.counters())
     }
 
