@@ -360,7 +360,7 @@ proptest! {
         // A client that goes away before its request comes in wakes an idle engine without a proxy and is judged by its bounds,
         // not one behind it.
         let mut trace = trace;
-        let Trace { cancellations, arrival_us, chain, .. } = &mut trace;
+        let Trace { cancellations, arrival_us, closed_loop: chain, .. } = &mut trace;
         cancellations.retain(|&(at_us, id)| chain.is_none() && arrival_us[id as usize] <= at_us);
         let (trace, config) = (Arc::new(trace), server(config));
         let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();

@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
-    fn every_order_keeps_its_promises(
+    fn every_policy_conserves_requests_and_tokens(
         trace in any_trace(),
         config in any_config(),
         cost in any_cost(),

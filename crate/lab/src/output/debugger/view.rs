@@ -1,13 +1,11 @@
 //! What one step shows: what was decided by which test, the queue in its order, KV memory, adapters, counters. Times in seconds.
 
 use serde::Serialize;
-use servescope_engine::ReplicaIndex;
 use servescope_engine::decisions::{Decision, Test, Verdict};
-use servescope_engine::queue::Client;
-use servescope_engine::queue::ClientId;
+use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{Step, StepState};
-use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, Report, SchedulerKind};
+use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
