@@ -503,14 +503,21 @@ impl Fleet {
         None
     }
 
-    /// Every replica that may begin something new does.
+    /// Every replica that may begin something new does, in their order, so that the record has what happens to several of them at
+    /// one time in the same order however many iterations are charged at once.
     fn begin_touched(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
-        while let Some(place) = self.dirty_replicas.pop() {
-            if !self.dirty_replicas.is_empty() {
-                self.dirty_replicas.retain(|&other| other != place);
-            }
+        while let Some(place) = self.next_touched() {
             self.begin(policy, place, now_us);
         }
+    }
+
+    /// The first replica that may begin something new.
+    fn next_touched(&mut self) -> Option<ReplicaIndex> {
+        if self.dirty_replicas.len() > 1 {
+            self.dirty_replicas.sort_unstable_by(|one, other| other.cmp(one));
+            self.dirty_replicas.dedup();
+        }
+        self.dirty_replicas.pop()
     }
 
     /// A replica has ended something, or its line has another head.
