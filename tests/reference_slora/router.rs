@@ -1,6 +1,7 @@
 //! `b_router_traces_*.jsonl`: whole runs of the router loop under every scheduler, equal to the microsecond, counters and
 //! predictions as printed.
 
+use servescope_engine::queue::ClientId;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
@@ -330,9 +331,9 @@ fn drawn(case: &Value) -> Option<Vec<f64>> {
 }
 
 /// Client names with numbers, in the order of the clients' first requests.
-fn by_name(values: &[(u32, f64)], adapters: &[String], round: bool) -> Value {
+fn by_name(values: &[(ClientId, f64)], adapters: &[String], round: bool) -> Value {
     let number = |v: f64| if round { format!("{v:.9}").parse().expect("a number") } else { v };
-    let entry = |&(client, v): &(u32, f64)| (adapters[client as usize].clone(), json!(number(v)));
+    let entry = |&(client, v): &(ClientId, f64)| (adapters[client.index()].clone(), json!(number(v)));
     Value::Object(values.iter().map(entry).collect())
 }
 

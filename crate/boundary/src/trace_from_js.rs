@@ -66,8 +66,8 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
         adapter_rank: wholes("adapter_rank")?,
         cancellations,
         arrival_us,
-        chain: (!after.is_empty())
-            .then(|| Box::new(ClosedLoop { after, think_us, until_us, is_shared: false })),
+        closed_loop: (!after.is_empty())
+            .then(|| Box::new(ClosedLoop { depends_on: after, think_us, until_us, is_shared: false })),
         metadata: (!metadata.is_empty()).then(|| Box::new(metadata)),
     })
 }

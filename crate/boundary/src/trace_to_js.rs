@@ -24,8 +24,8 @@ pub fn columns(trace: &Trace) -> JsTraceColumns {
     ] {
         set(key, Uint32Array::from(column.as_slice()).into());
     }
-    let chain = trace.chain.as_deref().cloned().unwrap_or_default();
-    set("after", Uint32Array::from(chain.after.as_slice()).into());
+    let chain = trace.closed_loop.as_deref().cloned().unwrap_or_default();
+    set("after", Uint32Array::from(chain.depends_on.as_slice()).into());
     set("think_us", Float64Array::from(chain.think_us.as_slice()).into());
     set("until_us", Float64Array::from(&[chain.until_us][..]).into());
     let metadata = trace.metadata.as_deref();

@@ -195,7 +195,7 @@ impl Arguments {
         );
         notes::tell(&notes_of(&scenario, &context));
         let mut trace = trace_of(&scenario, loaded.as_ref())?;
-        if self.closed && trace.chain.is_none() {
+        if self.closed && trace.closed_loop.is_none() {
             return Err(CliError::input(
                 "--closed: no request of this workload waits for another: it has no sessions and no users with think times; \
                  --concurrency N keeps N requests in flight",
@@ -279,6 +279,6 @@ fn in_flight(trace: &Trace, most: u32) -> Trace {
     for place in 0..held.len() {
         chain.push(if place >= most as usize { 0 } else { NO_REQUEST }, 0.0);
     }
-    held.chain = chain.holds_any().then(|| Box::new(chain));
+    held.closed_loop = chain.holds_any().then(|| Box::new(chain));
     held
 }

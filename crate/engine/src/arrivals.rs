@@ -40,12 +40,14 @@ struct WaitingTurn {
 impl WaitingTurn {
     /// Sorts requests by whom they wait for (counting sort).
     fn of(chain: &ClosedLoop) -> Self {
-        let n = chain.after.len();
+        let n = chain.depends_on.len();
         if chain.is_shared {
-            let held = RequestId::first(n).zip(&chain.after).filter(|&(_, &before)| before != NO_REQUEST);
+            let held =
+                RequestId::first(n).zip(&chain.depends_on).filter(|&(_, &before)| before != NO_REQUEST);
             return Self { followers: held.map(|(id, _)| id).collect(), ..Self::unsorted(n) };
         }
-        let waits = || RequestId::first(n).zip(&chain.after).filter(|&(_, &before)| (before as usize) < n);
+        let waits =
+            || RequestId::first(n).zip(&chain.depends_on).filter(|&(_, &before)| (before as usize) < n);
         let mut ends = vec![0u32; n];
         waits().for_each(|(_, &before)| ends[before as usize] += 1);
         let mut total = 0;
@@ -74,8 +76,8 @@ impl WaitingTurn {
         }
     }
 
-    /// The followers that the end of request `i` lets go, as places.
-    fn let_go(&mut self, chain: &ClosedLoop, i: usize) -> std::ops::Range<usize> {
+    /// The followers that the end of request `i` sends next, as places.
+    fn release_followers(&mut self, chain: &ClosedLoop, i: usize) -> std::ops::Range<usize> {
         if chain.is_shared {
             let next = self.next_shared;
             self.next_shared = (next + 1).min(self.followers.len());
@@ -92,7 +94,7 @@ impl WaitingTurn {
 
 impl Arrivals {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let held = trace.chain.as_ref().map(|chain| Box::new(WaitingTurn::of(chain)));
+        let held = trace.closed_loop.as_ref().map(|chain| Box::new(WaitingTurn::of(chain)));
         let mut arrivals = Self { next: 0, next_us: f64::INFINITY, held };
         arrivals.go_to(trace, 0);
         arrivals
@@ -102,8 +104,8 @@ impl Arrivals {
     /// is never sent.
     fn go_to(&mut self, trace: &Trace, next: usize) {
         self.next = next;
-        if let Some(chain) = &trace.chain {
-            while chain.after.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
+        if let Some(chain) = &trace.closed_loop {
+            while chain.depends_on.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
                 self.next += 1;
             }
         }
@@ -174,8 +176,8 @@ impl Arrivals {
 
     /// A request has come to its end: the request that waits for it thinks, and sends.
     pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, at_us: f64) {
-        let (Some(held), Some(chain)) = (&mut self.held, &trace.chain) else { return };
-        for place in held.let_go(chain, id.index()) {
+        let (Some(held), Some(chain)) = (&mut self.held, &trace.closed_loop) else { return };
+        for place in held.release_followers(chain, id.index()) {
             let follower = held.followers[place];
             let earliest = trace.arrival_us[follower];
             // Adding 0 turns -0, whose bits are out of order, into 0.

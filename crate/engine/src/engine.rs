@@ -130,7 +130,7 @@ impl Fleet {
         let mut fleet = Self {
             requests,
             record: EventLog {
-                ended: trace.chain.as_ref().map(|_| Vec::new()),
+                ended: trace.closed_loop.as_ref().map(|_| Vec::new()),
                 ..EventLog::new(trace.len())
             },
             router: Router::new(&config, &trace),

@@ -24,6 +24,7 @@ pub(crate) mod scheduler;
 pub mod snapshot;
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
@@ -77,8 +78,8 @@ pub(crate) struct Replica {
     pub(crate) adapters: Adapters,
     /// Whether the last scan of the waiting queue passed over requests for whose adapters there is no LoRA slot.
     pub(crate) passes_over: bool,
-    /// Requests that hold memory.
-    pub(crate) holders: u32,
+    /// Requests that run: those that hold KV memory.
+    pub(crate) num_running: u32,
     /// Requests that wait or hold memory.
     pub(crate) outstanding: u32,
     /// Blocks that the prompts of the waiting queue will take.
@@ -134,7 +135,7 @@ impl Replica {
             kv: KvCache::new(config),
             adapters,
             passes_over: false,
-            holders: 0,
+            num_running: 0,
             outstanding: 0,
             waiting_prompt_blocks: 0,
             in_flight: 0,
@@ -192,7 +193,7 @@ impl Replica {
         let config = context.config;
         let Some(free) = self.free_beside_adapter(context, id) else { return false };
         let need = u64::from(blocks) + u64::from(config.watermark_blocks);
-        u64::from(free) >= need || (!config.reference_quirks && self.holders == 0 && free >= blocks)
+        u64::from(free) >= need || (!config.reference_quirks && self.num_running == 0 && free >= blocks)
     }
 
     /// Blocks that are free once the adapter of a waiting request is in memory; `None` where it does not fit.
@@ -212,7 +213,7 @@ impl Replica {
     ) -> Option<BlockReason> {
         let config = context.config;
         // Memory comes last: while one batch runs nothing else changes, and the answer stays the same.
-        let stop = if self.holders >= config.max_requests || batch.size() >= self.batch_cap(config) {
+        let stop = if self.num_running >= config.max_requests || batch.size() >= self.batch_cap(config) {
             Some(BlockReason::RunningCap)
         } else if self.head_is_swapped_out(context) {
             Some(BlockReason::Memory)
@@ -335,7 +336,7 @@ impl Replica {
     }
 
     /// Every client's counter.
-    pub(crate) fn counters(&mut self) -> Vec<(u32, f64)> {
+    pub(crate) fn counters(&mut self) -> Vec<(ClientId, f64)> {
         self.state.counters().unwrap_or_else(|| self.waiting.counters())
     }
 
@@ -380,7 +381,7 @@ impl Replica {
         let i = id.index();
         self.acquire_adapter(context, batch, id);
         self.kv.allocate(blocks);
-        self.holders += 1;
+        self.num_running += 1;
         let requests = &mut *context.requests;
         requests.status[i] = RequestStatus::Prefilling;
         if requests.scheduled_us[i].is_nan() {
@@ -466,7 +467,7 @@ impl Replica {
         self.kv.free(blocks);
         let (adapter, rank) = context.adapter(id);
         self.adapters.release(adapter, rank);
-        self.holders -= 1;
+        self.num_running -= 1;
         tokens
     }
 
@@ -515,7 +516,7 @@ impl Replica {
         self.kv.free(blocks);
         let (adapter, rank) = context.adapter(id);
         self.adapters.release(adapter, rank);
-        self.holders -= 1;
+        self.num_running -= 1;
         if self.is_single() && self.running.len() > 2 * self.decode_batch.count as usize + 64 {
             let place = &context.requests.status;
             self.running.retain(|&id| place[id] != RequestStatus::Finished);

@@ -1,6 +1,7 @@
 //! What became of every request, and what the GPU did.
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -104,7 +105,7 @@ pub struct Counters {
     /// How many clients were told apart: those of all requests, sent or not.
     pub clients: usize,
     /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
-    pub values: Vec<(u32, f64)>,
+    pub values: Vec<(ClientId, f64)>,
     /// Counters over the run, each sample in the order of `values`; clients that come later are not in earlier ones.
     pub samples: Vec<CounterSample>,
 }

@@ -34,7 +34,7 @@ fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace
             });
         }
     }
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     trace.sort();
     trace
 }
@@ -72,7 +72,7 @@ fn the_interactive_response_time_law_holds_exactly() {
     let cycles = 49;
     let (mut thought, mut responded) = (0.0, 0.0);
     for id in 50 * 8..99 * 8 {
-        let before = report.trace.chain.as_ref().unwrap().after[id] as usize;
+        let before = report.trace.closed_loop.as_ref().unwrap().depends_on[id] as usize;
         thought += report.trace.arrival_us[id] - finish(before);
         responded += finish(id) - report.trace.arrival_us[id];
     }
@@ -128,7 +128,7 @@ fn exponential_users_are_the_machine_repairmans() {
 #[test]
 fn nothing_is_sent_from_the_end_on() {
     let mut trace = rounds(3, 20, |user, _| (50_000.0 + f64::from(user), 20));
-    trace.chain.as_mut().unwrap().until_us = 400_000.0;
+    trace.closed_loop.as_mut().unwrap().until_us = 400_000.0;
     let report = one_server(trace);
     assert!(report.results.len() < 60 && report.trace.arrival_us.iter().all(|&t| t < 400_000.0));
     assert!((0..report.results.len()).all(|id| report.is_completed(id)));

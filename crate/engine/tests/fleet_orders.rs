@@ -1,6 +1,7 @@
 //! Orders of service in a fleet's own lines: shares, what is charged, who is before whom.
 
 use servescope_engine::ReplicaIndex;
+use servescope_engine::queue::ClientId;
 use std::sync::Arc;
 
 use crate::given::requests;
@@ -291,7 +292,7 @@ proptest! {
         let free = if rule.accounting == OutputAccounting::Slora { 1.0 } else { 0.0 };
         for &(client, value) in &counters.values {
             let own = (0..trace.len()).filter(|&id| {
-                trace.user[id] == client && report.results[id].outcome == Outcome::Completed
+                trace.user[id] == client.get() && report.results[id].outcome == Outcome::Completed
             });
             let due: f64 = own.map(|id| {
                 let (input, output) = (f64::from(trace.input_tokens[id]), f64::from(trace.output_tokens[id]));
@@ -334,8 +335,8 @@ proptest! {
         let (a, b) = (serve(&plain, config, order.clone()), serve(&renamed, config, order));
         prop_assert_eq!(&a.results, &b.results);
         prop_assert_eq!(&a.served, &b.served);
-        let mapped: Vec<(u32, f64)> =
-            a.counters.unwrap().values.iter().map(|&(client, value)| (names[client as usize], value)).collect();
+        let mapped: Vec<(ClientId, f64)> =
+            a.counters.unwrap().values.iter().map(|&(client, value)| (ClientId::new(names[client]), value)).collect();
         prop_assert_eq!(mapped, b.counters.unwrap().values);
     }
 

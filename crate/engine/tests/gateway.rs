@@ -1,5 +1,6 @@
 //! What the proxy keeps, whatever its checks, its clients and the engine behind it.
 
+use servescope_engine::queue::ClientId;
 use std::sync::Arc;
 
 use crate::fleet::steps::{recorded, states};
@@ -280,9 +281,12 @@ fn check_run(report: &Report, config: &GatewayConfig) {
         let client =
             |id: usize| config.client.of(trace, RequestId::new(id as u32), config.client.count(trace));
         let at_engine = |of: Option<u32>| {
-            let spans = (0..trace.len()).filter(|&id| of.is_none_or(|c| client(id) == c)).filter_map(|id| {
-                Some((log.forwarded_us[id], report.results[id].finish_us?)).filter(|span| !span.0.is_nan())
-            });
+            let spans = (0..trace.len())
+                .filter(|&id| of.is_none_or(|c| client(id) == ClientId::new(c)))
+                .filter_map(|id| {
+                    Some((log.forwarded_us[id], report.results[id].finish_us?))
+                        .filter(|span| !span.0.is_nan())
+                });
             most_at_once(spans)
         };
         assert!(at_engine(None) <= config.concurrency);
@@ -324,7 +328,9 @@ fn check_rates(report: &Report, config: &GatewayConfig) {
     let clients = config.client.count(trace);
     for client in 0..clients as u32 {
         let mut times: Vec<f64> = (0..trace.len())
-            .filter(|&id| config.client.of(trace, RequestId::new(id as u32), clients) == client)
+            .filter(|&id| {
+                config.client.of(trace, RequestId::new(id as u32), clients) == ClientId::new(client)
+            })
             .map(|id| log.forwarded_us[id])
             .filter(|at| !at.is_nan())
             .collect();
@@ -354,7 +360,7 @@ proptest! {
         // A client that goes away before its request comes in wakes an idle engine without a proxy and is judged by its bounds,
         // not one behind it.
         let mut trace = trace;
-        let Trace { cancellations, arrival_us, chain, .. } = &mut trace;
+        let Trace { cancellations, arrival_us, closed_loop: chain, .. } = &mut trace;
         cancellations.retain(|&(at_us, id)| chain.is_none() && arrival_us[id as usize] <= at_us);
         let (trace, config) = (Arc::new(trace), server(config));
         let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();

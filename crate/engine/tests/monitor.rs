@@ -314,7 +314,7 @@ proptest! {
         }
         let monitor = Monitor::measure(&report, &ALL);
         for client in &monitor.clients {
-            let at_end = counters.values.iter().find(|(id, _)| i64::from(*id) == client.id).map(|c| c.1);
+            let at_end = counters.values.iter().find(|(id, _)| i64::from(id.get()) == client.id).map(|c| c.1);
             prop_assert_eq!(client.counter, at_end);
         }
     }
@@ -401,7 +401,7 @@ fn counters_find_their_client_where_an_adapter_is_never_sent() {
         trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });
         chain.push(before, 0.0);
     }
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     let trace = Arc::new(trace);
     let queueing = QueueConfig {
         policy: QueuePolicy::Vtc(VtcConfig::default()),

@@ -1,6 +1,7 @@
 //! What must hold under every scheduling policy: leaps equal single steps to the last bit, every request gets an end, memory is
 //! never over-committed, the GPU never idles while a request waits, users' names do not matter.
 
+use servescope_engine::queue::ClientId;
 use std::sync::Arc;
 
 use crate::given::{Memory, any_config, any_cost, any_trace};
@@ -93,7 +94,7 @@ proptest! {
     #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
-    fn every_order_keeps_its_promises(
+    fn every_policy_conserves_requests_and_tokens(
         trace in any_trace(),
         config in any_config(),
         cost in any_cost(),
@@ -139,7 +140,7 @@ proptest! {
         let (a, b) = (run(trace), run(relabelled));
         prop_assert_eq!(&a.results, &b.results);
         let mut mapped = a.counters.map(|c| c.values).unwrap_or_default();
-        mapped.iter_mut().for_each(|(user, _)| *user = 3 - *user);
+        mapped.iter_mut().for_each(|(user, _)| *user = ClientId::new(3 - user.get()));
         prop_assert_eq!(mapped, b.counters.map(|c| c.values).unwrap_or_default());
     }
 }

@@ -47,10 +47,10 @@ fn check_every_request(report: &Report) {
 
 /// A held request is sent at the end of the one before plus its think time, or at its own time.
 fn check_waits(report: &Report, asked: &Trace, queue_timeout_us: f64) {
-    let Some(chain) = &report.trace.chain else { return };
+    let Some(chain) = &report.trace.closed_loop else { return };
     assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
     let cancel = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
-    for (id, (&before, &think_us)) in chain.after.iter().zip(&chain.think_us).enumerate() {
+    for (id, (&before, &think_us)) in chain.depends_on.iter().zip(&chain.think_us).enumerate() {
         let (sent, before) = (report.trace.arrival_us[id], before as usize);
         let Some(result) = report.results.get(before) else {
             assert!(asked.arrival_us.contains(&sent), "{id} waits for no request");
@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
-    fn a_run_keeps_its_promises(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn a_run_conserves_requests_and_tokens(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let trace = Arc::new(trace);
         let report = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         check_every_request(&report);
@@ -132,7 +132,7 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|t| *t *= K);
         slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
-        if let Some(chain) = &mut slow.chain {
+        if let Some(chain) = &mut slow.closed_loop {
             chain.think_us.iter_mut().for_each(|t| *t *= K);
             chain.until_us *= K;
         }

@@ -88,7 +88,7 @@ fn sessions_wait_under(scheduler: &str) {
     fixed.set_text("workload.sessions.kind", "timed").unwrap();
     let fixed = Run::simulate(&fixed, None).unwrap();
     assert_eq!(fixed.report.results.len(), report.results.len());
-    assert!(fixed.report.trace.chain.is_none());
+    assert!(fixed.report.trace.closed_loop.is_none());
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_request_of_ones_own_joins_those_of_the_workload_or_of_a_file() {
         assert_eq!((sent.adapter, trace.rank_of(2)), (2, without.report.trace.rank_of(2)));
         assert!(with.report.results[id].finish_us.is_some());
         // In a closed loop, when the others are sent depends on how it is served.
-        if without.report.trace.chain.is_some() {
+        if without.report.trace.closed_loop.is_some() {
             continue;
         }
         let others = trace.filter(|other| other != id);

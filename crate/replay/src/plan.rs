@@ -97,7 +97,7 @@ impl Plan {
         if last_s > limits.run_s {
             return Err(PlanError::Time(last_s, limits.run_s));
         }
-        let chain = trace.chain.as_deref();
+        let chain = trace.closed_loop.as_deref();
         let mut place = vec![None; trace.len()];
         let (mut requests, mut bytes): (Vec<Planned>, usize) = (Vec::new(), 0);
         while let Some(line) = next()? {
@@ -107,7 +107,7 @@ impl Plan {
                 return Err(PlanError::Bytes);
             }
             if let Some(chain) = chain {
-                let before = chain.after.get(request.id).copied().filter(|&before| before != NO_REQUEST);
+                let before = chain.depends_on.get(request.id).copied().filter(|&before| before != NO_REQUEST);
                 request.after = before.and_then(|before| place.get(before as usize).copied().flatten());
                 request.think_us = chain.think_us.get(request.id).copied().unwrap_or(0.0);
             }

@@ -257,7 +257,7 @@ fn with_think_times_each_request_waits_for_the_answer_before() {
     for id in 0..trace.len() as u32 {
         chain.push(if id < 3 { NO_REQUEST } else { id - 3 }, if id < 3 { 0.0 } else { 20_000.0 });
     }
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     let plan = plan(&scenario, &trace, &limits()).unwrap();
     assert!(plan.is_closed());
     let (outcome, received, times, ahead_us) = run(&scenario, &plan);
@@ -285,7 +285,7 @@ fn so_many_in_flight_are_laid_over_the_same_closed_loop() {
     for id in 0..trace.len() {
         chain.push(if id < 4 { NO_REQUEST } else { 0 }, 0.0);
     }
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     let plan = plan(&scenario, &trace, &limits()).unwrap();
     let (outcome, ..) = run(&scenario, &plan);
     let measured = measured(&outcome, &plan, Some(4));

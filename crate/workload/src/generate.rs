@@ -58,7 +58,7 @@ fn plain(spec: &WorkloadSpec) -> Trace {
         max_tokens,
         adapter_rank,
         cancellations: Vec::new(),
-        chain: None,
+        closed_loop: None,
         metadata: None,
     }
 }

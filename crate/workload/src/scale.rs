@@ -7,7 +7,7 @@ use crate::trace::{ClosedLoop, NO_REQUEST, Trace};
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
-    if let Some(chain) = &mut trace.chain {
+    if let Some(chain) = &mut trace.closed_loop {
         chain.think_us.iter_mut().for_each(|t| *t *= factor);
         chain.until_us *= factor;
     }
@@ -20,7 +20,7 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
 pub fn shift_time(trace: &mut Trace, by_us: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
-    if let Some(chain) = &mut trace.chain {
+    if let Some(chain) = &mut trace.closed_loop {
         chain.until_us = (chain.until_us + by_us).max(0.0);
     }
 }
@@ -45,7 +45,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
-    let mut chain = trace.chain.as_ref().map(|c| ClosedLoop {
+    let mut chain = trace.closed_loop.as_ref().map(|c| ClosedLoop {
         until_us: c.until_us,
         is_shared: c.is_shared,
         ..ClosedLoop::default()
@@ -69,9 +69,9 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
                 scaled.cancellations.push((at + shift - back, scaled.len() as u32));
             }
             request.arrival_us = moved - back;
-            if let (Some(chain), Some(of)) = (&mut chain, &trace.chain) {
+            if let (Some(chain), Some(of)) = (&mut chain, &trace.closed_loop) {
                 // Rotation puts a predecessor behind its follower: that one then waits for no request.
-                let before = place.get(of.after[id] as usize).copied().unwrap_or(NO_REQUEST);
+                let before = place.get(of.depends_on[id] as usize).copied().unwrap_or(NO_REQUEST);
                 let in_order =
                     scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
                 let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NO_REQUEST, 0.0) };
@@ -83,7 +83,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         }
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
-    scaled.chain = chain.map(Box::new);
+    scaled.closed_loop = chain.map(Box::new);
     if let Some(metadata) = &trace.metadata {
         // A copy of a session is no session of its own: its requests come again inside the session.
         scaled.set_metadata(metadata.select(&source));
@@ -118,26 +118,26 @@ mod tests {
         spec.users.count = 5;
         let trace = generate(&spec);
         let thinks = |trace: &Trace| {
-            let mut thinks = trace.chain.as_ref().unwrap().think_us.clone();
+            let mut thinks = trace.closed_loop.as_ref().unwrap().think_us.clone();
             thinks.sort_by(f64::total_cmp);
             thinks
         };
         for factor in [0.5, 1.0, 2.5] {
             let scaled = scale_rate(&trace, factor, 1);
-            let chain = scaled.chain.as_ref().unwrap();
-            assert_eq!(chain.after.len(), scaled.len());
-            for (id, &before) in chain.after.iter().enumerate() {
+            let chain = scaled.closed_loop.as_ref().unwrap();
+            assert_eq!(chain.depends_on.len(), scaled.len());
+            for (id, &before) in chain.depends_on.iter().enumerate() {
                 let before = before as usize;
                 assert!(before == NO_REQUEST as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
                 assert!(before == NO_REQUEST as usize || scaled.user[before] == scaled.user[id]);
             }
             // Two whole copies: but for where the rotation cuts each user's loop, all wait as before.
-            let held = chain.after.iter().filter(|&&before| before != NO_REQUEST).count();
+            let held = chain.depends_on.iter().filter(|&&before| before != NO_REQUEST).count();
             assert!(factor != 2.5 || held >= 2 * (trace.len() - 5) - 5, "{held}");
         }
         let mut slow = trace.clone();
         stretch_time(&mut slow, 2.0);
         assert!(thinks(&slow).iter().zip(thinks(&trace)).all(|(slow, think)| *slow == 2.0 * think));
-        assert_eq!(slow.chain.unwrap().until_us, 600e6);
+        assert_eq!(slow.closed_loop.unwrap().until_us, 600e6);
     }
 }

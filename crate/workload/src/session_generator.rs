@@ -68,7 +68,7 @@ struct SessionGenerator<'a> {
     adapters: Sampler,
     copula: GaussianCopula,
     trace: Trace,
-    chain: ClosedLoop,
+    closed_loop: ClosedLoop,
     metadata: TraceMetadata,
     tree: Option<Tree>,
     sessions: u32,
@@ -83,13 +83,13 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
         adapters: spec.adapters.popularity.sampler(spec.adapters.count.max(1)),
         copula: GaussianCopula::of(spec),
         trace: Trace::default(),
-        chain: ClosedLoop::default(),
+        closed_loop: ClosedLoop::default(),
         metadata: TraceMetadata::default(),
         tree: spec.prefix.map(|prefix| Tree::new(prefix, spec.adapters.count, users)),
         sessions: 0,
     };
     if spec.closed_requests.is_some() || spec.cut_at_duration {
-        generator.chain.until_us = spec.duration_s * 1e6;
+        generator.closed_loop.until_us = spec.duration_s * 1e6;
     }
     let streams = SessionStreams::named(spec.seed);
     for (place, lane) in lanes(spec).into_iter().enumerate() {
@@ -217,7 +217,7 @@ impl SessionGenerator<'_> {
         };
         let (mut now_us, mut context, mut own_blocks) = (start_us, Context::default(), Vec::new());
         for turn in 1..=turns.min(most) {
-            if now_us >= self.chain.until_us {
+            if now_us >= self.closed_loop.until_us {
                 break;
             }
             let drawn = self.copula.draw(spec, streams.input.uniform(), streams.output.uniform());
@@ -242,7 +242,7 @@ impl SessionGenerator<'_> {
                 self.metadata.session.index.push(self.sessions);
                 self.metadata.turn.push(turn as u32);
             }
-            self.chain.push(wait.0, wait.1);
+            self.closed_loop.push(wait.0, wait.1);
             self.trace.push(Request {
                 arrival_us: now_us,
                 user,
@@ -263,7 +263,7 @@ impl SessionGenerator<'_> {
         if let Some(tree) = self.tree {
             self.metadata.prefix = tree.blocks;
         }
-        self.trace.chain = self.chain.holds_any().then(|| Box::new(self.chain));
+        self.trace.closed_loop = self.closed_loop.holds_any().then(|| Box::new(self.closed_loop));
         self.trace.set_metadata(self.metadata);
         self.trace.adapter_rank = self.spec.adapters.adapter_ranks();
         self.trace.sort();
@@ -316,9 +316,9 @@ mod tests {
         let mut spec = WorkloadSpec { closed_requests: Some(100), ..WorkloadSpec::default() };
         spec.users.count = 7;
         let trace = generate(&spec);
-        let chain = trace.chain.as_ref().unwrap();
+        let chain = trace.closed_loop.as_ref().unwrap();
         assert_eq!((trace.len(), chain.until_us), (100, 300e6));
-        for (id, &before) in chain.after.iter().enumerate() {
+        for (id, &before) in chain.depends_on.iter().enumerate() {
             let earlier = (0..id).rfind(|&other| trace.user[other] == trace.user[id]);
             assert_eq!(earlier.map_or(NO_REQUEST, |earlier| earlier as u32), before);
             let start = earlier.map_or(0.0, |earlier| trace.arrival_us[earlier]);
@@ -356,7 +356,7 @@ mod tests {
             let mut last = vec![None; 3_750];
             for id in 0..trace.len() {
                 let before = last[metadata.session.index[id] as usize].replace(id);
-                let waits_for = trace.chain.as_ref().map_or(NO_REQUEST, |chain| chain.after[id]);
+                let waits_for = trace.closed_loop.as_ref().map_or(NO_REQUEST, |chain| chain.depends_on[id]);
                 let Some(before) = before else {
                     assert_eq!((metadata.turn[id], waits_for), (1, NO_REQUEST));
                     continue;

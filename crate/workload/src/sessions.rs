@@ -73,7 +73,7 @@ pub fn make_closed_loop(trace: &mut Trace) {
         chain.push(before, think_us);
     }
     if chain.holds_any() {
-        trace.chain = Some(Box::new(chain));
+        trace.closed_loop = Some(Box::new(chain));
     }
 }
 
@@ -152,8 +152,8 @@ mod tests {
         let file = "arrival_s,input_tokens,output_tokens,session,took_s\n0,1,1,a,1\n2,1,1,b,\n5,1,1,a,9\n6,1,1,,\n7,1,1,b,\n8,1,1,a,\n";
         let mut trace = crate::formats::read(file.as_bytes()).unwrap().trace;
         make_closed_loop(&mut trace);
-        let chain = trace.chain.unwrap();
-        assert_eq!(chain.after, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
+        let chain = trace.closed_loop.unwrap();
+        assert_eq!(chain.depends_on, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
         assert_eq!(chain.think_us, [0.0, 0.0, 4e6, 0.0, 0.0, 0.0]);
     }
 

@@ -35,7 +35,7 @@ pub struct Trace {
     /// Clients that went away: (microseconds, request id), in order of time.
     pub cancellations: Vec<(f64, u32)>,
     /// Which request waits for which; `None`: none does.
-    pub chain: Option<Box<ClosedLoop>>,
+    pub closed_loop: Option<Box<ClosedLoop>>,
     /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
     /// prompt's blocks; the others change no result.
     pub metadata: Option<Box<TraceMetadata>>,
@@ -137,7 +137,7 @@ impl Trace {
         let new = self.len() as u32;
         let mut all = self.clone();
         all.push(request);
-        if let Some(chain) = &mut all.chain {
+        if let Some(chain) = &mut all.closed_loop {
             chain.push(NO_REQUEST, 0.0);
         }
         if let Some(metadata) = &self.metadata {
@@ -170,7 +170,7 @@ impl Trace {
         chosen.adapter_rank.clone_from(&self.adapter_rank);
         let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
         chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
-        chosen.chain = self.chain.as_ref().map(|chain| Box::new(chain.select(order, &place)));
+        chosen.closed_loop = self.closed_loop.as_ref().map(|chain| Box::new(chain.select(order, &place)));
         if let Some(metadata) = &self.metadata {
             chosen.set_metadata(metadata.select(order));
         }
@@ -236,13 +236,13 @@ mod tests {
             trace.push(request(f64::from(id), id));
             chain.push(after, 5.0);
         }
-        trace.chain = Some(Box::new(chain));
+        trace.closed_loop = Some(Box::new(chain));
         trace.cancellations = vec![(3.0, 0), (4.0, 2)];
         let more = trace.with_request(request(1.0, 9));
         assert_eq!(more.user, [0, 1, 9, 2]);
-        let chain = more.chain.clone().expect("a chain");
+        let chain = more.closed_loop.clone().expect("a chain");
         assert_eq!(
-            (chain.after, chain.think_us),
+            (chain.depends_on, chain.think_us),
             (vec![NO_REQUEST, NO_REQUEST, NO_REQUEST, 1], vec![0.0, 0.0, 0.0, 5.0])
         );
         assert_eq!(more.cancellations, [(3.0, 0), (4.0, 3)]);

@@ -1,10 +1,10 @@
 // Which settings the shown result is of, and whether these are the ones in the controls. Whatever depends on that (the bar
 // above the results, their greying, exports, changes of numbers, the document's data-stale) reads it here.
 import type { Diagnostic } from '../simulation/types.js';
-import type { Traffic } from '../workload/trace-file.js';
 import type { Draft } from './editor.js';
 import { sameValues, type Values } from './store.js';
 import { Topic } from './topic.js';
+import type { Traffic } from './traffic.js';
 
 export interface Setting {
   values: Values;

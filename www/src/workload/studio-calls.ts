@@ -2,16 +2,8 @@
 import type { Picture } from '../draw/export-chart.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
+import type { Reading } from '../state/traffic.js';
 import type { Reply } from '../simulation/worker-link.js';
-
-export interface Reading {
-  /** What the columns are, as the terminal takes it; "" for a known format. */
-  mapping: string;
-  /** Bad rows are listed and left out; otherwise the first ends the reading. */
-  leaveOut: boolean;
-  /** Output length of requests whose own the file does not have, tokens; 0 = the median of the file's. */
-  anyOutput: number;
-}
 
 export interface StudioCalls {
   /** Reads a file, which becomes the source, or one more. */

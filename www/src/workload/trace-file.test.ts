@@ -2,7 +2,8 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { Refusal } from '../simulation/worker-link.js';
 import type { SourceInfo } from '../simulation/types.js';
-import { TraceFile, type Pipe, type TraceListener } from './trace-file.js';
+import type { Pipe } from '../state/traffic.js';
+import { TraceFile, type TraceListener } from './trace-file.js';
 
 interface Call { call: string; args: unknown; resolve: (value: unknown) => void; reject: (reason: Error) => void }
 

@@ -4,9 +4,9 @@
 import type { Client } from '../simulation/client.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { Diagnostic, Shaped, SourceInfo } from '../simulation/types.js';
-import type { Reading } from './studio-calls.js';
 import type { StudioLink } from './studio-link.js';
 import { Topic } from '../state/topic.js';
+import type { Pipe, Reading, Traffic } from '../state/traffic.js';
 
 export interface TraceListener {
   loaded(trace: SourceInfo): void;
@@ -19,11 +19,7 @@ export interface TraceListener {
 export interface Loading { name: string; fraction: number }
 /** A file that was refused, and that may be read in another way. */
 export interface Refused { file: File; add: boolean; errors: readonly Diagnostic[] }
-/** Steps as text, as the terminal takes them, and how several files become one. */
-export interface Pipe { join: string; steps: readonly string[] }
-type Held = readonly ({ file: File } & Reading)[];
-/** The traffic of a run: null where it is generated, and what it takes to have it again. */
-export interface Traffic { info: SourceInfo | null; files: Held; pipe: Pipe }
+type Held = Traffic['files'];
 
 const PLAIN: Reading = { mapping: '', leaveOut: false, anyOutput: 0 };
 const NO_STEPS: Pipe = { join: 'concat', steps: [] };

@@ -56,7 +56,7 @@ impl Fleet {
     /// Requests of a replica that hold memory, and that wait.
     pub fn running_and_waiting(&self, replica: ReplicaIndex) -> (u32, u32) {
         let replica = &self.replicas[replica];
-        (replica.holders, replica.num_waiting)
+        (replica.num_running, replica.num_waiting)
     }
 
     /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,

@@ -1,6 +1,7 @@
 //! What clients' counters stand at over a run: the sum over the replicas, each of which keeps its own.
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
@@ -12,7 +13,7 @@ use crate::report::Counters;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counting {
     sampler: Sampler,
-    seen: Vec<u32>,
+    seen: Vec<ClientId>,
     /// Place in `seen` of each client; empty where no counters are kept.
     places: Vec<Option<u32>>,
 }
@@ -30,7 +31,7 @@ impl Counting {
             return;
         }
         let client = queueing.client.of(trace, id, self.places.len());
-        let place = &mut self.places[client as usize];
+        let place = &mut self.places[client];
         if place.is_none() {
             *place = Some(self.seen.len() as u32);
             self.seen.push(client);
@@ -57,7 +58,7 @@ impl Fleet {
             replica.charge_ended(&context);
             let counters = replica.counters();
             for (client, value) in counters {
-                if let Some(Some(place)) = self.counting.places.get(client as usize) {
+                if let Some(Some(place)) = self.counting.places.get(client.index()) {
                     sums[*place as usize] += value;
                 }
             }

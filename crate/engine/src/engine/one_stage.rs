@@ -120,9 +120,9 @@ impl Fleet {
                 replica.finish_decoding(policy, context, id);
             }
             replica.ended = ended;
-            let before = replica.holders;
+            let before = replica.num_running;
             replica.finish_prefill_chunks(policy, context, &batch);
-            finished += before - replica.holders;
+            finished += before - replica.num_running;
         }
         if finished > 0 {
             replica.waiting.finishing();

@@ -140,7 +140,7 @@ impl Fleet {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            if queue.len() >= most || empty > most || replica.holders + replica.num_waiting == 0 {
+            if queue.len() >= most || empty > most || replica.num_running + replica.num_waiting == 0 {
                 return;
             }
             let batch = self.form_batch(place, now_us);

@@ -100,7 +100,7 @@ impl Fleet {
     pub(crate) fn totals(&self) -> Vec<ReplicaTotals> {
         let of = |replica: &Replica| ReplicaTotals {
             waiting: replica.num_waiting,
-            running: replica.holders,
+            running: replica.num_running,
             used_blocks: replica.kv.used(),
             free_blocks: replica.kv.available(),
         };

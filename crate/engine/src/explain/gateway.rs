@@ -40,7 +40,7 @@ impl<'a> GatewayTable<'a> {
                 match (decision.replica(), decision.verdict, decision.compared.test) {
                     (None, Verdict::Skipped, test) if test != Test::FairShare => {
                         let client = log.client.of(&report.trace, RequestId::new(id as u32), log.clients);
-                        throttled[client as usize].push(held);
+                        throttled[client].push(held);
                     }
                     (None, Verdict::Waits, Test::KvReservation) => lacks_memory.push(held),
                     _ => {}
@@ -55,7 +55,7 @@ impl<'a> GatewayTable<'a> {
 
     /// The parts of a request's time up to when it was let through, or to its end.
     pub(super) fn wait(&self, report: &Report, id: usize, until: u64, take: &mut impl FnMut(Part)) {
-        let client = self.log.client.of(&report.trace, RequestId::new(id as u32), self.log.clients) as usize;
+        let client = self.log.client.of(&report.trace, RequestId::new(id as u32), self.log.clients).index();
         let mut at = in_ns(report.trace.arrival_us[id]).min(until);
         for retry in self.retries.get(id) {
             let answered = in_ns(retry.answered_us).clamp(at, until);

@@ -1,5 +1,7 @@
 //! What each client has at the gateway and at the engine, and how much it used lately.
 
+use crate::replica::queue::client::ClientId;
+
 /// Over how long use is forgotten, microseconds.
 const FORGET_US: f64 = 60e6;
 
@@ -31,12 +33,12 @@ impl Accounts {
     }
 
     /// Requests of a client at the engine.
-    pub(super) fn at_engine(&self, client: u32) -> u32 {
-        self.accounts[client as usize].at_engine
+    pub(super) fn at_engine(&self, client: ClientId) -> u32 {
+        self.accounts[client].at_engine
     }
 
-    fn change(&mut self, client: u32, waiting: i32, at_engine: i32) {
-        let account = &mut self.accounts[client as usize];
+    fn change(&mut self, client: ClientId, waiting: i32, at_engine: i32) {
+        let account = &mut self.accounts[client];
         let was_active = account.waiting + account.at_engine > 0;
         account.waiting = account.waiting.saturating_add_signed(waiting);
         account.at_engine = account.at_engine.saturating_add_signed(at_engine);
@@ -45,19 +47,19 @@ impl Accounts {
         self.active -= u32::from(was_active);
     }
 
-    pub(super) fn waits(&mut self, client: u32) {
+    pub(super) fn waits(&mut self, client: ClientId) {
         self.change(client, 1, 0);
     }
 
-    pub(super) fn stops_waiting(&mut self, client: u32) {
+    pub(super) fn stops_waiting(&mut self, client: ClientId) {
         self.change(client, -1, 0);
     }
 
     /// A waiting request is let through with so many tokens.
-    pub(super) fn enters_engine(&mut self, client: u32, tokens: f64, now_us: f64) {
+    pub(super) fn enters_engine(&mut self, client: ClientId, tokens: f64, now_us: f64) {
         self.change(client, -1, 1);
         let weighed = tokens * self.weight(now_us);
-        self.accounts[client as usize].used += weighed;
+        self.accounts[client].used += weighed;
         self.used += weighed;
     }
 
@@ -74,13 +76,13 @@ impl Accounts {
         1.0
     }
 
-    pub(super) fn leaves_engine(&mut self, client: u32) {
+    pub(super) fn leaves_engine(&mut self, client: ClientId) {
         self.change(client, 0, -1);
     }
 
     /// Whether a client was let through with more than an equal share of the active clients' tokens.
-    pub(super) fn is_over_share(&self, client: u32) -> bool {
-        let own = self.accounts[client as usize].used;
+    pub(super) fn is_over_share(&self, client: ClientId) -> bool {
+        let own = self.accounts[client].used;
         self.active > 1 && own * f64::from(self.active) > self.used
     }
 }

@@ -3,6 +3,7 @@
 //! One list in order of time holds all clients' charges, and a client's own are chained in it. So a charge is one entry however
 //! many quotas it counts for, what is over leaves the list once, and a client's sums stand in one place.
 
+use crate::replica::queue::client::ClientId;
 use std::collections::VecDeque;
 
 use super::window::MINUTE_US;
@@ -19,7 +20,7 @@ pub(super) struct Taken {
 #[derive(Debug, Clone, Copy)]
 struct LedgerEntry {
     at_us: f64,
-    client: u32,
+    client: ClientId,
     /// How many places further on the client's next entry stands; 0 = there is none yet.
     next: u32,
     taken: Taken,
@@ -116,8 +117,8 @@ impl SlidingWindowLog {
     }
 
     /// Adds to what a client took.
-    fn add(&mut self, client: u32, taken: &Taken, times: i64) {
-        let sums = &mut self.accounts[client as usize].sums;
+    fn add(&mut self, client: ClientId, taken: &Taken, times: i64) {
+        let sums = &mut self.accounts[client].sums;
         let before = *sums;
         sums.add(taken, times);
         let Some(floors) = &self.floors else { return };
@@ -137,7 +138,7 @@ impl SlidingWindowLog {
     fn drop_first(&mut self) {
         let Some(LedgerEntry { client, next, taken, .. }) = self.entries.pop_front() else { return };
         self.add(client, &taken, -1);
-        let account = &mut self.accounts[client as usize];
+        let account = &mut self.accounts[client];
         account.first += u64::from(next);
         account.entries -= 1;
         self.gone += 1;
@@ -145,8 +146,8 @@ impl SlidingWindowLog {
     }
 
     /// What a client took in the last minute.
-    pub(super) fn used(&self, kind: Kind, client: u32) -> f64 {
-        self.accounts[client as usize].sums.of(kind) as f64
+    pub(super) fn used(&self, kind: Kind, client: ClientId) -> f64 {
+        self.accounts[client].sums.of(kind) as f64
     }
 
     /// What all clients together took beyond their floors in the last minute; 0 where there are none.
@@ -155,10 +156,10 @@ impl SlidingWindowLog {
     }
 
     /// Enters a charge, allowed or not, and gives its number.
-    pub(super) fn charge(&mut self, client: u32, taken: Taken, now_us: f64) -> u64 {
+    pub(super) fn charge(&mut self, client: ClientId, taken: Taken, now_us: f64) -> u64 {
         self.pass(now_us);
         let number = self.gone + self.entries.len() as u64;
-        let account = &mut self.accounts[client as usize];
+        let account = &mut self.accounts[client];
         if account.entries == 0 {
             account.first = number;
         } else {
@@ -189,11 +190,11 @@ impl SlidingWindowLog {
     pub(super) fn falls_to_us(
         &self,
         kind: Kind,
-        client: u32,
+        client: ClientId,
         most: impl Fn(f64) -> bool,
         now_us: f64,
     ) -> f64 {
-        let account = &self.accounts[client as usize];
+        let account = &self.accounts[client];
         let mut left = account.sums;
         let mut number = account.first;
         for _ in 0..account.entries {
@@ -243,7 +244,7 @@ mod tests {
             for (gap, client, requests, tokens, gives_back) in moves {
                 now += f64::from(gap / 4) * f64::from(requests);
                 let taken = Taken { requests, tokens };
-                prop_assert_eq!(ledger.charge(client, taken, now), told.len() as u64);
+                prop_assert_eq!(ledger.charge(ClientId::new(client), taken, now), told.len() as u64);
                 told.push((now, client, taken));
                 let early = told.len().saturating_sub(7);
                 if gives_back {
@@ -260,11 +261,11 @@ mod tests {
                 for client in 0..CLIENTS {
                     for kind in KINDS {
                         let used = counted(&told, |other| other == client, kind, now);
-                        prop_assert_eq!(ledger.used(kind, client), used);
+                        prop_assert_eq!(ledger.used(kind, ClientId::new(client)), used);
                         if used + cost > quota {
                             // When it falls: at the end of one of its charges, and no earlier one.
                             let fits = |used: f64| used + cost <= quota;
-                            let at = ledger.falls_to_us(kind, client, fits, now);
+                            let at = ledger.falls_to_us(kind, ClientId::new(client), fits, now);
                             let then = |at: f64| counted(&told, |other| other == client, kind, at);
                             prop_assert!(at > now && fits(then(at)) && !fits(then(at - 0.125)), "{at}");
                         }
@@ -273,7 +274,7 @@ mod tests {
             }
             ledger.pass(now + MINUTE_US);
             prop_assert!(KINDS.iter().all(|&kind| ledger.beyond_floors(kind) == 0.0));
-            prop_assert!((0..CLIENTS).all(|client| KINDS.iter().all(|&kind| ledger.used(kind, client) == 0.0)));
+            prop_assert!((0..CLIENTS).all(|client| KINDS.iter().all(|&kind| ledger.used(kind, ClientId::new(client)) == 0.0)));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the proxy writes down: of each request, and of the service over time.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::config::Check;
@@ -215,7 +216,7 @@ pub struct GatewayLog {
     /// How many of them the proxy told apart.
     pub clients: usize,
     /// Clients and their counters of the queue's scheduling policy, where it keeps any.
-    pub counters: Vec<(u32, f64)>,
+    pub counters: Vec<(ClientId, f64)>,
     /// The counters over the run, each sample in the order of `counters`; clients that come later are not in earlier ones.
     pub counter_samples: Vec<CounterSample>,
     /// What was reserved for each client over the run, where KV memory is checked.

@@ -4,6 +4,7 @@ use super::charge::{QuotaCharge, QuotaLimit};
 use super::config::Charge;
 use super::ledger::Kind;
 use super::window::Meter;
+use crate::replica::queue::client::ClientId;
 
 /// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.
 #[derive(Debug, Clone)]
@@ -42,21 +43,21 @@ impl WindowCounters {
     }
 
     /// A client's meter of a quota that there is.
-    pub(super) fn own(&mut self, kind: Kind, client: u32) -> &mut Meter {
-        &mut self.own[kind as usize][client as usize]
+    pub(super) fn own(&mut self, kind: Kind, client: ClientId) -> &mut Meter {
+        &mut self.own[kind as usize][client]
     }
 
     /// What of a cost a client's floor has left.
     pub(super) fn left_of_floor(
         &mut self,
         kind: Kind,
-        client: u32,
+        client: ClientId,
         bound: &QuotaLimit,
         cost: f64,
         now_us: f64,
     ) -> f64 {
         let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
-        lent.floors[client as usize].part_left(&bound.floor, cost, now_us)
+        lent.floors[client].part_left(&bound.floor, cost, now_us)
     }
 
     /// Whether the pool of what is lent holds so much.
@@ -65,14 +66,14 @@ impl WindowCounters {
     }
 
     /// Charges a request to the requests a minute.
-    pub(super) fn charge_request(&mut self, client: u32, bound: &QuotaLimit, now_us: f64) {
+    pub(super) fn charge_request(&mut self, client: ClientId, bound: &QuotaLimit, now_us: f64) {
         self.own(Kind::Requests, client).charge(&bound.own, 1.0, now_us);
     }
 
     /// Charges tokens to every quota of tokens, and says what of them the pool of each kind gave.
     pub(super) fn charge(
         &mut self,
-        client: u32,
+        client: ClientId,
         tpm: &[Option<QuotaLimit>; 3],
         tokens: [u32; 2],
         now_us: f64,
@@ -87,10 +88,17 @@ impl WindowCounters {
     }
 
     /// A client's floor gives what it has left, the pool gives the rest.
-    fn charge_kind(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, amount: f64, now_us: f64) -> f64 {
+    fn charge_kind(
+        &mut self,
+        kind: Kind,
+        client: ClientId,
+        bound: &QuotaLimit,
+        amount: f64,
+        now_us: f64,
+    ) -> f64 {
         self.own(kind, client).charge(&bound.own, amount, now_us);
         let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
-        let floor = &mut lent.floors[client as usize];
+        let floor = &mut lent.floors[client];
         let given = floor.part_left(&bound.floor, amount, now_us);
         if given > 0.0 {
             floor.charge(&bound.floor, given, now_us);
@@ -104,7 +112,7 @@ impl WindowCounters {
     /// What was paid ahead is corrected to what was spent, or that is charged.
     pub(super) fn settle(
         &mut self,
-        client: u32,
+        client: ClientId,
         tpm: &[Option<QuotaLimit>; 3],
         charge: Charge,
         paid: &QuotaCharge,
@@ -129,7 +137,7 @@ impl WindowCounters {
                     lent.pool.settle(&bound.pool, paid.at_us, -to_pool, now_us);
                 }
                 if -difference > to_pool {
-                    let floor = &mut lent.floors[client as usize];
+                    let floor = &mut lent.floors[client];
                     floor.settle(&bound.floor, paid.at_us, difference + to_pool, now_us);
                 }
             }

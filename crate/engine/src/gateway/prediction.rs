@@ -1,5 +1,6 @@
 //! What the proxy believes of a request's output before it ends.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 
@@ -140,7 +141,7 @@ impl OutputLengthPredictor {
     }
 
     /// Predicted output of a request, 1 to its `max_tokens`.
-    pub fn predict(&self, trace: &Trace, id: RequestId, client: u32) -> u32 {
+    pub fn predict(&self, trace: &Trace, id: RequestId, client: ClientId) -> u32 {
         let i = id.index();
         let (truth, most) = (f64::from(trace.output_tokens[i]), trace.max_tokens[i].max(1));
         let predicted = match self.rule.source {
@@ -148,7 +149,7 @@ impl OutputLengthPredictor {
             LengthSource::Noisy => truth * self.rule.bias * self.noise_of(i),
             LengthSource::MaxTokens => f64::from(most),
             LengthSource::History | LengthSource::Average => {
-                let history = &self.histories[client as usize];
+                let history = &self.histories[client];
                 if history.count < self.rule.cold_start.max(1) {
                     f64::from(most)
                 } else if self.rule.source == LengthSource::History {
@@ -174,8 +175,8 @@ impl OutputLengthPredictor {
     }
 
     /// A request of a client ended with so many tokens.
-    pub fn learn(&mut self, client: u32, produced: u32) {
-        if let Some(history) = self.histories.get_mut(client as usize).filter(|_| produced > 0) {
+    pub fn learn(&mut self, client: ClientId, produced: u32) {
+        if let Some(history) = self.histories.get_mut(client.index()).filter(|_| produced > 0) {
             history.add(produced, self.buckets.of(produced), self.growth);
         }
     }
@@ -206,7 +207,7 @@ mod tests {
     fn noise_has_the_bias_as_its_median() {
         let (trace, lengths) = (trace(), OutputLengthPredictor::new(rule(LengthSource::Noisy), 1, 3));
         let mut drawn: Vec<u32> =
-            RequestId::first(trace.len()).map(|id| lengths.predict(&trace, id, 0)).collect();
+            RequestId::first(trace.len()).map(|id| lengths.predict(&trace, id, ClientId::new(0))).collect();
         drawn.sort_unstable();
         let at = |share: f64| f64::from(drawn[(share * drawn.len() as f64) as usize]);
         assert!((at(0.5) / 300.0 - 1.0).abs() < 0.02, "median {}", at(0.5));
@@ -218,17 +219,21 @@ mod tests {
     fn a_history_follows_a_change_after_some_half_lives() {
         let trace = trace();
         let mut lengths = OutputLengthPredictor::new(rule(LengthSource::History), 1, 3);
-        assert_eq!(lengths.predict(&trace, RequestId::new(0), 0), 100_000, "nothing is known: max_tokens");
+        assert_eq!(
+            lengths.predict(&trace, RequestId::new(0), ClientId::new(0)),
+            100_000,
+            "nothing is known: max_tokens"
+        );
         for k in 0..1_000u32 {
-            lengths.learn(0, 1 + k % 100);
+            lengths.learn(ClientId::new(0), 1 + k % 100);
         }
-        let before = f64::from(lengths.predict(&trace, RequestId::new(0), 0));
+        let before = f64::from(lengths.predict(&trace, RequestId::new(0), ClientId::new(0)));
         // P90 of 1..=100, at most one bucket (9 %) too large.
         assert!((89.0..=100.0).contains(&before), "{before}");
         for k in 0..1_000u32 {
-            lengths.learn(0, 10 * (1 + k % 100));
+            lengths.learn(ClientId::new(0), 10 * (1 + k % 100));
         }
-        let after = f64::from(lengths.predict(&trace, RequestId::new(0), 0));
+        let after = f64::from(lengths.predict(&trace, RequestId::new(0), ClientId::new(0)));
         assert!((880.0..=1_000.0).contains(&after), "{after}");
     }
 
@@ -238,8 +243,8 @@ mod tests {
         let rule = PredictorConfig { half_life: 1.0, ..rule(LengthSource::Average) };
         let mut lengths = OutputLengthPredictor::new(rule, 1, 3);
         for _ in 0..5_000 {
-            lengths.learn(0, 37);
+            lengths.learn(ClientId::new(0), 37);
         }
-        assert_eq!(lengths.predict(&trace, RequestId::new(0), 0), 37, "weights stay finite");
+        assert_eq!(lengths.predict(&trace, RequestId::new(0), ClientId::new(0)), 37, "weights stay finite");
     }
 }

@@ -20,6 +20,7 @@ mod engine_events;
 mod sampling;
 pub(crate) mod snapshot;
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -99,7 +100,7 @@ enum Place {
 /// What is remembered of a request at the engine.
 #[derive(Debug, Clone, Copy)]
 struct QueuedNote {
-    client: u32,
+    client: ClientId,
     /// What its output was predicted to be, and what of it is charged to its client's counter.
     predicted_output: u32,
     charged_output: u32,

@@ -11,6 +11,7 @@ use super::config::{Charge, Quotas};
 use super::ledger::{Kind, SlidingWindowLog, Taken};
 use super::meters::WindowCounters;
 use super::window::{Quota, Window};
+use crate::replica::queue::client::ClientId;
 use crate::request::Rejection;
 
 /// How soon a client tries again whose quota depends on what others do, microseconds.
@@ -73,7 +74,7 @@ impl RateLimiter {
     /// A request comes in. Where quotas refuse, this one is charged to the requests a minute.
     pub(super) fn on_arrival_rpm(
         &mut self,
-        client: u32,
+        client: ClientId,
         now_us: f64,
     ) -> Result<(), (Rejection, Option<f64>)> {
         if !self.rules.refuses {
@@ -95,7 +96,7 @@ impl RateLimiter {
     /// A request comes in. Where quotas refuse, its tokens are charged now if they are charged ahead.
     pub(super) fn on_arrival_tpm(
         &mut self,
-        client: u32,
+        client: ClientId,
         tokens: [u32; 2],
         pressure: f64,
         paid: &mut QuotaCharge,
@@ -112,14 +113,14 @@ impl RateLimiter {
     }
 
     /// Whether a waiting request may go as far as requests a minute are concerned; otherwise when, `None`: at no time.
-    pub(super) fn on_dispatch_rpm(&mut self, client: u32, now_us: f64) -> Result<(), Option<f64>> {
+    pub(super) fn on_dispatch_rpm(&mut self, client: ClientId, now_us: f64) -> Result<(), Option<f64>> {
         if self.rules.refuses { Ok(()) } else { self.allows_request(client, now_us) }
     }
 
     /// The same for its tokens.
     pub(super) fn on_dispatch_tpm(
         &mut self,
-        client: u32,
+        client: ClientId,
         tokens: [u32; 2],
         pressure: f64,
         now_us: f64,
@@ -128,7 +129,7 @@ impl RateLimiter {
     }
 
     /// A waiting request is let through.
-    pub(super) fn pay(&mut self, client: u32, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
+    pub(super) fn pay(&mut self, client: ClientId, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
         if self.rules.refuses || !self.has_any {
             return QuotaCharge::default();
         }
@@ -139,7 +140,7 @@ impl RateLimiter {
     }
 
     /// A request has ended, or left before it was let through, and took what it took.
-    pub(super) fn settle(&mut self, client: u32, paid: &QuotaCharge, spent: [u32; 2], now_us: f64) {
+    pub(super) fn settle(&mut self, client: ClientId, paid: &QuotaCharge, spent: [u32; 2], now_us: f64) {
         if !self.has_any {
             return;
         }
@@ -164,7 +165,7 @@ impl RateLimiter {
     }
 
     /// Charges a request and, where they are charged ahead, its tokens.
-    fn charge(&mut self, client: u32, requests: u32, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
+    fn charge(&mut self, client: ClientId, requests: u32, tokens: [u32; 2], now_us: f64) -> QuotaCharge {
         let is_ahead = self.rules.charge == Charge::Ahead;
         let mut paid = QuotaCharge { at_us: now_us, tokens, ..QuotaCharge::default() };
         match &mut self.counts {
@@ -181,7 +182,7 @@ impl RateLimiter {
     }
 
     /// Whether requests a minute allow one more; otherwise when, `None`: at no time.
-    fn allows_request(&mut self, client: u32, now_us: f64) -> Result<(), Option<f64>> {
+    fn allows_request(&mut self, client: ClientId, now_us: f64) -> Result<(), Option<f64>> {
         let Some(bound) = &self.rpm else { return Ok(()) };
         self.counts.pass(now_us);
         if self.counts.allows(Kind::Requests, client, bound, 1.0, now_us) {
@@ -193,7 +194,7 @@ impl RateLimiter {
     /// Whether every token quota allows a request; otherwise when, `None`: at no time.
     fn allows(
         &mut self,
-        client: u32,
+        client: ClientId,
         tokens: [u32; 2],
         pressure: f64,
         now_us: f64,
@@ -240,7 +241,14 @@ impl Counts {
     }
 
     /// What of a cost a client's floor has not left, so that the pool would have to give it.
-    fn beyond_floor(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> f64 {
+    fn beyond_floor(
+        &mut self,
+        kind: Kind,
+        client: ClientId,
+        bound: &QuotaLimit,
+        cost: f64,
+        now_us: f64,
+    ) -> f64 {
         match self {
             Self::Sliding(ledger) => {
                 let left = bound.floor.per_minute - ledger.used(kind, client);
@@ -259,7 +267,7 @@ impl Counts {
     }
 
     /// Whether a client's own quota allows so much.
-    fn allows(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
+    fn allows(&mut self, kind: Kind, client: ClientId, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
         match self {
             Self::Sliding(ledger) => ledger.used(kind, client) + cost <= bound.own.per_minute,
             Self::Metered(meters) => meters.own(kind, client).allows(&bound.own, cost, now_us),
@@ -267,7 +275,14 @@ impl Counts {
     }
 
     /// From when on a client's own quota allows so much, never before `now_us`; `None`: at no time.
-    fn when(&mut self, kind: Kind, client: u32, bound: &QuotaLimit, cost: f64, now_us: f64) -> Option<f64> {
+    fn when(
+        &mut self,
+        kind: Kind,
+        client: ClientId,
+        bound: &QuotaLimit,
+        cost: f64,
+        now_us: f64,
+    ) -> Option<f64> {
         let ledger = match self {
             Self::Sliding(ledger) => ledger,
             Self::Metered(meters) => return meters.own(kind, client).when(&bound.own, cost, now_us),
@@ -300,7 +315,7 @@ mod tests {
     }
 
     /// Tokens that a client gets that asks for requests of 10 + 10 tokens at one moment.
-    fn taken(book: &mut RateLimiter, client: u32, pressure: f64, now_us: f64) -> f64 {
+    fn taken(book: &mut RateLimiter, client: ClientId, pressure: f64, now_us: f64) -> f64 {
         let mut sum = 0.0;
         while book.on_dispatch_tpm(client, [10, 10], pressure, now_us).is_ok() && sum < 1e6 {
             book.pay(client, [10, 10], now_us);
@@ -317,15 +332,15 @@ mod tests {
         for window in WINDOWS {
             let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
             // Three are idle: the first may use all but their floors.
-            assert_eq!(taken(&mut book, 0, 0.5, 1e6), 3_240.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(0), 0.5, 1e6), 3_240.0, "{window:?}");
             // The others have their floors, and the pool the ten tokens that are left of it.
-            assert_eq!(taken(&mut book, 1, 0.5, 1e6), 260.0, "{window:?}");
-            assert_eq!(taken(&mut book, 2, 0.5, 1e6), 240.0, "{window:?}");
-            assert_eq!(taken(&mut book, 3, 0.5, 1e6), 240.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(1), 0.5, 1e6), 260.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(2), 0.5, 1e6), 240.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(3), 0.5, 1e6), 240.0, "{window:?}");
             // Above the threshold nothing is lent: own quotas only.
             let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
-            assert_eq!(taken(&mut book, 0, 0.9, 1e6), 1_000.0, "{window:?}");
-            assert_eq!(taken(&mut book, 1, 0.9, 1e6), 1_000.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(0), 0.9, 1e6), 1_000.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(1), 0.9, 1e6), 1_000.0, "{window:?}");
         }
     }
 
@@ -337,11 +352,13 @@ mod tests {
                 let mut book = RateLimiter::new(rules(window, Some(lending)), 4);
                 // The others use a little of theirs, and it does not make their floors any smaller.
                 (1..4).for_each(|client| {
-                    book.pay(client, [10, 10], 1e6);
+                    book.pay(ClientId::new(client), [10, 10], 1e6);
                 });
-                assert_eq!(taken(&mut book, 0, 0.5, 1e6), most, "{window:?}, floor {floor}");
+                assert_eq!(taken(&mut book, ClientId::new(0), 0.5, 1e6), most, "{window:?}, floor {floor}");
                 for client in 1..4 {
-                    assert!(taken(&mut book, client, 0.5, 1e6) + 20.0 >= 1_000.0 * floor - 10.0);
+                    assert!(
+                        taken(&mut book, ClientId::new(client), 0.5, 1e6) + 20.0 >= 1_000.0 * floor - 10.0
+                    );
                 }
             }
         }
@@ -354,7 +371,9 @@ mod tests {
             let lending = Lending { threshold: 0.8, floor: 0.25 };
             let four = Quotas { tpm: [f64::INFINITY, f64::INFINITY, 960.0], ..rules(window, Some(lending)) };
             let mut book = RateLimiter::new(four, 4);
-            let sum: f64 = (0..36_000).map(|tenth| taken(&mut book, 0, 0.0, f64::from(tenth) * 1e5)).sum();
+            let sum: f64 = (0..36_000)
+                .map(|tenth| taken(&mut book, ClientId::new(0), 0.0, f64::from(tenth) * 1e5))
+                .sum();
             let rate = sum / 3_600.0;
             assert!((rate - 16.0 * 3.25).abs() < 0.6, "{window:?}: {rate} tokens a second");
         }
@@ -364,9 +383,9 @@ mod tests {
     fn after_a_minute_the_pool_is_whole_again() {
         let lending = Lending { threshold: 0.8, floor: 0.5 };
         let mut book = RateLimiter::new(rules(Window::Sliding, Some(lending)), 2);
-        assert_eq!(taken(&mut book, 0, 0.0, 0.0), 1_500.0);
-        assert_eq!(taken(&mut book, 1, 0.0, 0.0), 500.0);
-        assert_eq!(taken(&mut book, 1, 0.0, 60e6), 1_500.0);
+        assert_eq!(taken(&mut book, ClientId::new(0), 0.0, 0.0), 1_500.0);
+        assert_eq!(taken(&mut book, ClientId::new(1), 0.0, 0.0), 500.0);
+        assert_eq!(taken(&mut book, ClientId::new(1), 0.0, 60e6), 1_500.0);
     }
 
     proptest! {
@@ -384,18 +403,18 @@ mod tests {
             for (client, gap, cost, pressure) in asked {
                 now += f64::from(gap);
                 let tokens = [cost, 2 * cost];
-                let of = |client: u32, paid: &[(f64, u32, f64)]| {
-                    let own = paid.iter().filter(|p| p.1 == client && p.0 + 60e6 > now);
+                let of = |client: ClientId, paid: &[(f64, u32, f64)]| {
+                    let own = paid.iter().filter(|p| p.1 == client.get() && p.0 + 60e6 > now);
                     own.map(|p| p.2).sum::<f64>()
                 };
-                let is_floor = of(client, &paid) + f64::from(3 * cost) <= kept;
-                let allowed = book.on_dispatch_tpm(client, tokens, pressure, now).is_ok();
+                let is_floor = of(ClientId::new(client), &paid) + f64::from(3 * cost) <= kept;
+                let allowed = book.on_dispatch_tpm(ClientId::new(client), tokens, pressure, now).is_ok();
                 prop_assert!(allowed || !is_floor, "client {} has some of its floor left", client);
                 if allowed {
-                    book.pay(client, tokens, now);
+                    book.pay(ClientId::new(client), tokens, now);
                     paid.push((now, client, f64::from(3 * cost)));
                 }
-                let all: f64 = (0..4).map(|client| of(client, &paid).max(kept)).sum();
+                let all: f64 = (0..4).map(|client| of(ClientId::new(client), &paid).max(kept)).sum();
                 prop_assert!(all <= 4_000.0, "{} with the floors", all);
             }
         }
@@ -407,11 +426,11 @@ mod tests {
             let lending = Lending { threshold: 0.8, floor: 0.5 };
             let mut book = RateLimiter::new(rules(window, Some(lending)), 2);
             // 1,500 of its own and of the pool, of which 1,200 go back.
-            let paid = book.pay(0, [100, 1_400], 1e6);
-            assert_eq!(taken(&mut book, 1, 0.0, 1e6), 500.0, "{window:?}");
-            book.settle(0, &paid, [100, 200], 1e6);
-            assert_eq!(taken(&mut book, 1, 0.0, 1e6), 1_000.0, "{window:?}");
-            assert_eq!(taken(&mut book, 0, 0.0, 1e6), 200.0, "{window:?}");
+            let paid = book.pay(ClientId::new(0), [100, 1_400], 1e6);
+            assert_eq!(taken(&mut book, ClientId::new(1), 0.0, 1e6), 500.0, "{window:?}");
+            book.settle(ClientId::new(0), &paid, [100, 200], 1e6);
+            assert_eq!(taken(&mut book, ClientId::new(1), 0.0, 1e6), 1_000.0, "{window:?}");
+            assert_eq!(taken(&mut book, ClientId::new(0), 0.0, 1e6), 200.0, "{window:?}");
         }
     }
 
@@ -421,22 +440,26 @@ mod tests {
         let mut book = RateLimiter::new(after, 1);
         let mut under_way = Vec::new();
         for _ in 0..5 {
-            assert!(book.on_dispatch_tpm(0, [300, 300], 0.0, 0.0).is_ok());
-            under_way.push(book.pay(0, [300, 300], 0.0));
+            assert!(book.on_dispatch_tpm(ClientId::new(0), [300, 300], 0.0, 0.0).is_ok());
+            under_way.push(book.pay(ClientId::new(0), [300, 300], 0.0));
         }
         for paid in &under_way[..2] {
-            book.settle(0, paid, [300, 300], 1e6);
+            book.settle(ClientId::new(0), paid, [300, 300], 1e6);
         }
-        assert_eq!(book.on_dispatch_tpm(0, [1, 1], 0.0, 1e6), Err(Some(61e6)));
+        assert_eq!(book.on_dispatch_tpm(ClientId::new(0), [1, 1], 0.0, 1e6), Err(Some(61e6)));
     }
 
     #[test]
     fn a_prediction_that_was_too_large_is_given_back() {
         let mut book = RateLimiter::new(rules(Window::Sliding, None), 1);
-        let paid = book.pay(0, [100, 900], 0.0);
-        assert_eq!(book.on_dispatch_tpm(0, [50, 50], 0.0, 1e6), Err(Some(60e6)));
-        book.settle(0, &paid, [100, 200], 2e6);
-        assert_eq!(book.on_dispatch_tpm(0, [50, 650], 0.0, 2e6), Ok(()));
-        assert_eq!(book.on_dispatch_tpm(0, [50, 960], 0.0, 2e6), Err(None), "more than the quota");
+        let paid = book.pay(ClientId::new(0), [100, 900], 0.0);
+        assert_eq!(book.on_dispatch_tpm(ClientId::new(0), [50, 50], 0.0, 1e6), Err(Some(60e6)));
+        book.settle(ClientId::new(0), &paid, [100, 200], 2e6);
+        assert_eq!(book.on_dispatch_tpm(ClientId::new(0), [50, 650], 0.0, 2e6), Ok(()));
+        assert_eq!(
+            book.on_dispatch_tpm(ClientId::new(0), [50, 960], 0.0, 2e6),
+            Err(None),
+            "more than the quota"
+        );
     }
 }

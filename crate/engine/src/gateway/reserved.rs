@@ -5,6 +5,7 @@
 //! a request that ends in a cell adds what was reserved for it since the cell began, and so do all that are there when the cell
 //! ends. Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
 
+use crate::replica::queue::client::ClientId;
 use std::ops::Range;
 
 use servescope_workload::{RequestId, Trace};
@@ -43,7 +44,7 @@ pub struct ReservationTimeline {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
     /// Which user or adapter; the base model is the one behind the last adapter.
-    pub client: u32,
+    pub client: ClientId,
     /// Start and end of the stretch, microseconds.
     pub from_us: f64,
     /// Its end.
@@ -92,7 +93,7 @@ impl ReservationTimeline {
         let stays = stays.map(move |(party, left)| (party, self.until_us, end_us, left * lasted));
         told.chain(stays).filter(move |part| range.contains(&part.0)).map(
             move |(party, from_us, to_us, token_us)| {
-                let client = (party - self.parties(client).start) as u32;
+                let client = ClientId::new((party - self.parties(client).start) as u32);
                 Part { client, from_us, to_us, token_us }
             },
         )
@@ -154,7 +155,10 @@ impl Recorder {
     /// The user and the adapter of a request.
     fn parties_of(&self, trace: &Trace, id: RequestId) -> [u32; 2] {
         let (users, adapters) = (self.told.users, self.told.parties - self.told.users);
-        [Client::User.of(trace, id, users), users as u32 + Client::Adapter.of(trace, id, adapters)]
+        [
+            Client::User.of(trace, id, users).get(),
+            users as u32 + Client::Adapter.of(trace, id, adapters).get(),
+        ]
     }
 
     /// What was reserved for a request since the cell began or it came.
@@ -420,7 +424,7 @@ mod tests {
                     if part.from_us >= reserved.until_us { cells } else { (part.from_us / reserved.cell_us) as usize }
                 };
                 for part in reserved.parts(client, end_us) {
-                    sums[cell_of(&part)][part.client as usize] += part.token_us;
+                    sums[cell_of(&part)][part.client] += part.token_us;
                 }
                 for (cell, sums) in sums.iter().enumerate() {
                     let (from_us, to_us) = if cell == cells {

@@ -5,6 +5,7 @@
 //! ahead of any other client's ([`super::estimate`]). A wait for the engine begins when a request comes in, or when its client is
 //! held back no longer. Each change costs O(log clients).
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -31,7 +32,7 @@ struct WaitingClient {
 pub(super) struct Waits {
     clients: Vec<WaitingClient>,
     /// (since when as bits, client): never later than what it stands for.
-    since: BinaryHeap<Reverse<(u64, u32)>>,
+    since: BinaryHeap<Reverse<(u64, ClientId)>>,
     /// Of the prompts that wait for the engine.
     estimator: Estimator,
     /// Of all prompts, from when a client was held back for the first time: what a client that is held back has before it.
@@ -49,9 +50,9 @@ impl Waits {
     }
 
     /// Estimated time to first token of a client's prompt that comes now, microseconds.
-    pub(super) fn ttft_us(&self, client: u32, input_tokens: u32) -> Option<f64> {
+    pub(super) fn ttft_us(&self, client: ClientId, input_tokens: u32) -> Option<f64> {
         let estimator = match &self.with_held {
-            Some(all) if self.clients[client as usize].is_held_back => all,
+            Some(all) if self.clients[client].is_held_back => all,
             _ => &self.estimator,
         };
         estimator.ttft_us(input_tokens)
@@ -78,27 +79,27 @@ impl Waits {
     }
 
     /// A prompt begins to wait.
-    pub(super) fn arrives(&mut self, client: u32, input_tokens: u32, now_us: f64) {
-        let own = &mut self.clients[client as usize];
+    pub(super) fn arrives(&mut self, client: ClientId, input_tokens: u32, now_us: f64) {
+        let own = &mut self.clients[client];
         own.tokens += u64::from(input_tokens);
         let counts = !own.is_held_back;
         self.tell(counts, |estimator| estimator.arrives(u64::from(input_tokens), now_us));
     }
 
     /// It was not let through at once.
-    pub(super) fn stays(&mut self, client: u32, id: RequestId, now_us: f64) {
-        self.clients[client as usize].asked.push_back((now_us, id));
+    pub(super) fn stays(&mut self, client: ClientId, id: RequestId, now_us: f64) {
+        self.clients[client].asked.push_back((now_us, id));
         self.list(client);
     }
 
     /// It waits no more because it was let through: for its first token it waits on.
-    pub(super) fn is_let_through(&mut self, client: u32, input_tokens: u32) {
-        self.clients[client as usize].tokens -= u64::from(input_tokens);
+    pub(super) fn is_let_through(&mut self, client: ClientId, input_tokens: u32) {
+        self.clients[client].tokens -= u64::from(input_tokens);
     }
 
     /// It waits no more because its client gave it up.
-    pub(super) fn leaves(&mut self, client: u32, input_tokens: u32, now_us: f64) {
-        let own = &mut self.clients[client as usize];
+    pub(super) fn leaves(&mut self, client: ClientId, input_tokens: u32, now_us: f64) {
+        let own = &mut self.clients[client];
         own.tokens -= u64::from(input_tokens);
         let counts = !own.is_held_back;
         self.tell(counts, |estimator| estimator.on_dequeue(input_tokens, now_us));
@@ -120,11 +121,11 @@ impl Waits {
     }
 
     /// A limit of its own holds a client back.
-    pub(super) fn hold_back(&mut self, client: u32, now_us: f64) {
+    pub(super) fn hold_back(&mut self, client: ClientId, now_us: f64) {
         if self.with_held.is_none() {
             self.with_held = Some(Box::new(self.estimator.clone()));
         }
-        let own = &mut self.clients[client as usize];
+        let own = &mut self.clients[client];
         if !own.is_held_back {
             own.is_held_back = true;
             self.estimator.sets_aside(own.tokens, now_us);
@@ -132,8 +133,8 @@ impl Waits {
     }
 
     /// It does so no longer, or may do so no longer.
-    pub(super) fn release(&mut self, client: u32, now_us: f64) {
-        let own = &mut self.clients[client as usize];
+    pub(super) fn release(&mut self, client: ClientId, now_us: f64) {
+        let own = &mut self.clients[client];
         if own.is_held_back {
             (own.is_held_back, own.free_since_us) = (false, now_us);
             self.estimator.arrives(own.tokens, now_us);
@@ -142,8 +143,8 @@ impl Waits {
     }
 
     /// Sees to it that a client that waits for the engine has an entry.
-    fn list(&mut self, client: u32) {
-        let own = &mut self.clients[client as usize];
+    fn list(&mut self, client: ClientId) {
+        let own = &mut self.clients[client];
         if let Some(&(asked_us, _)) = own.asked.front()
             && !own.is_listed
             && !own.is_held_back
@@ -157,7 +158,7 @@ impl Waits {
     /// whether an attempt of that time still waits.
     pub(super) fn longest_us(&mut self, now_us: f64, waits: impl Fn(f64, RequestId) -> bool) -> f64 {
         while let Some(&Reverse((bits, client))) = self.since.peek() {
-            let own = &mut self.clients[client as usize];
+            let own = &mut self.clients[client];
             while own.asked.front().is_some_and(|&(asked_us, id)| !waits(asked_us, id)) {
                 own.asked.pop_front();
             }
@@ -191,9 +192,10 @@ mod tests {
             let mut waits = Waits::new(CLIENTS as usize, 30e6);
             let mut held = [false; CLIENTS as usize];
             // (asked, since when it waits for the engine, request, client, tokens)
-            let mut told: Vec<(f64, f64, RequestId, u32, u32)> = Vec::new();
+            let mut told: Vec<(f64, f64, RequestId, ClientId, u32)> = Vec::new();
             let (mut now, mut next, mut engine_tokens) = (0.0, 0u32, 0.0);
             for (what, client, gap) in moves {
+                let client = ClientId::new(client);
                 now += f64::from(gap);
                 match what {
                     0 | 1 => {
@@ -206,23 +208,23 @@ mod tests {
                         let gone = told.remove(place);
                         waits.leaves(client, gone.4, now);
                     },
-                    3 => if let Some(place) = told.iter().position(|t| t.3 == client && !held[client as usize]) {
+                    3 => if let Some(place) = told.iter().position(|t| t.3 == client && !held[client]) {
                         let through = told.remove(place);
                         waits.is_let_through(client, through.4);
                         engine_tokens += f64::from(through.4);
                     },
                     4 => {
                         waits.hold_back(client, now);
-                        held[client as usize] = true;
+                        held[client] = true;
                     }
                     _ => {
                         waits.release(client, now);
-                        if std::mem::take(&mut held[client as usize]) {
+                        if std::mem::take(&mut held[client]) {
                             told.iter_mut().filter(|t| t.3 == client).for_each(|t| t.1 = now);
                         }
                     }
                 }
-                let free = || told.iter().filter(|t| !held[t.3 as usize]);
+                let free = || told.iter().filter(|t| !held[t.3]);
                 let longest = free().map(|t| now - t.1).fold(0.0, f64::max);
                 let is_there = |at: f64, id: RequestId| told.iter().any(|t| t.2 == id && t.0 == at);
                 prop_assert_eq!(waits.longest_us(now, is_there), longest);

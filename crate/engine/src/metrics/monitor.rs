@@ -9,6 +9,7 @@ mod kv;
 mod reserved;
 mod tails;
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::statistics::sort_places;
 use servescope_workload::{RequestId, Trace};
 
@@ -128,7 +129,7 @@ pub struct Monitor {
 }
 
 /// The client of every request, and how many there may be.
-fn clients_of(trace: &Trace, client: Client) -> (Vec<u32>, usize) {
+fn clients_of(trace: &Trace, client: Client) -> (Vec<ClientId>, usize) {
     let count = client.count(trace);
     (RequestId::first(trace.len()).map(|id| client.of(trace, id, count)).collect(), count)
 }
@@ -178,7 +179,7 @@ impl Monitor {
         let wasted = wasted_tokens(report);
         let mut all = totals(report, &client_of, count, &wasted, options.slo);
         for (id, &client) in client_of.iter().enumerate() {
-            all[client as usize].in_system_s += (left_us[id] - report.trace.arrival_us[id]) / 1e6;
+            all[client].in_system_s += (left_us[id] - report.trace.arrival_us[id]) / 1e6;
         }
         let order = best_served_first(&all);
         let grid = Grid::new(options.window_us, end_us, options.windows);
@@ -216,7 +217,7 @@ impl Monitor {
         }
         let largest_gap_per_s = gap(report, &client_of, count);
         let clients: Vec<ClientTotals> =
-            order.iter().map(|&client| std::mem::take(&mut all[client as usize])).collect();
+            order.iter().map(|&client| std::mem::take(&mut all[client])).collect();
         Self {
             client: options.client,
             jain: jain(clients.iter().map(ClientTotals::service)),
@@ -229,11 +230,17 @@ impl Monitor {
     }
 }
 
-fn totals(report: &Report, client_of: &[u32], count: usize, wasted: &[u64], slo: Slo) -> Vec<ClientTotals> {
+fn totals(
+    report: &Report,
+    client_of: &[ClientId],
+    count: usize,
+    wasted: &[u64],
+    slo: Slo,
+) -> Vec<ClientTotals> {
     let blank = |id: usize| ClientTotals { id: id as i64, ..ClientTotals::default() };
     let mut all: Vec<ClientTotals> = (0..count).map(blank).collect();
     for (id, result) in report.results.iter().enumerate() {
-        let totals = &mut all[client_of[id] as usize];
+        let totals = &mut all[client_of[id]];
         totals.offered += 1;
         totals.admitted += u32::from(report.scheduled_us(id).is_some());
         match result.outcome {
@@ -254,11 +261,11 @@ fn totals(report: &Report, client_of: &[u32], count: usize, wasted: &[u64], slo:
 }
 
 /// Clients with a request, by service, then by index.
-fn best_served_first(all: &[ClientTotals]) -> Vec<u32> {
+fn best_served_first(all: &[ClientTotals]) -> Vec<ClientId> {
     let key = |totals: &ClientTotals| if totals.offered > 0 { -totals.service() } else { f64::INFINITY };
     let mut order = sort_places(&all.iter().map(key).collect::<Vec<f64>>());
     order.truncate(all.iter().filter(|totals| totals.offered > 0).count());
-    order
+    order.into_iter().map(ClientId::new).collect()
 }
 
 /// Jain, Chiu and Hawe's index of fairness (DEC TR-301, 1984): (sum x)^2 / (n sum x^2).
@@ -273,7 +280,7 @@ pub fn jain(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// The largest gap with the paper's windows over the time of the arrivals.
-fn gap(report: &Report, client_of: &[u32], count: usize) -> Option<f64> {
+fn gap(report: &Report, client_of: &[ClientId], count: usize) -> Option<f64> {
     let duration_s = report.trace.arrival_us.last()? / 1e6;
     let ticks = Ticks::paper(duration_s);
     if count > MOST_IN_GAP || duration_s < ticks.warm_up_s + ticks.window_s {
@@ -282,15 +289,15 @@ fn gap(report: &Report, client_of: &[u32], count: usize) -> Option<f64> {
     let mut place = vec![u32::MAX; count];
     let mut present = 0;
     for &client in client_of {
-        if place[client as usize] == u32::MAX {
-            place[client as usize] = present;
+        if place[client] == u32::MAX {
+            place[client] = present;
             present += 1;
         }
     }
     let served = (0..report.results.len()).filter_map(|id| {
         let result = &report.results[id];
         Some(ServedRequest {
-            client: place[client_of[id] as usize] as usize,
+            client: place[client_of[id]] as usize,
             input_tokens: f64::from(report.trace.input_tokens[id]),
             output_tokens: f64::from(result.produced),
             arrival_s: report.trace.arrival_us[id] / 1e6,

@@ -1,5 +1,6 @@
 //! Watching a run decide, event by event, without cost when no observer is there.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,9 +69,9 @@ pub enum Event<'a> {
         /// Decode iterations since the last prefill, at most the rule's number.
         decode_steps_since_prefill: u32,
         /// Every client seen so far with its counter, where the scheduling policy keeps them.
-        counters: Option<&'a [(u32, f64)]>,
+        counters: Option<&'a [(ClientId, f64)]>,
         /// What each client is expected to produce, where that is learnt.
-        predicted: &'a [(u32, f64)],
+        predicted: &'a [(ClientId, f64)],
     },
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn end_batch(
     replica.in_flight -= 1;
     let scheduler = context.policy;
     let now_us = context.now_us;
-    let before = replica.holders;
+    let before = replica.num_running;
     let is_fresh =
         |id: RequestId, context: &ScheduleContext<'_>| context.requests.seen_us[id] == batch.formed_us;
     let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
@@ -48,7 +48,7 @@ pub(crate) fn end_batch(
         }
     }
     replica.finish_prefill_chunks(context.policy, context, batch);
-    if replica.holders < before {
+    if replica.num_running < before {
         for &id in batch.members.iter().chain(&batch.prompts) {
             if context.requests.status[id] == RequestStatus::Decoding {
                 replica.waiting.finishing_beside(context.trace, id);
@@ -58,7 +58,7 @@ pub(crate) fn end_batch(
     if !replica.pending_aborts.is_empty() {
         replica.abort_pending(context, batch);
     }
-    let finished = before - replica.holders;
+    let finished = before - replica.num_running;
     scheduler.ended(replica, context, batch, finished);
     replica.adapters.offload_unused(&mut replica.kv);
 }
@@ -297,7 +297,7 @@ impl Replica {
             return;
         }
         if let (Some(stop), Some(head)) = (self.stop, self.head(context)) {
-            let (num_running, free) = (self.holders, self.free_beside_adapter(context, head));
+            let (num_running, free) = (self.num_running, self.free_beside_adapter(context, head));
             batch.refused = Some(HeadBlocked { head, stop, num_running, free });
         }
     }
@@ -309,7 +309,7 @@ impl Replica {
 
     /// Whether the head of the queue stays where it is, for what it lacked when a batch was formed.
     fn refuses_again(&mut self, context: &ScheduleContext<'_>, refused: HeadBlocked) -> bool {
-        if self.holders != refused.num_running {
+        if self.num_running != refused.num_running {
             return false;
         }
         if refused.stop == BlockReason::LoraSlots {

@@ -38,8 +38,8 @@ impl Replica {
 
     /// Running requests of the replica, or of the batch of a stage, one more counted, with the cap on them.
     pub(crate) fn compared_cap(&self, config: &FleetConfig, batch: &ScheduledBatch) -> Compared {
-        let (running, most) = if self.holders >= config.max_requests {
-            (self.holders, config.max_requests)
+        let (running, most) = if self.num_running >= config.max_requests {
+            (self.num_running, config.max_requests)
         } else {
             (batch.size(), self.batch_cap(config))
         };

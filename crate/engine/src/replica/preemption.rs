@@ -117,8 +117,8 @@ impl Replica {
             let Some(id) = self.waiting.first_ahead() else { break };
             let tokens = context.swapped(id);
             let blocks = context.config.blocks_for(tokens);
-            let is_full =
-                self.holders >= context.config.max_requests || batch.size() >= self.batch_cap(context.config);
+            let is_full = self.num_running >= context.config.max_requests
+                || batch.size() >= self.batch_cap(context.config);
             let has_slot = self.adapters.admits(context.adapter(id).0);
             let has_room = self.has_room(context, id, blocks);
             let compared = if is_full {
@@ -141,7 +141,7 @@ impl Replica {
             self.kv.swap_in(kept, blocks);
             batch.copied_blocks += u64::from(kept);
             batch.changes_again = true;
-            self.holders += 1;
+            self.num_running += 1;
             self.decode_again(context, batch, id, tokens);
             taken += 1;
         }

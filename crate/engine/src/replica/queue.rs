@@ -30,7 +30,7 @@ pub mod token_cost;
 pub mod vtc;
 pub(crate) mod waiting_queue;
 
-pub use client::Client;
+pub use client::{Client, ClientId};
 pub use drr::DrrConfig;
 pub use policy::{QueueConfig, QueuePolicy};
 pub use prediction::Prediction;

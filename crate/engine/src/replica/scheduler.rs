@@ -19,6 +19,7 @@ use super::requests::Requests;
 use super::{Replica, batch_end, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
+use crate::replica::queue::client::ClientId;
 use crate::request::{BlockReason, Outcome, Rejection};
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
@@ -141,7 +142,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is
     /// admitted.
     fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-        let spare = u64::from(context.config.watermark_blocks) + u64::from(replica.holders);
+        let spare = u64::from(context.config.watermark_blocks) + u64::from(replica.num_running);
         u64::from(replica.kv.available()) >= u64::from(blocks) + spare
     }
 
@@ -420,7 +421,7 @@ impl State {
     }
 
     /// The counters of the scheduler's own queue.
-    pub(crate) fn counters(&mut self) -> Option<Vec<(u32, f64)>> {
+    pub(crate) fn counters(&mut self) -> Option<Vec<(ClientId, f64)>> {
         self.slora.as_mut().map(|slora| slora.counters())
     }
 
@@ -445,7 +446,7 @@ pub(crate) fn schedule_or_retry(
     let has_preempted = context.record.preemptions.len() > preempted_before;
     let only_preempted = has_preempted && batch.is_empty();
     if only_preempted
-        && replica.holders == 0
+        && replica.num_running == 0
         && !context.config.reference_quirks
         && !policy.queues_empty_batches()
     {

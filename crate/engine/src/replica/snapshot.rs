@@ -2,6 +2,7 @@
 //! adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
@@ -115,7 +116,7 @@ pub struct ReplicaSnapshot {
     /// The adapters that it loaded.
     pub loaded: Vec<u32>,
     /// Each client seen so far with its counter, where the queue keeps counters.
-    pub counters: Vec<(u32, f64)>,
+    pub counters: Vec<(ClientId, f64)>,
     /// Requests that run by the memory test, by tokens left descending; of S-LoRA and `LightLLM`.
     pub peak: Option<Vec<PeakRow>>,
     /// Decode iterations since the last prefill, where the scheduler goes by them.

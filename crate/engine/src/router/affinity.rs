@@ -169,7 +169,7 @@ mod tests {
         let mut affinity = Affinity::new(8, 10_000);
         let turn =
             |session: u64, turn: u64| (0..=turn).map(move |t| if t == 0 { 1 } else { 1_000 * session + t });
-        let mut places = vec![ReplicaIndex::default(); 40];
+        let mut places = [ReplicaIndex::default(); 40];
         for t in 1..30 {
             for session in 1..40 {
                 let keys: Vec<u64> = turn(session, t).collect();

@@ -55,7 +55,7 @@ prop_compose! {
         trace.cancellations =
             cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
         trace.sort_cancellations();
-        trace.chain = waits.map(|waits| {
+        trace.closed_loop = waits.map(|waits| {
             let mut chain = ClosedLoop::default();
             for (id, &(before, think)) in (0..).zip(&waits[..trace.len()]) {
                 chain.push(if before < id { before } else { NO_REQUEST }, f64::from(think / 3 * 3));

@@ -58,14 +58,14 @@ pub(crate) fn run_queued(
 /// Whether all arrive as the trace says and stay to the end.
 pub(crate) fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
     let stay = trace.cancellations.is_empty() && config.queue_timeout_us == f64::INFINITY;
-    stay && trace.chain.is_none() && config.max_in_system == u32::MAX
+    stay && trace.closed_loop.is_none() && config.max_in_system == u32::MAX
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(100, 1_000) })]
 
     #[test]
-    fn a_fleet_keeps_its_promises(
+    fn a_fleet_conserves_requests_tokens_and_blocks(
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
         let config = FleetConfig { reference_quirks: false, ..config };
@@ -271,7 +271,7 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|at| *at *= K);
         slow.cancellations.iter_mut().for_each(|(at, _)| *at *= K);
-        if let Some(chain) = &mut slow.chain {
+        if let Some(chain) = &mut slow.closed_loop {
             chain.think_us.iter_mut().for_each(|think| *think *= K);
         }
         let preemption = match config.preemption {
@@ -311,7 +311,7 @@ proptest! {
     #[test]
     fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = on_its_stages(config.scheduler, cost);
-        let trace = Trace { cancellations: vec![], chain: None, ..trace };
+        let trace = Trace { cancellations: vec![], closed_loop: None, ..trace };
         let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, reference_quirks: true, ..config };
         let vllm = VllmRules { max_num_queued_tokens: None, ..config.vllm };
         let adapters =

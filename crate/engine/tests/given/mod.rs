@@ -50,7 +50,7 @@ prop_compose! {
         }
         trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
         trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
-        trace.chain = waits.map(|waits| {
+        trace.closed_loop = waits.map(|waits| {
             let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
             for &(before, think_us) in &waits[..trace.len()] {
                 // Any request may be waited for, also a later one, or itself: such a circle is never sent.

@@ -65,7 +65,7 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
         ("users", trace.user != back.user),
         ("adapters", !base(trace) && (trace.adapter != back.adapter || ranks(trace) != ranks(&back))),
         ("cancellations", trace.cancellations.len() != back.cancellations.len()),
-        ("waits", trace.chain.is_some() && back.chain.is_none()),
+        ("waits", trace.closed_loop.is_some() && back.closed_loop.is_none()),
         ("sessions", differ(&had.session, &has.session)),
         ("prefixes", !had.prefix.is_empty() && had.prefix.ids.len() != has.prefix.ids.len()),
         ("models", differ(&had.model, &has.model) || differ(&had.kind, &has.kind)),
@@ -107,7 +107,7 @@ mod tests {
         assert!(!lost_by(&trace, Format::TimedTrace).contains(&"prefixes"));
         let at = |us: &[f64]| {
             let mut trace = trace.select(&[0, 1]);
-            (trace.metadata, trace.chain) = (None, None);
+            (trace.metadata, trace.closed_loop) = (None, None);
             (trace.adapter, trace.user) = (vec![crate::BASE_MODEL; 2], vec![0; 2]);
             trace.max_tokens.clone_from(&trace.output_tokens);
             trace.arrival_us = us.to_vec();

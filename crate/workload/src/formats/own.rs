@@ -45,7 +45,7 @@ impl RankTable {
 /// Which request each row waits for.
 #[derive(Default)]
 pub(super) struct Waits {
-    chain: ClosedLoop,
+    closed_loop: ClosedLoop,
     any: bool,
     /// The request of each row so far; a row that is left out has none.
     place: Vec<u32>,
@@ -65,21 +65,21 @@ impl Waits {
             after.map_or((NO_REQUEST, 0.0), |(row, think_us)| (self.place[row as usize], think_us));
         self.any |= before != NO_REQUEST;
         if let Some(place) = self.place.last_mut() {
-            *place = self.chain.after.len() as u32;
+            *place = self.closed_loop.depends_on.len() as u32;
         }
-        self.chain.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
-        self.chain.until_us = until_us.unwrap_or(f64::INFINITY).min(self.chain.until_us);
+        self.closed_loop.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
+        self.closed_loop.until_us = until_us.unwrap_or(f64::INFINITY).min(self.closed_loop.until_us);
     }
 
     /// The chain, if there is one.
     pub(super) fn finish(self) -> Option<Box<ClosedLoop>> {
-        self.any.then(|| Box::new(self.chain))
+        self.any.then(|| Box::new(self.closed_loop))
     }
 }
 
 /// The chain of a trace, if it says anything.
 pub(super) fn waits(trace: &Trace) -> Option<&ClosedLoop> {
-    trace.chain.as_deref().filter(|chain| chain.holds_any())
+    trace.closed_loop.as_deref().filter(|chain| chain.holds_any())
 }
 
 /// The columns of [`TraceMetadata`], where the file has them.
@@ -221,7 +221,7 @@ pub(super) fn read_plain(
         Ok(())
     })?;
     trace.adapter_rank = ranks.finish();
-    trace.chain = waits.finish();
+    trace.closed_loop = waits.finish();
     Ok(trace)
 }
 
@@ -249,7 +249,7 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if metadata.recorded_latency_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if metadata.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
-        match waits.map(|chain| (chain.after[id], chain.think_us[id])) {
+        match waits.map(|chain| (chain.depends_on[id], chain.think_us[id])) {
             Some((NO_REQUEST, _)) => text.push_str(",,"),
             Some((before, think_us)) => {
                 let _ = write!(text, ",{before},{}", seconds_text(think_us));

@@ -78,7 +78,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
     trace.max_tokens = max_tokens;
     trace.cancellations = cancellations;
     trace.adapter_rank = ranks.finish();
-    trace.chain = held.finish();
+    trace.closed_loop = held.finish();
     Ok(trace)
 }
 
@@ -102,11 +102,11 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(Some(at)) = cancel_us.get(id) {
             let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
         }
-        if let Some(chain) = held.filter(|chain| chain.after[id] != NO_REQUEST) {
+        if let Some(chain) = held.filter(|chain| chain.depends_on[id] != NO_REQUEST) {
             let _ = write!(
                 text,
                 ", \"after\": {}, \"think_s\": {}",
-                chain.after[id],
+                chain.depends_on[id],
                 seconds_text(chain.think_us[id])
             );
             if chain.until_us.is_finite() {

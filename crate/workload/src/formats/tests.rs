@@ -101,7 +101,7 @@ prop_compose! {
         }
         trace.sort();
         trace.sort_cancellations();
-        trace.chain = waits.map(|(waits, until_us)| {
+        trace.closed_loop = waits.map(|(waits, until_us)| {
             let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
             for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
                 let before = if id == 0 { NO_REQUEST } else { before % id };
@@ -110,7 +110,7 @@ prop_compose! {
             Box::new(chain)
         });
         if trace.len() == 1 {
-            trace.chain = None;
+            trace.closed_loop = None;
         }
         trace
     }

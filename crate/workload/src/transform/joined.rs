@@ -46,11 +46,11 @@ pub(super) fn joined(
         }
         all.cancellations.extend(trace.cancellations.iter().map(|&(at, id)| (at + offset_us, id + ids)));
         for id in 0..trace.len() {
-            let wait = trace.chain.as_ref().map(|chain| (chain.after[id], chain.think_us[id]));
+            let wait = trace.closed_loop.as_ref().map(|chain| (chain.depends_on[id], chain.think_us[id]));
             let (before, think_us) = wait.filter(|w| w.0 != NO_REQUEST).unwrap_or((NO_REQUEST, 0.0));
             chain.push(if before == NO_REQUEST { NO_REQUEST } else { before + ids }, think_us);
         }
-        let until_us = trace.chain.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
+        let until_us = trace.closed_loop.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
         chain.until_us = chain.until_us.max(until_us);
         ranks(job, &mut all.adapter_rank, adapters as usize, trace)?;
         if separate {
@@ -77,7 +77,7 @@ pub(super) fn joined(
         job.tell("labelled_by_file", &[]);
     }
     all.set_metadata(metadata);
-    all.chain = chain.holds_any().then(|| Box::new(chain));
+    all.closed_loop = chain.holds_any().then(|| Box::new(chain));
     all.sort();
     all.sort_cancellations();
     Ok(all)

@@ -49,14 +49,14 @@ fn full(n: usize) -> Trace {
 fn sound(trace: &Trace) {
     let n = trace.len();
     assert!(trace.arrival_us.is_sorted());
-    if let Some(chain) = &trace.chain {
-        assert_eq!((chain.after.len(), chain.think_us.len()), (n, n));
-        assert!(chain.after.iter().all(|&before| before == NO_REQUEST || (before as usize) < n));
+    if let Some(chain) = &trace.closed_loop {
+        assert_eq!((chain.depends_on.len(), chain.think_us.len()), (n, n));
+        assert!(chain.depends_on.iter().all(|&before| before == NO_REQUEST || (before as usize) < n));
         let sessions = &trace.sessions().index;
         let together = |(id, &before): (usize, &u32)| {
             before == NO_REQUEST || sessions.is_empty() || sessions[id] == sessions[before as usize]
         };
-        assert!(chain.after.iter().enumerate().all(together));
+        assert!(chain.depends_on.iter().enumerate().all(together));
     }
     assert!(trace.arrival_us.iter().all(|t| t.is_finite() && *t >= 0.0));
     for column in [&trace.user, &trace.adapter, &trace.input_tokens, &trace.output_tokens, &trace.max_tokens]
@@ -320,7 +320,7 @@ fn traces_are_put_together_by_the_original_rules() {
     assert_eq!(merged.user[..4], [0, 1, 0, 1]);
     let (merged, _) = join(&step("merge:label=kind,identity=separate"), two()).unwrap();
     sound(&merged);
-    assert!(merged.chain.is_some());
+    assert!(merged.closed_loop.is_some());
     let metadata = merged.metadata.as_ref().unwrap();
     assert_eq!((metadata.kind.name(0), metadata.kind.name(1)), (Some("a"), Some("b")));
     assert_eq!((metadata.session.name(2), metadata.session.name(3)), (Some("s1"), Some("2/s1")));
@@ -394,8 +394,8 @@ fn every_time_that_a_step_makes_can_be_written() {
     trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
     let mut chain = ClosedLoop { until_us: 4e6, ..ClosedLoop::default() };
     (0..trace.len()).for_each(|_| chain.push(NO_REQUEST, 0.0));
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     let earlier = Step::parse("shift:by_s=-8").unwrap();
     let (earlier, _) = apply(&[earlier], trace).unwrap();
-    assert_eq!(earlier.chain.unwrap().until_us, 0.0);
+    assert_eq!(earlier.closed_loop.unwrap().until_us, 0.0);
 }

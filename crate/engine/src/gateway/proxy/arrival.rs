@@ -1,5 +1,6 @@
 //! An attempt of a request at the gateway: the chain of checks, then the waiting queue or a rejection.
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 
 use servescope_workload::{RequestId, Trace};
@@ -80,7 +81,7 @@ impl Proxy {
     /// charged when a later one refuses.
     fn pass(
         &mut self,
-        client: u32,
+        client: ClientId,
         [input, predicted]: [u32; 2],
         estimate_us: Option<f64>,
         paid: &mut QuotaCharge,
@@ -127,7 +128,7 @@ impl Proxy {
         self.reservations.open().len() as u64 >= u64::from(self.config.concurrency)
     }
 
-    pub(super) fn client_is_busy(&self, client: u32) -> bool {
+    pub(super) fn client_is_busy(&self, client: ClientId) -> bool {
         self.accounts.at_engine(client) >= self.config.client_concurrency
     }
 }

@@ -1,5 +1,6 @@
 //! The dispatcher: which waiting request goes to the engine, and what holds the others back.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::super::config::Check;
@@ -76,7 +77,7 @@ impl Proxy {
     fn decision(
         &mut self,
         trace: &Trace,
-        client: u32,
+        client: ClientId,
         id: RequestId,
         at_us: f64,
         probe: &dyn KvUsageProbe,
@@ -113,7 +114,7 @@ impl Proxy {
     fn own_limit(
         &mut self,
         check: Check,
-        client: u32,
+        client: ClientId,
         tokens: [u32; 2],
         at_us: f64,
     ) -> Option<DispatchDecision> {
@@ -135,7 +136,7 @@ impl Proxy {
         }
     }
 
-    fn forward(&mut self, trace: &Trace, client: u32, id: RequestId, at_us: f64) {
+    fn forward(&mut self, trace: &Trace, client: ClientId, id: RequestId, at_us: f64) {
         let i = id.index();
         let (input, predicted) = (trace.input_tokens[i], self.log.passages[i].predicted_tokens);
         let charged_output = if self.config.queue_policy.charges_ahead() { predicted } else { 0 };

@@ -1,5 +1,6 @@
 //! What the engine tells of a request: its first token, its end, and what both change in accounts, reservations and estimates.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::{EngineEvent, Place, Proxy};
@@ -54,7 +55,7 @@ impl Proxy {
 
     /// VTC's artifact: when a request has ended, it and every other one that makes tokens is charged one more. Of one whose
     /// output was not seen yet that is its first.
-    fn charge_again(&mut self, trace: &Trace, client: u32, input: f64, produced: u32) {
+    fn charge_again(&mut self, trace: &Trace, client: ClientId, input: f64, produced: u32) {
         let queue = &mut self.queue;
         if produced > 0 {
             queue.charge(client, queue.token_costs().token(client, input, f64::from(produced)));

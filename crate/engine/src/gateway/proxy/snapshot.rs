@@ -1,5 +1,6 @@
 //! What the gateway looks like when it decides, for a debugger. Nothing is taken unless it is asked for.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::Trace;
 
 use super::Proxy;
@@ -36,7 +37,7 @@ pub struct GatewaySnapshot {
     /// The load state.
     pub load: LoadState,
     /// Each client seen so far with its counter, where the queue keeps counters.
-    pub counters: Vec<(u32, f64)>,
+    pub counters: Vec<(ClientId, f64)>,
 }
 
 impl Proxy {
@@ -78,10 +79,10 @@ impl Proxy {
         let mut queue = self.queue.clone();
         let mut list = Vec::new();
         if of_held_back {
-            let ready: Vec<u32> =
+            let ready: Vec<ClientId> =
                 queue.seen().iter().copied().filter(|&client| !queue.is_throttled(client)).collect();
             ready.into_iter().for_each(|client| queue.throttle(client, f64::INFINITY));
-            let held: Vec<u32> =
+            let held: Vec<ClientId> =
                 self.queue.seen().iter().copied().filter(|&client| self.queue.is_throttled(client)).collect();
             held.into_iter().for_each(|client| queue.unthrottle(client));
         }
@@ -102,7 +103,7 @@ impl Proxy {
                     queue.token_costs().counter(counter)
                 }
                 QueuePolicy::Priority { classes, ageing_us } => {
-                    let class = crate::replica::queue::client::cycle_get(classes, client as usize, 0.0);
+                    let class = crate::replica::queue::client::cycle_get(classes, client.index(), 0.0);
                     crate::replica::queue::priority::key(class, *ageing_us, arrival_us)
                 }
                 _ => arrival_us,

@@ -3,6 +3,7 @@
 //! What happens at a moment counts in the window of that moment. What lasts (being in the system, answers between first and
 //! last token, memory held) is spread over the windows that it crosses, each by its part.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::tails::{Samples, TailLatencies};
@@ -126,13 +127,13 @@ pub(super) struct LastingTotals {
 
 impl WindowedTotals {
     /// No counts yet: rows for the first `most` clients of `order`, and one for the others.
-    pub(super) fn new(grid: Grid, order: &[u32], count: usize, most: usize) -> Self {
+    pub(super) fn new(grid: Grid, order: &[ClientId], count: usize, most: usize) -> Self {
         let own = order.len().min(most);
         let has_others = order.len() > own;
         let rows = own + usize::from(has_others);
         let mut row_of = vec![own as u32; count];
         for (row, &client) in order[..own].iter().enumerate() {
-            row_of[client as usize] = row as u32;
+            row_of[client] = row as u32;
         }
         let cells = vec![Cell::default(); rows * grid.cells()];
         Self { grid, rows, has_others, row_of, cells }
@@ -154,16 +155,16 @@ impl WindowedTotals {
         &self.cells[from + 1..=from + self.grid.windows]
     }
 
-    pub(super) fn place(&self, client: u32, cell: usize) -> usize {
-        self.row_of[client as usize] as usize * self.grid.cells() + cell
+    pub(super) fn place(&self, client: ClientId, cell: usize) -> usize {
+        self.row_of[client] as usize * self.grid.cells() + cell
     }
 
-    fn at(&mut self, client: u32, time_us: f64) -> &mut Cell {
+    fn at(&mut self, client: ClientId, time_us: f64) -> &mut Cell {
         let place = self.place(client, self.grid.cell_at(time_us));
         &mut self.cells[place]
     }
 
-    pub(super) fn add_kv(&mut self, client: u32, cell: usize, token_us: f64) {
+    pub(super) fn add_kv(&mut self, client: ClientId, cell: usize, token_us: f64) {
         let place = self.place(client, cell);
         self.cells[place].kv_token_us += token_us;
     }
@@ -173,7 +174,14 @@ impl WindowedTotals {
     }
 
     /// Adds a height from one time to another, as an integral over each cell.
-    pub(super) fn add(&self, spread: &mut LastingTotals, client: u32, from_us: f64, to_us: f64, height: f64) {
+    pub(super) fn add(
+        &self,
+        spread: &mut LastingTotals,
+        client: ClientId,
+        from_us: f64,
+        to_us: f64,
+        height: f64,
+    ) {
         if to_us <= from_us {
             return;
         }
@@ -207,7 +215,7 @@ impl WindowedTotals {
     }
 
     /// Counts what the report tells.
-    pub(super) fn count(&mut self, report: &Report, client_of: &[u32], left_us: &[f64], wasted: &[u64]) {
+    pub(super) fn count(&mut self, report: &Report, client_of: &[ClientId], left_us: &[f64], wasted: &[u64]) {
         let (mut present, mut answers) = (self.spread(), self.spread());
         for (id, result) in report.results.iter().enumerate() {
             let (client, arrival) = (client_of[id], report.trace.arrival_us[id]);
@@ -261,7 +269,7 @@ impl WindowedTotals {
     }
 
     /// Percentiles of every cell.
-    pub(super) fn set_tails(&mut self, samples: &Samples, client_of: &[u32]) {
+    pub(super) fn set_tails(&mut self, samples: &Samples, client_of: &[ClientId]) {
         let place =
             |id: RequestId, time_us: f64| self.place(client_of[id], self.grid.cell_at(time_us)) as u32;
         let tails = samples.of_groups(self.cells.len(), &place);

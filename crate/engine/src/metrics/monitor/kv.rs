@@ -8,6 +8,7 @@
 //! requests that were preempted and for those on replicas of several stages: evenly over the time in which they are there.
 
 use crate::replica::index::ReplicaIndex;
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 use servescope_workload::statistics::sort_places;
 
@@ -54,7 +55,7 @@ struct KvSweep<'a> {
     cells: &'a mut WindowedTotals,
     totals: Vec<f64>,
     accounts: Vec<KvAccount>,
-    active: Vec<u32>,
+    active: Vec<ClientId>,
     clock: Clock,
     cell: usize,
 }
@@ -69,7 +70,7 @@ struct KvStay {
 /// Measures a run and fills the cells. `end_us` is its end.
 pub(super) fn held(
     report: &Report,
-    client_of: &[u32],
+    client_of: &[ClientId],
     clients: usize,
     cells: &mut WindowedTotals,
     end_us: f64,
@@ -171,7 +172,7 @@ impl KvSweep<'_> {
     fn pass(
         &mut self,
         report: &Report,
-        client_of: &[u32],
+        client_of: &[ClientId],
         stays: &[KvStay],
         stretches: &mut dyn Iterator<Item = KvStretch>,
     ) {
@@ -244,28 +245,28 @@ impl KvSweep<'_> {
         self.clock.count = 0.0;
         self.clock.integral = 0.0;
         for &client in &self.active {
-            self.accounts[client as usize].at = self.clock;
+            self.accounts[client].at = self.clock;
         }
     }
 
-    fn settle(&mut self, client: u32) {
-        let (now, account) = (self.clock, &mut self.accounts[client as usize]);
+    fn settle(&mut self, client: ClientId) {
+        let (now, account) = (self.clock, &mut self.accounts[client]);
         let (then, requests) = (account.at, f64::from(account.requests));
         let lasted = now.us - then.us;
         let counted = (now.integral - then.integral) - then.count * lasted;
         let token_us = account.tokens * lasted + requests * counted;
         account.tokens += requests * (now.count - then.count);
         account.at = now;
-        self.totals[client as usize] += token_us;
+        self.totals[client] += token_us;
         self.cells.add_kv(client, self.cell, token_us);
     }
 
     /// A request of a client joins or leaves with so many tokens.
-    fn change(&mut self, client: u32, joins: bool, tokens: f64) {
-        if self.accounts[client as usize].requests > 0 {
+    fn change(&mut self, client: ClientId, joins: bool, tokens: f64) {
+        if self.accounts[client].requests > 0 {
             self.settle(client);
         }
-        let account = &mut self.accounts[client as usize];
+        let account = &mut self.accounts[client];
         if joins {
             if account.requests == 0 {
                 account.at = self.clock;
@@ -283,18 +284,18 @@ impl KvSweep<'_> {
             let place = account.place;
             self.active.swap_remove(place as usize);
             if let Some(&moved) = self.active.get(place as usize) {
-                self.accounts[moved as usize].place = place;
+                self.accounts[moved].place = place;
             }
         }
     }
 
     /// Tokens that grow evenly from one time to another.
-    fn grow(&mut self, client: u32, from_us: f64, to_us: f64, tokens: f64, end_tokens: f64) {
+    fn grow(&mut self, client: ClientId, from_us: f64, to_us: f64, tokens: f64, end_tokens: f64) {
         let lasted = to_us - from_us;
         if lasted <= 0.0 {
             return;
         }
-        self.totals[client as usize] += 0.5 * lasted * (tokens + end_tokens);
+        self.totals[client] += 0.5 * lasted * (tokens + end_tokens);
         let at = |time_us: f64| tokens + (end_tokens - tokens) * ((time_us - from_us) / lasted);
         let (first, last) = (self.cells.grid.cell_at(from_us), self.cells.grid.cell_at(to_us));
         let mut begin_us = from_us;
@@ -310,7 +311,7 @@ impl KvSweep<'_> {
     /// end. `times` are those of its start, first token and end.
     fn interpolate(
         &mut self,
-        client: u32,
+        client: ClientId,
         away: &[(f64, f64)],
         [start_us, first_us, end_us]: [f64; 3],
         [input, produced]: [f64; 2],
@@ -324,7 +325,7 @@ impl KvSweep<'_> {
     /// The same from one time to another.
     fn grow_around(
         &mut self,
-        client: u32,
+        client: ClientId,
         away: &[(f64, f64)],
         from_us: f64,
         to_us: f64,

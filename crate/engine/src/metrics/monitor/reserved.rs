@@ -3,13 +3,13 @@
 //! The gateway has written them down over cells of its own, exactly; within one of them they count as even.
 
 use super::cells::WindowedTotals;
-use crate::replica::queue::Client;
+use crate::replica::queue::{Client, ClientId};
 use crate::report::Report;
 
 /// The place of a client among `count`, that of `known` clients has `client`: a trace of which some requests were never sent
 /// may know fewer, and the base model is always the last adapter.
-pub(super) fn place(client: u32, known: usize, count: usize, kind: Client) -> usize {
-    let client = client as usize;
+pub(super) fn place(client: ClientId, known: usize, count: usize, kind: Client) -> usize {
+    let client = client.index();
     if kind == Client::Adapter && client + 1 == known { count - 1 } else { client }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn reserved(
         let own = place(part.client, known, count, client);
         totals[own] += part.token_us;
         let height = part.token_us / (part.to_us - part.from_us);
-        cells.add(&mut spread, own as u32, part.from_us, part.to_us, height);
+        cells.add(&mut spread, ClientId::new(own as u32), part.from_us, part.to_us, height);
     }
     cells.set_reserved(&spread);
     Some(totals)

@@ -1,5 +1,6 @@
 //! Percentiles of the times of many groups of requests at once.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::super::distribution::{is_supported, select};
@@ -75,8 +76,8 @@ impl Samples {
     }
 
     /// Percentiles by client.
-    pub(super) fn of_clients(&self, client_of: &[u32], count: usize) -> Vec<TailLatencies> {
-        let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id]).collect();
+    pub(super) fn of_clients(&self, client_of: &[ClientId], count: usize) -> Vec<TailLatencies> {
+        let groups: Vec<u32> = self.ids.iter().map(|&id| client_of[id].get()).collect();
         self.tails(count, &groups, &groups)
     }
 

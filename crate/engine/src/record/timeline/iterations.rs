@@ -10,20 +10,19 @@
 //! there are stages. A single iteration is its end alone, in steps of the clock, of which there are so many in it that five
 //! bytes tell them.
 
+mod merged;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use crate::replica::index::ReplicaIndex;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
 use crate::rounding::nearest_whole;
+use merged::Iter;
 use read::{Cursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
@@ -337,17 +336,7 @@ impl Iterations {
 
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
-        let mut iter = Iter { only: None, heads: Vec::new(), order: BinaryHeap::new() };
-        for (replica, log) in self.replicas.iter().enumerate() {
-            let mut cursor = Cursor::new(log, ReplicaIndex::new(replica as u16));
-            if self.replicas.len() == 1 {
-                iter.only = Some(cursor);
-            } else if let Some(run) = cursor.next() {
-                iter.order.push(Turn { start_us: run.start_us, head: iter.heads.len() });
-                iter.heads.push((run, cursor));
-            }
-        }
-        iter
+        Iter::of(&self.replicas)
     }
 }
 
@@ -543,76 +532,5 @@ fn adapters(to: &mut Writer<'_>, run: &IterationRun) {
     }
     if flags & PLAIN_RANKS == 0 {
         to.count(token_ranks);
-    }
-}
-
-/// When the next run of a replica starts.
-#[derive(Debug, Clone, Copy)]
-struct Turn {
-    start_us: f64,
-    /// Its place among the heads, which are in order of the replicas.
-    head: usize,
-}
-
-impl Ord for Turn {
-    /// The earliest is the greatest.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.start_us.total_cmp(&self.start_us).then(other.head.cmp(&self.head))
-    }
-}
-
-impl PartialOrd for Turn {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Turn {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Turn {}
-
-/// Runs of all replicas in order of their start.
-#[derive(Debug, Clone)]
-pub struct Iter<'a> {
-    /// The only replica: nothing is to be put in order.
-    only: Option<Cursor<'a>>,
-    /// The next run of each of the others, and the place behind it.
-    heads: Vec<(IterationRun, Cursor<'a>)>,
-    /// Whose turn it is: of a heap that is told apart from the runs little is moved.
-    order: BinaryHeap<Turn>,
-}
-
-impl Iter<'_> {
-    /// Takes the runs one after the other; where there is one replica without a copy of each.
-    fn each(mut self, mut take: impl FnMut(&IterationRun)) {
-        let Some(mut cursor) = self.only.take() else { return self.for_each(|run| take(&run)) };
-        while let Some(run) = cursor.advance() {
-            take(run);
-        }
-    }
-}
-
-impl Iterator for Iter<'_> {
-    type Item = IterationRun;
-
-    fn next(&mut self) -> Option<IterationRun> {
-        if let Some(cursor) = &mut self.only {
-            return cursor.next();
-        }
-        let mut turn = self.order.peek_mut()?;
-        let (head, cursor) = &mut self.heads[turn.head];
-        let run = *head;
-        match cursor.advance() {
-            Some(next) => {
-                turn.start_us = next.start_us;
-                *head = *next;
-            }
-            None => drop(PeekMut::pop(turn)),
-        }
-        Some(run)
     }
 }

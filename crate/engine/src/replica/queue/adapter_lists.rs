@@ -2,6 +2,7 @@
 //! requests: those of each client by adapter, and of each adapter the clients by their counters. So those whose adapter has no
 //! slot are skipped together and not one by one.
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -105,13 +106,13 @@ pub(super) struct ClientsByAdapter {
 struct ClientsOfAdapter {
     /// (counter, place among clients in the order of their first requests, client). An entry may lag behind its counter, never be
     /// ahead of it; those whose key is not that of the client are stale.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
-    keys: BTreeMap<u32, f64>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<ClientId>>>>,
+    keys: BTreeMap<ClientId, f64>,
 }
 
 impl ClientsByAdapter {
     /// Sees to it that a client, of which a request of this list waits, has an entry there that is not ahead of its counter.
-    pub(super) fn enter(&mut self, list: u32, client: Numbered<u32>, counter: f64) {
+    pub(super) fn enter(&mut self, list: u32, client: Numbered<ClientId>, counter: f64) {
         let place = list as usize;
         if self.lists.len() <= place {
             self.lists.resize_with(place + 1, ClientsOfAdapter::default);
@@ -125,7 +126,7 @@ impl ClientsByAdapter {
     }
 
     /// No request of a client and this list waits any more.
-    pub(super) fn leave(&mut self, list: u32, client: u32) {
+    pub(super) fn leave(&mut self, list: u32, client: ClientId) {
         if let Some(of_adapter) = self.lists.get_mut(list as usize) {
             of_adapter.keys.remove(&client);
         }
@@ -136,7 +137,7 @@ impl ClientsByAdapter {
         &mut self,
         list: u32,
         counters: &mut ServiceCounters,
-    ) -> Option<QueueKey<Numbered<u32>>> {
+    ) -> Option<QueueKey<Numbered<ClientId>>> {
         let ClientsOfAdapter { entries, keys } = self.lists.get_mut(list as usize)?;
         while let Some(mut top) = entries.peek_mut() {
             let entry = top.0;

@@ -2,6 +2,11 @@
 
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
+servescope_workload::index_type! {
+    /// A client: the user's number, or the adapter's where each adapter counts as one ([`Client`]).
+    ClientId(u32)
+}
+
 /// What counts as one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Client {
@@ -22,14 +27,14 @@ impl Client {
     }
 
     /// The client of request `id` of a trace that has `count` of them.
-    pub fn of(self, trace: &Trace, id: RequestId, count: usize) -> u32 {
-        match self {
+    pub fn of(self, trace: &Trace, id: RequestId, count: usize) -> ClientId {
+        ClientId::new(match self {
             Self::User => trace.user[id],
             Self::Adapter => match trace.adapter[id] {
                 BASE_MODEL => count as u32 - 1,
                 adapter => adapter,
             },
-        }
+        })
     }
 }
 
@@ -58,8 +63,8 @@ mod tests {
             });
         }
         let count = Client::Adapter.count(&trace);
-        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::Adapter.of(&trace, id, count)), [1, 2]);
-        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::User.of(&trace, id, 1)), [0, 0]);
+        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::Adapter.of(&trace, id, count).get()), [1, 2]);
+        assert_eq!([0, 1].map(RequestId::new).map(|id| Client::User.of(&trace, id, 1).get()), [0, 0]);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -77,15 +78,15 @@ pub struct ClientQueue {
     /// (time as bits, place among clients in the order of their first requests), and some that are throttled no more.
     throttled: BinaryHeap<Reverse<(u64, u32)>>,
     /// Clients in the order of their first requests.
-    seen: Vec<u32>,
+    seen: Vec<ClientId>,
     /// Requests so far.
     number: u32,
     /// Clients of which a request waits.
     present: u32,
     /// The client that is next while the requests of others are skipped.
-    chosen: Option<u32>,
+    chosen: Option<ClientId>,
     /// Clients of round robin whose turn was skipped.
-    passed: Vec<u32>,
+    passed: Vec<ClientId>,
     /// Where LoRA slots are short and service is counted: the clients by adapter.
     by_adapter: Option<Box<ClientsByAdapter>>,
 }
@@ -107,7 +108,7 @@ impl ClientQueue {
             ),
         };
         let sign = if matches!(ranking, Ranking::Turns(_)) { -1.0 } else { 1.0 };
-        let charges = (0..clients as u32).map(|client| sign * token_costs.token(client, 0.0, 1.0));
+        let charges = ClientId::first(clients).map(|client| sign * token_costs.token(client, 0.0, 1.0));
         let is_sorted = matches!(policy, QueuePolicy::Lifo | QueuePolicy::Sjf | QueuePolicy::Priority { .. });
         let entry = ClientEntry {
             waiting: if is_sorted { Sorted::Heap(BinaryHeap::new()) } else { Sorted::Fifo(VecDeque::new()) },
@@ -167,15 +168,15 @@ impl ClientQueue {
     }
 
     /// Every client that has sent a request, in the order of their first ones.
-    pub fn seen(&self) -> &[u32] {
+    pub fn seen(&self) -> &[ClientId] {
         &self.seen
     }
 
     /// Every client that has sent a request, with its counter (a deficit counter for round robin) in the units of the token
     /// cost, in the order of their first requests; nothing where none are kept.
-    pub fn counters(&mut self) -> Vec<(u32, f64)> {
+    pub fn counters(&mut self) -> Vec<(ClientId, f64)> {
         let keeps = self.keeps_counters();
-        let counter = |c: u32| (c, self.token_costs.counter(self.counters.value(c)));
+        let counter = |c: ClientId| (c, self.token_costs.counter(self.counters.value(c)));
         self.seen.iter().filter(|_| keeps).copied().map(counter).collect()
     }
 
@@ -188,17 +189,17 @@ impl ClientQueue {
     }
 
     /// A request joins the queue; says whether its client was not waiting. `predicted_output`: tokens.
-    pub fn push(&mut self, id: RequestId, client: u32, predicted_output: f64, at_us: f64) -> bool {
-        self.push_to([client, 0], id, client, predicted_output, at_us)
+    pub fn push(&mut self, id: RequestId, client: ClientId, predicted_output: f64, at_us: f64) -> bool {
+        self.push_to((client, 0), id, client, predicted_output, at_us)
     }
 
     /// The same where the requests of one list are kept as those of a client, and `owner` says of which class one is, or where
     /// those of a client are kept in lists by adapter.
     pub(super) fn push_to(
         &mut self,
-        [client, list]: [u32; 2],
+        (client, list): (ClientId, u32),
         id: RequestId,
-        owner: u32,
+        owner: ClientId,
         predicted_output: f64,
         at_us: f64,
     ) -> bool {
@@ -212,16 +213,16 @@ impl ClientQueue {
             Ranking::QueueKey(QueuePolicy::Lifo, _) => lifo::key(number),
             Ranking::QueueKey(QueuePolicy::Sjf, _) => sjf::key(predicted_output),
             Ranking::QueueKey(QueuePolicy::Priority { classes, ageing_us }, _) => {
-                priority::key(cycle_get(classes, owner as usize, 0.0), *ageing_us, at_us)
+                priority::key(cycle_get(classes, owner.index(), 0.0), *ageing_us, at_us)
             }
             _ => fcfs::key(number),
         };
-        let is_new = self.clients[client as usize].standing == Standing::Absent;
+        let is_new = self.clients[client].standing == Standing::Absent;
         if is_new {
             self.lift(client);
             self.present += 1;
         }
-        let own = &mut self.clients[client as usize];
+        let own = &mut self.clients[client];
         if own.seen == u32::MAX {
             own.seen = self.seen.len() as u32;
             self.seen.push(client);
@@ -243,19 +244,19 @@ impl ClientQueue {
     }
 
     /// A client of which no request waited gets a counter that does not save up the time.
-    fn lift(&mut self, client: u32) {
+    fn lift(&mut self, client: ClientId) {
         let Self { ranking: Ranking::Least(least), clients, counters, seen, present, .. } = self else {
             return;
         };
-        let floor = least.floor(seen, *present == 0, counters, |other| clients[other as usize].is_ready());
+        let floor = least.floor(seen, *present == 0, counters, |other| clients[other].is_ready());
         if let Some(floor) = floor {
             counters.raise(client, floor);
         }
     }
 
     /// A client's requests may be served.
-    fn stand(&mut self, client: u32) {
-        let own = &mut self.clients[client as usize];
+    fn stand(&mut self, client: ClientId) {
+        let own = &mut self.clients[client];
         let Some(head) = own.waiting.peek() else {
             own.standing = Standing::Absent;
             self.present -= 1;
@@ -275,15 +276,15 @@ impl ClientQueue {
     }
 
     /// The next request, with its client.
-    pub fn head(&mut self) -> Option<(u32, RequestId)> {
+    pub fn head(&mut self) -> Option<(ClientId, RequestId)> {
         let Self { ranking, clients, counters, .. } = self;
         let client = match ranking {
             _ if self.chosen.is_some() => self.chosen?,
-            Ranking::QueueKey(_, heads) => heads.first(|client| clients[client as usize].head())?,
-            Ranking::Least(least) => least.first(counters, |client| clients[client as usize].is_ready())?.0,
-            Ranking::Turns(turns) => turns.first(counters, |client| clients[client as usize].is_ready())?,
+            Ranking::QueueKey(_, heads) => heads.first(|client| clients[client].head())?,
+            Ranking::Least(least) => least.first(counters, |client| clients[client].is_ready())?.0,
+            Ranking::Turns(turns) => turns.first(counters, |client| clients[client].is_ready())?,
         };
-        clients[client as usize].waiting.peek().map(|head| (client, head.id.id))
+        clients[client].waiting.peek().map(|head| (client, head.id.id))
     }
 
     /// The next request, as [`Self::head`] gave it, does not fit and stays.
@@ -294,17 +295,17 @@ impl ClientQueue {
     }
 
     /// The next request of `client` leaves to be served; its client has been charged.
-    pub fn pop(&mut self, client: u32) {
-        let own = &mut self.clients[client as usize];
+    pub fn pop(&mut self, client: ClientId) {
+        let own = &mut self.clients[client];
         own.stay = own.stay.saturating_sub(1);
         self.skip(client);
     }
 
     /// The next request of `client`, which has gone away, is looked at no more.
-    pub fn skip(&mut self, client: u32) {
+    pub fn skip(&mut self, client: ClientId) {
         self.chosen = None;
         let Self { clients, by_adapter, .. } = self;
-        let own = &mut clients[client as usize];
+        let own = &mut clients[client];
         let taken = own.waiting.peek();
         if let (Some(list), Some(by_adapter)) = (own.waiting.pop(), by_adapter) {
             by_adapter.leave(list, client);
@@ -312,7 +313,7 @@ impl ClientQueue {
         if own.stay == 0 {
             self.clear(client);
         }
-        let own = &self.clients[client as usize];
+        let own = &self.clients[client];
         if let Ranking::Turns(turns) = &mut self.ranking {
             if own.waiting.last().zip(taken).is_some_and(|(last, taken)| last < taken.id.number) {
                 return self.skip_turn(client);
@@ -326,9 +327,9 @@ impl ClientQueue {
     }
 
     /// All requests of a client leave, which have gone away.
-    fn clear(&mut self, client: u32) {
+    fn clear(&mut self, client: ClientId) {
         let Self { clients, by_adapter, .. } = self;
-        clients[client as usize].waiting.clear(|list| {
+        clients[client].waiting.clear(|list| {
             if let Some(by_adapter) = by_adapter {
                 by_adapter.leave(list, client);
             }
@@ -338,19 +339,22 @@ impl ClientQueue {
     /// From now on the next request is the first one of these clients by its key, or where requests are kept by adapter the
     /// first of these lists of the client that comes first, until it leaves or [`Self::put_back`]. Returns that request with
     /// its client, if there is one.
-    pub(super) fn skip_to(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, RequestId)> {
+    pub(super) fn skip_to(
+        &mut self,
+        among: impl Iterator<Item = u32> + Clone,
+    ) -> Option<(ClientId, RequestId)> {
         if self.by_adapter.is_some() {
             return self.skip_to_adapters(among);
         }
-        let first = |client: u32| self.clients[client as usize].head().map(|head| (head, client));
-        let (head, client) = among.filter_map(first).min()?;
+        let first = |client: ClientId| self.clients[client].head().map(|head| (head, client));
+        let (head, client) = among.map(ClientId::new).filter_map(first).min()?;
         self.chosen = Some(client);
         Some((client, head.id.id))
     }
 
     /// No list is chosen.
     fn choose_none(&mut self) {
-        if let Some(own) = self.chosen.take().map(|client| &mut self.clients[client as usize])
+        if let Some(own) = self.chosen.take().map(|client| &mut self.clients[client])
             && let Some(lists) = own.waiting.by_adapter()
         {
             lists.put_back();
@@ -360,18 +364,21 @@ impl ClientQueue {
     /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under virtual
     /// token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for each gets its
     /// quantum.
-    fn skip_to_adapters(&mut self, among: impl Iterator<Item = u32> + Clone) -> Option<(u32, RequestId)> {
+    fn skip_to_adapters(
+        &mut self,
+        among: impl Iterator<Item = u32> + Clone,
+    ) -> Option<(ClientId, RequestId)> {
         self.choose_none();
         loop {
             let Self { ranking, clients, counters, by_adapter, .. } = self;
             let client = if let Ranking::Turns(turns) = ranking {
-                turns.first(counters, |client| clients[client as usize].is_ready())?
+                turns.first(counters, |client| clients[client].is_ready())?
             } else {
                 let by_adapter = by_adapter.as_mut()?;
                 let first = |list| by_adapter.first(list, counters);
                 among.clone().filter_map(first).min()?.id.id
             };
-            let own = &mut clients[client as usize];
+            let own = &mut clients[client];
             if own.waiting.by_adapter()?.choose(among.clone()) {
                 self.chosen = Some(client);
                 return self.head();
@@ -381,7 +388,7 @@ impl ClientQueue {
     }
 
     /// All requests of a client that wait are skipped: its turn comes first when this is over.
-    fn skip_turn(&mut self, client: u32) {
+    fn skip_turn(&mut self, client: ClientId) {
         self.throttle(client, f64::INFINITY);
         self.passed.push(client);
     }
@@ -391,15 +398,16 @@ impl ClientQueue {
         let Self { ranking, clients, counters, chosen, passed, seen, .. } = self;
         let mut before = passed.clone();
         if !matches!(ranking, Ranking::Turns(_)) {
-            let ready = seen.iter().copied().filter(|&client| clients[client as usize].is_ready());
-            let mut ready: Vec<(f64, u32)> = ready.map(|client| (counters.value(client), client)).collect();
+            let ready = seen.iter().copied().filter(|&client| clients[client].is_ready());
+            let mut ready: Vec<(f64, ClientId)> =
+                ready.map(|client| (counters.value(client), client)).collect();
             ready.sort_by(|a, b| a.0.total_cmp(&b.0));
             before.extend(ready.into_iter().map(|own| own.1).take_while(|&client| Some(client) != *chosen));
         }
         before.extend(*chosen);
         let mut skipped = Vec::new();
         for client in before {
-            let waiting = &clients[client as usize].waiting;
+            let waiting = &clients[client].waiting;
             let next =
                 waiting.peek().filter(|_| Some(client) == *chosen).map_or(u32::MAX, |next| next.id.number);
             let mut own: Vec<Numbered> = waiting.iter().map(|entry| entry.id).collect();
@@ -417,13 +425,13 @@ impl ClientQueue {
             return self.skipped_in_order(is_gone);
         }
         let chosen = self.chosen;
-        for client in (0..self.clients.len() as u32).filter(|&client| Some(client) != chosen) {
-            while self.clients[client as usize].head().is_some_and(|head| is_gone(head.id.id)) {
+        for client in ClientId::first(self.clients.len()).filter(|&client| Some(client) != chosen) {
+            while self.clients[client].head().is_some_and(|head| is_gone(head.id.id)) {
                 self.skip(client);
             }
         }
         self.chosen = chosen;
-        let next = chosen.and_then(|client| self.clients[client as usize].head());
+        let next = chosen.and_then(|client| self.clients[client].head());
         let heads = self.clients.iter().filter_map(ClientEntry::head);
         let mut before: Vec<_> = heads.filter(|head| next.is_none_or(|next| *head < next)).collect();
         before.sort_unstable();
@@ -443,13 +451,13 @@ impl ClientQueue {
         }
         let Self { ranking, clients, present, .. } = self;
         if let Ranking::QueueKey(_, heads) = ranking {
-            heads.compact(*present, |client| clients[client as usize].head());
+            heads.compact(*present, |client| clients[client].head());
         }
     }
 
     /// A waiting request of `client` goes away. It comes up all the same, for [`Self::skip`], if others of its client wait.
-    pub fn forget(&mut self, client: u32) {
-        let own = &mut self.clients[client as usize];
+    pub fn forget(&mut self, client: ClientId) {
+        let own = &mut self.clients[client];
         own.stay = own.stay.saturating_sub(1);
         if own.stay == 0 && own.standing != Standing::Absent {
             self.clear(client);
@@ -461,13 +469,13 @@ impl ClientQueue {
     }
 
     /// Moves a client's counter by what it was served, or for negative amounts was charged too much.
-    pub fn charge(&mut self, client: u32, amount: f64) {
+    pub fn charge(&mut self, client: ClientId, amount: f64) {
         match &mut self.ranking {
             Ranking::QueueKey(..) => {}
             Ranking::Turns(_) => self.counters.add(client, -amount),
             Ranking::Least(least) => {
                 self.counters.add(client, amount);
-                let own = &mut self.clients[client as usize];
+                let own = &mut self.clients[client];
                 if amount < 0.0 && own.is_ready() {
                     least.enter(client, own.seen, &mut self.counters);
                     let numbered = Numbered { number: own.seen, id: client };
@@ -499,12 +507,12 @@ impl ClientQueue {
     /// For how many further tokens of each of its requests the client of the next request stays next, if no other client's
     /// counter falls and no request comes or leaves: a lower bound, infinite for ever. A token of each of the requests costs
     /// the client at most `rate`.
-    pub fn steady(&mut self, rate: impl FnOnce(u32, &ServiceCounters, &TokenCostModel) -> f64) -> f64 {
+    pub fn steady(&mut self, rate: impl FnOnce(ClientId, &ServiceCounters, &TokenCostModel) -> f64) -> f64 {
         let Self { ranking, clients, counters, token_costs, .. } = self;
         let room = match ranking {
             Ranking::QueueKey(..) => None,
             Ranking::Turns(turns) => turns.front().map(|client| (client, counters.value(client))),
-            Ranking::Least(least) => least.lead(counters, |client| clients[client as usize].is_ready()),
+            Ranking::Least(least) => least.lead(counters, |client| clients[client].is_ready()),
         };
         let Some((client, room)) = room else { return f64::INFINITY };
         let rate = rate(client, counters, token_costs);
@@ -516,8 +524,8 @@ impl ClientQueue {
     }
 
     /// The client of the next request may not send before `until_us`.
-    pub fn throttle(&mut self, client: u32, until_us: f64) {
-        let own = &mut self.clients[client as usize];
+    pub fn throttle(&mut self, client: ClientId, until_us: f64) {
+        let own = &mut self.clients[client];
         own.standing = Standing::Throttled(until_us);
         if let Ranking::Turns(turns) = &mut self.ranking {
             turns.leave(client);
@@ -528,19 +536,19 @@ impl ClientQueue {
     }
 
     /// Whether a client that waits is throttled.
-    pub fn is_throttled(&self, client: u32) -> bool {
-        matches!(self.clients[client as usize].standing, Standing::Throttled(_))
+    pub fn is_throttled(&self, client: ClientId) -> bool {
+        matches!(self.clients[client].standing, Standing::Throttled(_))
     }
 
     /// A client may try again.
-    pub fn unthrottle(&mut self, client: u32) {
+    pub fn unthrottle(&mut self, client: ClientId) {
         if self.is_throttled(client) {
             self.stand(client);
         }
     }
 
     /// Every client may try again; `each` gets those that were throttled.
-    pub fn unthrottle_all(&mut self, mut each: impl FnMut(u32)) {
+    pub fn unthrottle_all(&mut self, mut each: impl FnMut(ClientId)) {
         for place in 0..self.seen.len() {
             let client = self.seen[place];
             if self.is_throttled(client) {
@@ -551,11 +559,11 @@ impl ClientQueue {
     }
 
     /// Clients may try again whose time has come; `each` gets them.
-    pub fn unthrottle_until(&mut self, now_us: f64, mut each: impl FnMut(u32)) {
+    pub fn unthrottle_until(&mut self, now_us: f64, mut each: impl FnMut(ClientId)) {
         while let Some(until_us) = self.next_unthrottle_us().filter(|&at| at <= now_us) {
             let Some(Reverse((_, seen))) = self.throttled.pop() else { return };
             let client = self.seen[seen as usize];
-            if self.clients[client as usize].standing == Standing::Throttled(until_us) {
+            if self.clients[client].standing == Standing::Throttled(until_us) {
                 self.stand(client);
                 each(client);
             }
@@ -566,7 +574,7 @@ impl ClientQueue {
     pub fn next_unthrottle_us(&mut self) -> Option<f64> {
         while let Some(&Reverse((bits, seen))) = self.throttled.peek() {
             let (until_us, client) = (f64::from_bits(bits), self.seen[seen as usize]);
-            if self.clients[client as usize].standing == Standing::Throttled(until_us) {
+            if self.clients[client].standing == Standing::Throttled(until_us) {
                 return Some(until_us);
             }
             self.throttled.pop();

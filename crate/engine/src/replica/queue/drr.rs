@@ -8,6 +8,7 @@
 //! Two rules differ between the systems ([`FairnessRules`]): what a client keeps of its counter while nothing of it waits,
 //! and whether one that was blocked at a counter of exactly 0 has lost its turn.
 
+use crate::replica::queue::client::ClientId;
 use std::collections::VecDeque;
 
 use super::fairness::FairnessRules;
@@ -57,12 +58,12 @@ pub(super) struct Turns {
     quantum: f64,
     rules: FairnessRules,
     /// Clients in the order of their turns.
-    active: VecDeque<u32>,
+    active: VecDeque<ClientId>,
     is_active: Vec<bool>,
     /// The client whose turn has begun, with a positive counter.
-    served: Option<u32>,
+    served: Option<ClientId>,
     /// S-LoRA: the client whose request did not fit last.
-    blocked: Option<u32>,
+    blocked: Option<ClientId>,
 }
 
 impl Turns {
@@ -84,30 +85,30 @@ impl Turns {
     }
 
     /// The client at its turn, whether it waits or not.
-    pub(super) fn front(&self) -> Option<u32> {
+    pub(super) fn front(&self) -> Option<ClientId> {
         self.active.front().copied()
     }
 
     /// A client waits: it is active, behind all others if it was not.
-    pub(super) fn enter(&mut self, client: u32) {
-        if !self.is_active[client as usize] {
-            self.is_active[client as usize] = true;
+    pub(super) fn enter(&mut self, client: ClientId) {
+        if !self.is_active[client] {
+            self.is_active[client] = true;
             self.active.push_back(client);
         }
     }
 
     /// The same for a client whose request was passed over: its turn is next.
-    pub(super) fn enter_first(&mut self, client: u32) {
-        if !self.is_active[client as usize] {
-            self.is_active[client as usize] = true;
+    pub(super) fn enter_first(&mut self, client: ClientId) {
+        if !self.is_active[client] {
+            self.is_active[client] = true;
             self.active.push_front(client);
         }
     }
 
     /// The turn of a client is over, and it is active no more.
-    pub(super) fn leave(&mut self, client: u32) {
+    pub(super) fn leave(&mut self, client: ClientId) {
         self.served = self.served.filter(|&served| served != client);
-        self.is_active[client as usize] = false;
+        self.is_active[client] = false;
         if self.front() == Some(client) {
             self.active.pop_front();
         } else {
@@ -116,7 +117,7 @@ impl Turns {
     }
 
     /// No request of a client waits any more.
-    pub(super) fn depart(&mut self, client: u32, counters: &mut ServiceCounters) {
+    pub(super) fn depart(&mut self, client: ClientId, counters: &mut ServiceCounters) {
         let counter = counters.value(client);
         match self.rules {
             // What is saved up is lost with the turn.
@@ -138,8 +139,8 @@ impl Turns {
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,
-        waits: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+        waits: impl Fn(ClientId) -> bool,
+    ) -> Option<ClientId> {
         let mut passed = 0;
         loop {
             let client = self.front()?;
@@ -200,11 +201,11 @@ mod tests {
     fn a_deep_debt_is_passed_at_once_and_to_the_bit() {
         for rules in [FairnessRules::Slora, FairnessRules::Engine] {
             let (mut turns, mut counters) = turns(rules);
-            turns.enter(0);
-            counters.add(0, -1e6 - 0.3);
-            assert_eq!(turns.first(&mut counters, |_| true), Some(0));
+            turns.enter(ClientId::new(0));
+            counters.add(ClientId::new(0), -1e6 - 0.3);
+            assert_eq!(turns.first(&mut counters, |_| true), Some(ClientId::new(0)));
             let by_hand = (0..100_001).fold(-1e6 - 0.3, |counter: f64, _| counter + 10.0);
-            assert_eq!(counters.value(0).to_bits(), by_hand.to_bits());
+            assert_eq!(counters.value(ClientId::new(0)).to_bits(), by_hand.to_bits());
         }
     }
 
@@ -212,13 +213,13 @@ mod tests {
     fn what_an_idle_client_keeps_differs() {
         for (rules, credit, debt) in [(FairnessRules::Slora, 5.0, 5.0), (FairnessRules::Engine, 0.0, -15.0)] {
             let (mut turns, mut counters) = turns(rules);
-            counters.add(0, 5.0);
-            turns.depart(0, &mut counters);
-            assert_eq!(counters.value(0), credit, "credit under {rules:?}");
-            counters.add(1, -15.0);
-            turns.depart(1, &mut counters);
+            counters.add(ClientId::new(0), 5.0);
+            turns.depart(ClientId::new(0), &mut counters);
+            assert_eq!(counters.value(ClientId::new(0)), credit, "credit under {rules:?}");
+            counters.add(ClientId::new(1), -15.0);
+            turns.depart(ClientId::new(1), &mut counters);
             assert_eq!(turns.first(&mut counters, |_| false), None);
-            assert_eq!(counters.value(1), debt, "debt under {rules:?}");
+            assert_eq!(counters.value(ClientId::new(1)), debt, "debt under {rules:?}");
         }
     }
 
@@ -231,12 +232,16 @@ mod tests {
             (FairnessRules::Engine, -1.0, 1),
         ] {
             let (mut turns, mut counters) = turns(rules);
-            turns.enter(0);
-            turns.enter(1);
-            assert_eq!(turns.first(&mut counters, |_| true), Some(0));
+            turns.enter(ClientId::new(0));
+            turns.enter(ClientId::new(1));
+            assert_eq!(turns.first(&mut counters, |_| true), Some(ClientId::new(0)));
             turns.block();
-            counters.add(0, counter - 10.0);
-            assert_eq!(turns.first(&mut counters, |_| true), Some(next), "{rules:?} at {counter}");
+            counters.add(ClientId::new(0), counter - 10.0);
+            assert_eq!(
+                turns.first(&mut counters, |_| true),
+                Some(ClientId::new(next)),
+                "{rules:?} at {counter}"
+            );
         }
     }
 }

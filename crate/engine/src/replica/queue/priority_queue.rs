@@ -1,6 +1,7 @@
 //! Requests sorted by a key that a request keeps as long as it waits: the smallest key is served first, equal keys in order
 //! of arrival.
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -41,7 +42,7 @@ pub(super) struct Numbered<I = RequestId> {
 
 impl QueueKey<Numbered> {
     /// The same for the client of the request.
-    pub(super) fn of(self, client: u32) -> QueueKey<Numbered<u32>> {
+    pub(super) fn of(self, client: ClientId) -> QueueKey<Numbered<ClientId>> {
         QueueKey { key: self.key, id: Numbered { number: self.id.number, id: client } }
     }
 }
@@ -137,17 +138,20 @@ fn by_number(id: Numbered) -> QueueKey<Numbered> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads {
     /// Clients under the key of a request; those whose next request has another key are stale.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<ClientId>>>>,
 }
 
 impl Heads {
     /// The next request of a client is this one.
-    pub(super) fn enter(&mut self, client: u32, head: QueueKey<Numbered>) {
+    pub(super) fn enter(&mut self, client: ClientId, head: QueueKey<Numbered>) {
         self.entries.push(Reverse(head.of(client)));
     }
 
     /// The client whose next request comes first; `head` is the next request of a client that may be served.
-    pub(super) fn first(&mut self, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) -> Option<u32> {
+    pub(super) fn first(
+        &mut self,
+        head: impl Fn(ClientId) -> Option<QueueKey<Numbered>>,
+    ) -> Option<ClientId> {
         while let Some(&Reverse(top)) = self.entries.peek() {
             if head(top.id.id).is_some_and(|head| head.of(top.id.id) == top) {
                 return Some(top.id.id);
@@ -158,7 +162,7 @@ impl Heads {
     }
 
     /// Drops stale entries where they are more than the others of `clients` that wait.
-    pub(super) fn compact(&mut self, clients: u32, head: impl Fn(u32) -> Option<QueueKey<Numbered>>) {
+    pub(super) fn compact(&mut self, clients: u32, head: impl Fn(ClientId) -> Option<QueueKey<Numbered>>) {
         if self.entries.len() > 2 * clients as usize + 64 {
             let mut entries = std::mem::take(&mut self.entries).into_vec();
             entries.retain(|&Reverse(of)| head(of.id.id).is_some_and(|head| head.of(of.id.id) == of));

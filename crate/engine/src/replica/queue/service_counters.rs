@@ -5,6 +5,8 @@
 //! additions leave. Within one binade every addition moves the sum by the same multiple of its spacing, so
 //! [`add_repeated`] takes a binade at a time. A client's counter is brought up to date only when it is looked at.
 
+use crate::replica::queue::client::ClientId;
+
 /// Adds `charge` to `sum` `times` times over, with the bits that as many additions give.
 pub fn add_repeated(mut sum: f64, charge: f64, mut times: u64) -> f64 {
     while times > 0 {
@@ -75,8 +77,8 @@ impl ServiceCounters {
         Self { counters: charges.map(counter).collect(), tick: 0 }
     }
 
-    fn settled(&mut self, client: u32) -> &mut ServiceCounter {
-        let counter = &mut self.counters[client as usize];
+    fn settled(&mut self, client: ClientId) -> &mut ServiceCounter {
+        let counter = &mut self.counters[client];
         let times = u64::from(counter.running) * (self.tick - counter.tick);
         if times > 0 {
             counter.value = add_repeated(counter.value, counter.charge, times);
@@ -86,23 +88,23 @@ impl ServiceCounters {
     }
 
     /// The counter of a client.
-    pub fn value(&mut self, client: u32) -> f64 {
+    pub fn value(&mut self, client: ClientId) -> f64 {
         self.settled(client).value
     }
 
     /// Moves a client's counter.
-    pub fn add(&mut self, client: u32, amount: f64) {
+    pub fn add(&mut self, client: ClientId, amount: f64) {
         self.settled(client).value += amount;
     }
 
     /// Moves a client's counter this many times over.
-    pub fn add_repeated(&mut self, client: u32, amount: f64, times: u64) {
+    pub fn add_repeated(&mut self, client: ClientId, amount: f64, times: u64) {
         let counter = self.settled(client);
         counter.value = add_repeated(counter.value, amount, times);
     }
 
     /// Raises a client's counter to at least `floor`.
-    pub fn raise(&mut self, client: u32, floor: f64) {
+    pub fn raise(&mut self, client: ClientId, floor: f64) {
         let counter = self.settled(client);
         if counter.value < floor {
             counter.value = floor;
@@ -110,24 +112,24 @@ impl ServiceCounters {
     }
 
     /// By how much a client's counter moves in a decode iteration.
-    pub fn rate(&self, client: u32) -> f64 {
-        let counter = &self.counters[client as usize];
+    pub fn rate(&self, client: ClientId) -> f64 {
+        let counter = &self.counters[client];
         f64::from(counter.running) * counter.charge
     }
 
     /// Charges one output token of one request.
-    pub fn charge(&mut self, client: u32) {
+    pub fn charge(&mut self, client: ClientId) {
         let counter = self.settled(client);
         counter.value += counter.charge;
     }
 
     /// A request joined the batch.
-    pub fn joined(&mut self, client: u32) {
+    pub fn joined(&mut self, client: ClientId) {
         self.settled(client).running += 1;
     }
 
     /// A request left the batch.
-    pub fn left(&mut self, client: u32) {
+    pub fn left(&mut self, client: ClientId) {
         self.settled(client).running -= 1;
     }
 

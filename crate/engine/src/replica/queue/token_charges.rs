@@ -5,6 +5,7 @@
 //! was not produced is given back in the end. Which tokens are free and which are charged twice is for the scheduler to
 //! say ([`super::service_counters::OutputAccounting`]).
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::client_queue::ClientQueue;
@@ -17,7 +18,7 @@ use super::token_cost::TokenCostModel;
 #[derive(Debug, Clone, Copy)]
 struct Item {
     id: RequestId,
-    client: u32,
+    client: ClientId,
     /// Tokens of the prompt, of the output that was charged ahead, of the output that is there, and of all the output.
     input: f64,
     predicted: f64,
@@ -64,8 +65,8 @@ impl TokenCharges {
     }
 
     /// Output tokens that are expected of a client's next request; 0 where nothing was learnt.
-    pub(super) fn expected(&self, client: u32) -> f64 {
-        self.expected.get(client as usize).copied().unwrap_or(0.0)
+    pub(super) fn expected(&self, client: ClientId) -> f64 {
+        self.expected.get(client.index()).copied().unwrap_or(0.0)
     }
 
     fn place(&self, id: RequestId) -> Option<usize> {
@@ -85,7 +86,7 @@ impl TokenCharges {
     pub(super) fn admit(
         &mut self,
         queue: &mut ClientQueue,
-        client: u32,
+        client: ClientId,
         id: RequestId,
         tokens: [u32; 2],
         told: impl FnOnce() -> f64,
@@ -117,7 +118,7 @@ impl TokenCharges {
     }
 
     /// A request of `client` decodes in the batch from now on, or no more.
-    pub(super) fn decodes(&mut self, queue: &mut ClientQueue, client: u32, id: RequestId, joins: bool) {
+    pub(super) fn decodes(&mut self, queue: &mut ClientQueue, client: ClientId, id: RequestId, joins: bool) {
         if self.is_itemised {
             if let Some(item) = self.item(id) {
                 item.decodes = joins;
@@ -165,7 +166,7 @@ impl TokenCharges {
     pub(super) fn makes(
         &mut self,
         queue: &mut ClientQueue,
-        client: u32,
+        client: ClientId,
         id: RequestId,
         tokens: f64,
         is_charged: bool,
@@ -215,7 +216,7 @@ impl TokenCharges {
     }
 
     /// What a token of each request of `client` in the batch costs at most: a later one never costs less.
-    pub(super) fn most_per_iteration(&self, token_costs: &TokenCostModel, client: u32) -> f64 {
+    pub(super) fn most_per_iteration(&self, token_costs: &TokenCostModel, client: ClientId) -> f64 {
         let own = self.items.iter().filter(|item| item.decodes && item.client == client);
         own.map(|item| token_costs.token(client, item.input, item.output)).sum()
     }
@@ -229,7 +230,7 @@ impl TokenCharges {
             let amount = queue.token_costs().output(item.client, item.input, item.predicted, produced);
             queue.charge(item.client, amount);
         }
-        if let Some(mean) = self.expected.get_mut(item.client as usize) {
+        if let Some(mean) = self.expected.get_mut(item.client.index()) {
             *mean = updated_mean(*mean, produced);
         }
     }

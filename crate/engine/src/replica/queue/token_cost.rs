@@ -2,6 +2,7 @@
 //! w_out of prompt and output tokens, or a profiled cost, over the weight of the client.
 
 use super::client::cycle_get;
+use crate::replica::queue::client::ClientId;
 
 /// What tokens cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -72,8 +73,8 @@ impl TokenCostModel {
     }
 
     /// The weight of a client: its entry of the list, 1 beyond.
-    pub fn weight(&self, client: u32) -> f64 {
-        let client = client as usize;
+    pub fn weight(&self, client: ClientId) -> f64 {
+        let client = client.index();
         if client < self.weights.len() { cycle_get(&self.weights, client, 1.0) } else { 1.0 }
     }
 
@@ -83,7 +84,7 @@ impl TokenCostModel {
     }
 
     /// A prompt, and the output that is charged with it.
-    pub fn prompt(&self, client: u32, input: f64, output: f64) -> f64 {
+    pub fn prompt(&self, client: ClientId, input: f64, output: f64) -> f64 {
         let weight = self.weight(client);
         match self.cost {
             TokenCost::Linear if output == 0.0 => input * self.input_price / weight,
@@ -93,7 +94,7 @@ impl TokenCostModel {
     }
 
     /// The `nth` output token of a request with a prompt of `input` tokens.
-    pub fn token(&self, client: u32, input: f64, nth: f64) -> f64 {
+    pub fn token(&self, client: ClientId, input: f64, nth: f64) -> f64 {
         let weight = self.weight(client);
         match self.cost {
             TokenCost::Linear => self.output_price / weight,
@@ -102,7 +103,7 @@ impl TokenCostModel {
     }
 
     /// The output tokens behind the first `from` and up to `to` of a request; negative where `to` is the smaller.
-    pub fn output(&self, client: u32, input: f64, from: f64, to: f64) -> f64 {
+    pub fn output(&self, client: ClientId, input: f64, from: f64, to: f64) -> f64 {
         let weight = self.weight(client);
         match self.cost {
             TokenCost::Linear => (to - from) * self.output_price / weight,
@@ -119,7 +120,10 @@ mod tests {
     fn equal_weights_are_no_weights() {
         for weights in [[3.0, 3.0], [0.7, 0.7]] {
             let costs = TokenCostModel::new(&weights, [1.0, 2.0], TokenCost::Linear).without_common_factor(2);
-            assert_eq!((costs.prompt(0, 10.0, 4.0), costs.token(1, 10.0, 1.0)), (18.0, 2.0));
+            assert_eq!(
+                (costs.prompt(ClientId::new(0), 10.0, 4.0), costs.token(ClientId::new(1), 10.0, 1.0)),
+                (18.0, 2.0)
+            );
             assert_eq!(costs.counter(18.0), 18.0 / weights[0]);
         }
     }
@@ -127,9 +131,9 @@ mod tests {
     #[test]
     fn tokens_of_a_profiled_cost_add_up() {
         let costs = TokenCostModel::new(&[], [1.0, 2.0], TokenCost::Profile);
-        let one_by_one: f64 = (1..=30).map(|nth| costs.token(0, 50.0, f64::from(nth))).sum();
+        let one_by_one: f64 = (1..=30).map(|nth| costs.token(ClientId::new(0), 50.0, f64::from(nth))).sum();
         let whole = profiled_cost(50.0, 30.0) - profiled_cost(50.0, 0.0);
         assert!((one_by_one - whole).abs() < 1e-9);
-        assert!((costs.output(0, 50.0, 0.0, 30.0) - whole).abs() < 1e-9);
+        assert!((costs.output(ClientId::new(0), 50.0, 0.0, 30.0) - whole).abs() < 1e-9);
     }
 }

@@ -8,6 +8,7 @@
 //! Relatives: least counter first (LCF) never lifts; `vtc_max_fair` raises all clients before each decision; predicting variants
 //! charge the expected output at once and settle the difference later; a profiled cost takes the place of weights of tokens.
 
+use crate::replica::queue::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -82,11 +83,11 @@ pub(super) struct LeastCounter {
     rules: FairnessRules,
     /// (counter, place among clients in the order of their first requests, client). An entry may lag behind its counter,
     /// never be ahead of it.
-    entries: BinaryHeap<Reverse<QueueKey<Numbered<u32>>>>,
+    entries: BinaryHeap<Reverse<QueueKey<Numbered<ClientId>>>>,
     /// Key of the entry that stands for each client, infinite if there is none; other entries are stale.
     keys: Vec<f64>,
     /// The client that last stopped waiting.
-    last_departed: Option<u32>,
+    last_departed: Option<ClientId>,
 }
 
 impl LeastCounter {
@@ -103,9 +104,9 @@ impl LeastCounter {
 
     /// Sees to it that a client that waits, the `seen`-th that ever sent a request, has an entry that is not ahead of its
     /// counter.
-    pub(super) fn enter(&mut self, client: u32, seen: u32, counters: &mut ServiceCounters) {
+    pub(super) fn enter(&mut self, client: ClientId, seen: u32, counters: &mut ServiceCounters) {
         let key = counters.value(client);
-        let own = &mut self.keys[client as usize];
+        let own = &mut self.keys[client];
         if key < *own {
             *own = key;
             self.entries.push(Reverse(QueueKey { key, id: Numbered { number: seen, id: client } }));
@@ -113,7 +114,7 @@ impl LeastCounter {
     }
 
     /// No request of a client waits any more.
-    pub(super) fn depart(&mut self, client: u32) {
+    pub(super) fn depart(&mut self, client: ClientId) {
         self.last_departed = Some(client);
     }
 
@@ -121,11 +122,11 @@ impl LeastCounter {
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,
-        is_ready: impl Fn(u32) -> bool,
-    ) -> Option<(u32, f64)> {
+        is_ready: impl Fn(ClientId) -> bool,
+    ) -> Option<(ClientId, f64)> {
         while let Some(&Reverse(top)) = self.entries.peek() {
             let client = top.id.id;
-            let own = &mut self.keys[client as usize];
+            let own = &mut self.keys[client];
             if top.key != *own {
                 self.entries.pop();
                 continue;
@@ -152,8 +153,8 @@ impl LeastCounter {
     pub(super) fn lead(
         &mut self,
         counters: &mut ServiceCounters,
-        is_ready: impl Fn(u32) -> bool,
-    ) -> Option<(u32, f64)> {
+        is_ready: impl Fn(ClientId) -> bool,
+    ) -> Option<(ClientId, f64)> {
         let (client, counter) = self.first(counters, &is_ready)?;
         let own = self.entries.pop();
         let next = self.first(counters, is_ready).map_or(f64::INFINITY, |next| next.1);
@@ -165,10 +166,10 @@ impl LeastCounter {
     /// that no request of any of them waits.
     pub(super) fn floor(
         &mut self,
-        clients: &[u32],
+        clients: &[ClientId],
         is_idle: bool,
         counters: &mut ServiceCounters,
-        is_ready: impl Fn(u32) -> bool,
+        is_ready: impl Fn(ClientId) -> bool,
     ) -> Option<f64> {
         match self.lift {
             Lift::Never => None,
@@ -198,21 +199,22 @@ mod tests {
             let mut counters = ServiceCounters::new((0..6).map(|_| 2.0));
             let mut waits = [false; 6];
             for (client, amount, arrives, leaves) in moves {
+                let client = ClientId::new(client);
                 counters.add(client, amount);
-                waits[client as usize] |= arrives;
-                if waits[client as usize] {
-                    least.enter(client, client, &mut counters);
+                waits[client] |= arrives;
+                if waits[client] {
+                    least.enter(client, client.get(), &mut counters);
                 }
-                let waiting = (0..6u32).filter(|&c| waits[c as usize]);
-                let values: Vec<(f64, u32)> = waiting.map(|c| (counters.value(c), c)).collect();
+                let waiting = ClientId::first(6).filter(|&c| waits[c]);
+                let values: Vec<(f64, ClientId)> = waiting.map(|c| (counters.value(c), c)).collect();
                 let by_scan = values.iter().copied().reduce(|a, b| if b.0 < a.0 { b } else { a });
-                let first = least.first(&mut counters, |c| waits[c as usize]);
+                let first = least.first(&mut counters, |c| waits[c]);
                 prop_assert_eq!(first, by_scan.map(|(counter, client)| (client, counter)));
                 let next = values.iter().filter(|v| Some(v.1) != first.map(|f| f.0)).map(|v| v.0).reduce(f64::min);
-                let lead = least.lead(&mut counters, |c| waits[c as usize]);
+                let lead = least.lead(&mut counters, |c| waits[c]);
                 prop_assert_eq!(lead, first.map(|f| (f.0, next.unwrap_or(f64::INFINITY) - f.1)));
                 if let (true, Some((client, _))) = (leaves, first) {
-                    waits[client as usize] = false;
+                    waits[client] = false;
                 }
             }
         }
@@ -223,12 +225,20 @@ mod tests {
         let floor = |lift, rules, is_idle: bool| {
             let mut least = LeastCounter::new(lift, rules, 4);
             let mut counters = ServiceCounters::new((0..4).map(|_| 2.0));
-            [5.0, 7.0, 9.0].iter().zip(0..).for_each(|(&value, client)| counters.add(client, value));
-            least.depart(1);
+            [5.0, 7.0, 9.0]
+                .iter()
+                .zip(0..)
+                .for_each(|(&value, client)| counters.add(ClientId::new(client), value));
+            least.depart(ClientId::new(1));
             if !is_idle {
-                least.enter(0, 0, &mut counters);
+                least.enter(ClientId::new(0), 0, &mut counters);
             }
-            least.floor(&[0, 1, 2], is_idle, &mut counters, |client| client == 0)
+            least.floor(
+                &[ClientId::new(0), ClientId::new(1), ClientId::new(2)],
+                is_idle,
+                &mut counters,
+                |client| client == ClientId::new(0),
+            )
         };
         for rules in [FairnessRules::Slora, FairnessRules::Engine] {
             assert_eq!([false, true].map(|idle| floor(Lift::Waiting, rules, idle)), [Some(5.0), None]);

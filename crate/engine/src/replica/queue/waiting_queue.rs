@@ -8,6 +8,7 @@
 
 pub(crate) mod listing;
 
+use crate::replica::queue::client::ClientId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ impl WaitingQueue {
     ) -> bool {
         let Some(limiter) = &mut self.limiter else { return true };
         let client = config.client.of(trace, id, limiter.clients());
-        limiter.accepts(client as usize, now_us)
+        limiter.accepts(client.index(), now_us)
     }
 
     /// Whether it has a policy of its own, in which an arrival or a token may bring another request to the head.
@@ -262,7 +263,7 @@ impl WaitingQueue {
         if let Some(ranked) = &mut self.ranked
             && !self.ahead.contains(&id)
         {
-            let [client, _] = ranked.list_of(trace, id);
+            let (client, _) = ranked.list_of(trace, id);
             ranked.queue.forget(client);
         }
         self.skip_gone(is_gone);
@@ -312,7 +313,7 @@ impl WaitingQueue {
     }
 
     /// Every client's counter, in the units of the token cost.
-    pub(crate) fn counters(&mut self) -> Vec<(u32, f64)> {
+    pub(crate) fn counters(&mut self) -> Vec<(ClientId, f64)> {
         self.ranked.as_mut().map_or_else(Vec::new, |ranked| ranked.queue.counters())
     }
 
@@ -334,7 +335,7 @@ impl WaitingQueue {
 
     /// Every client that has sent a request, with the output tokens that are expected of its next one, under virtual token
     /// counters; in the order of their first requests.
-    pub(crate) fn predicted_lengths(&self) -> Vec<(u32, f64)> {
+    pub(crate) fn predicted_lengths(&self) -> Vec<(ClientId, f64)> {
         match self.ranked.as_deref() {
             Some(Ranked { config, queue, charges, .. }) if matches!(config.policy, QueuePolicy::Vtc(_)) => {
                 queue.seen().iter().map(|&client| (client, charges.expected(client))).collect()
@@ -449,17 +450,17 @@ impl Ranked {
         self.queue = ClientQueue::new(&self.config.policy, FairnessRules::Engine, lists, 0.0);
     }
 
-    fn client_of(&self, trace: &Trace, id: RequestId) -> u32 {
+    fn client_of(&self, trace: &Trace, id: RequestId) -> ClientId {
         self.config.client.of(trace, id, self.clients)
     }
 
     /// The client in whose place a request waits, and in which list of it.
-    fn list_of(&self, trace: &Trace, id: RequestId) -> [u32; 2] {
+    fn list_of(&self, trace: &Trace, id: RequestId) -> (ClientId, u32) {
         let list = || list_number(trace.adapter[id]);
         match (self.by_adapter, self.queue.keeps_counters()) {
-            (false, _) => [self.client_of(trace, id), 0],
-            (true, false) => [list(), 0],
-            (true, true) => [self.client_of(trace, id), list()],
+            (false, _) => (self.client_of(trace, id), 0),
+            (true, false) => (ClientId::new(list()), 0),
+            (true, true) => (self.client_of(trace, id), list()),
         }
     }
 
@@ -498,14 +499,14 @@ impl Ranked {
     fn key(&self, trace: &Trace, id: RequestId, arrival_us: f64) -> f64 {
         match &self.config.policy {
             QueuePolicy::Priority { classes, ageing_us } => {
-                let class = cycle_get(classes, self.client_of(trace, id) as usize, 0.0);
+                let class = cycle_get(classes, self.client_of(trace, id).index(), 0.0);
                 priority::key(class, *ageing_us, arrival_us)
             }
             _ => arrival_us,
         }
     }
 
-    fn head(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Option<(u32, RequestId)> {
+    fn head(&mut self, is_gone: impl Fn(RequestId) -> bool) -> Option<(ClientId, RequestId)> {
         loop {
             let (client, id) = self.queue.head()?;
             if !is_gone(id) {
@@ -527,7 +528,7 @@ impl Ranked {
     }
 
     /// A request is admitted for the first time.
-    fn charge_prompt(&mut self, client: u32, id: RequestId, trace: &Trace) {
+    fn charge_prompt(&mut self, client: ClientId, id: RequestId, trace: &Trace) {
         let Self { config, queue, charges, .. } = self;
         if queue.keeps_counters() {
             let tokens = [trace.input_tokens[id], trace.output_tokens[id]];

@@ -132,7 +132,7 @@ impl MeasuredRun {
             chain.push(if is_held { 0 } else { NO_REQUEST }, 0.0);
         }
         if chain.holds_any() {
-            trace.chain = Some(Box::new(chain));
+            trace.closed_loop = Some(Box::new(chain));
         }
         trace
     }

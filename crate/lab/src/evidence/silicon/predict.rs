@@ -358,7 +358,7 @@ fn requests(row: &Row, in_flight: u32) -> Trace {
         });
         chain.push(if place < in_flight { NO_REQUEST } else { 0 }, 0.0);
     }
-    trace.chain = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(chain));
     trace
 }
 

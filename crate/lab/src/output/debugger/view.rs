@@ -1,12 +1,11 @@
 //! What one step shows: what was decided by which test, the queue in its order, KV memory, adapters, counters. Times in seconds.
 
 use serde::Serialize;
-use servescope_engine::ReplicaIndex;
 use servescope_engine::decisions::{Decision, Test, Verdict};
-use servescope_engine::queue::Client;
+use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{Step, StepState};
-use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, Report, SchedulerKind};
+use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
@@ -355,11 +354,11 @@ impl Context<'_> {
         waiting.iter().enumerate().map(row).collect()
     }
 
-    fn counters(&self, counters: &[(u32, f64)], client: Client) -> Option<CountersView> {
+    fn counters(&self, counters: &[(ClientId, f64)], client: Client) -> Option<CountersView> {
         let count = client.count(&self.report.trace);
-        let index = |of: u32| match client {
-            Client::Adapter if of as usize + 1 == count => -1,
-            _ => i64::from(of),
+        let index = |of: ClientId| match client {
+            Client::Adapter if of.index() + 1 == count => -1,
+            _ => i64::from(of.get()),
         };
         let rows = counters.iter().map(|&(of, counter)| CounterRow { client: index(of), counter });
         let by = if client == Client::User { "user" } else { "adapter" };

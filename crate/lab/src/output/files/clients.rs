@@ -1,5 +1,6 @@
 //! `clients.csv` and `clients_over_time.csv`: what every user and every adapter used, in all and window by window.
 
+use servescope_engine::queue::ClientId;
 use std::fmt;
 
 use servescope_engine::Rejection;
@@ -149,7 +150,7 @@ pub(crate) struct Kept<'a> {
     pub(crate) client: Client,
     /// How many clients it told apart.
     count: usize,
-    values: &'a [(u32, f64)],
+    values: &'a [(ClientId, f64)],
     samples: &'a [CounterSample],
 }
 
@@ -181,7 +182,7 @@ impl CounterSource {
 /// A client's counter at the sampled times from its first request on, microseconds; empty where none is kept.
 pub(crate) fn counters(run: &Run, monitor: &Monitor, keeper: CounterSource, id: i64) -> Vec<(f64, f64)> {
     let Some(kept) = keeper.of(run).filter(|kept| kept.client == monitor.client) else { return Vec::new() };
-    let client = if id < 0 { kept.count as u32 - 1 } else { id as u32 };
+    let client = ClientId::new(if id < 0 { kept.count as u32 - 1 } else { id as u32 });
     let Some(place) = kept.values.iter().position(|(other, _)| *other == client) else { return Vec::new() };
     let sampled = kept.samples.iter().filter(|sample| sample.time_us <= monitor.end_us);
     let sampled = sampled.filter_map(|sample| Some((sample.time_us, *sample.values.get(place)?)));

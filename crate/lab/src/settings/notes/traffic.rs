@@ -40,7 +40,7 @@ impl Traffic {
             has_ranks: different(adapters().map(rank)) > 1,
             users: different(trace.user.iter().copied()),
             has_sessions: metadata.is_some_and(|metadata| !metadata.session.is_empty()),
-            is_closed: trace.chain.as_ref().is_some_and(|chain| chain.holds_any()),
+            is_closed: trace.closed_loop.as_ref().is_some_and(|chain| chain.holds_any()),
             has_prefixes: metadata.is_some_and(|metadata| !metadata.prefix.is_empty()),
             has_caps: trace.max_tokens.iter().zip(&trace.output_tokens).any(|(max, output)| max != output),
         }

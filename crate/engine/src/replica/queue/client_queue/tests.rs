@@ -38,11 +38,11 @@ proptest! {
             now += 1.0;
             match kind {
                 0..=2 => {
-                    queue.push(RequestId::new(clients.len() as u32), client, f64::from(size), now);
+                    queue.push(RequestId::new(clients.len() as u32), ClientId::new(client), f64::from(size), now);
                     clients.push(client);
                 }
                 3 => if let Some((client, id)) = queue.head() {
-                    prop_assert_eq!(clients[id], client);
+                    prop_assert_eq!(clients[id], client.get());
                     if gone.contains(&id) {
                         queue.skip(client);
                     } else {
@@ -54,7 +54,7 @@ proptest! {
                 6 => {
                     let is_there = |id: &RequestId| !served.contains(id) && !gone.contains(id);
                     if let Some(id) = RequestId::first(clients.len()).filter(is_there).nth(size as usize % 7) {
-                        queue.forget(clients[id]);
+                        queue.forget(ClientId::new(clients[id]));
                         gone.push(id);
                     }
                 }
@@ -62,8 +62,8 @@ proptest! {
                     queue.throttle(client, if size % 2 == 0 { now + f64::from(size) } else { f64::INFINITY });
                 },
                 _ => {
-                    queue.charge(client, 2.0 * f64::from(size));
-                    queue.unthrottle(client);
+                    queue.charge(ClientId::new(client), 2.0 * f64::from(size));
+                    queue.unthrottle(ClientId::new(client));
                     queue.unthrottle_until(now, |_| {});
                 }
             }
@@ -88,7 +88,7 @@ proptest! {
     fn keyed_orders_are_sorted(sizes in prop::collection::vec((0u32..4, 1u32..20), 1..60)) {
         let mut queue = ClientQueue::new(&QueuePolicy::Sjf, FairnessRules::Engine, 4, 1_000.0);
         for (id, &(client, size)) in sizes.iter().enumerate() {
-            queue.push(RequestId::new(id as u32), client, f64::from(size), id as f64);
+            queue.push(RequestId::new(id as u32), ClientId::new(client), f64::from(size), id as f64);
         }
         let mut expected: Vec<RequestId> = RequestId::first(sizes.len()).collect();
         expected.sort_by_key(|&id| sizes[id].1);
@@ -110,14 +110,14 @@ fn counters_share_the_service_by_weight() {
     ] {
         let mut queue = ClientQueue::new(&order, FairnessRules::Engine, 2, 1_000.0);
         for id in 0..2_000 {
-            queue.push(RequestId::new(id), id % 2, 10.0, 0.0);
+            queue.push(RequestId::new(id), ClientId::new(id % 2), 10.0, 0.0);
         }
         let mut served = [0u32; 2];
         for _ in 0..900 {
             let Some((client, _)) = queue.head() else { break };
             queue.charge(client, queue.token_costs().prompt(client, 100.0, 0.0));
             queue.pop(client);
-            served[client as usize] += 1;
+            served[client] += 1;
         }
         assert!(served[0].abs_diff(300) <= 2, "{order:?}: {served:?}");
     }
@@ -128,15 +128,15 @@ fn a_newcomer_is_lifted_to_those_who_wait() {
     let mut queue =
         ClientQueue::new(&QueuePolicy::Vtc(VtcConfig::default()), FairnessRules::Engine, 2, 1_000.0);
     for id in 0..50 {
-        queue.push(RequestId::new(id), 0, 10.0, 0.0);
+        queue.push(RequestId::new(id), ClientId::new(0), 10.0, 0.0);
     }
     for _ in 0..40 {
         queue.head();
-        queue.charge(0, 100.0);
-        queue.pop(0);
+        queue.charge(ClientId::new(0), 100.0);
+        queue.pop(ClientId::new(0));
     }
-    queue.push(RequestId::new(50), 1, 10.0, 1.0);
-    assert_eq!(queue.counters(), [(0, 4_000.0), (1, 4_000.0)]);
+    queue.push(RequestId::new(50), ClientId::new(1), 10.0, 1.0);
+    assert_eq!(queue.counters(), [0, 1].map(|client| (ClientId::new(client), 4_000.0)));
 }
 
 proptest! {
@@ -158,7 +158,7 @@ proptest! {
             match kind {
                 0..=2 => {
                     let at_us = f64::from(number);
-                    queue.push_to([list, 0], RequestId::new(number), size, f64::from(size), at_us);
+                    queue.push_to((ClientId::new(list), 0), RequestId::new(number), ClientId::new(size), f64::from(size), at_us);
                     let key = match &order {
                         QueuePolicy::Lifo => lifo::key(number),
                         QueuePolicy::Sjf => sjf::key(f64::from(size)),
@@ -171,7 +171,7 @@ proptest! {
                 3 => if !waiting.is_empty() {
                     let (_, id, list) = waiting.remove(size as usize % waiting.len());
                     gone.push(id);
-                    queue.forget(list);
+                    queue.forget(ClientId::new(list));
                 },
                 _ => {
                     for _ in 0..size {
@@ -194,9 +194,9 @@ proptest! {
                             break;
                         };
                         let (_, id, list) = waiting.remove(place);
-                        prop_assert_eq!(head, Some((list, id)));
+                        prop_assert_eq!(head, Some((ClientId::new(list), id)));
                         prop_assert_eq!(queue.head(), head);
-                        queue.pop(list);
+                        queue.pop(ClientId::new(list));
                     }
                     queue.put_back();
                 }
@@ -227,8 +227,8 @@ fn fair_orders() -> impl Strategy<Value = QueuePolicy> {
 struct Scanned {
     clients: ClientQueue,
     /// (client, list, request), in the order in which they came.
-    waiting: Vec<(u32, u32, RequestId)>,
-    passed: Vec<u32>,
+    waiting: Vec<(ClientId, u32, RequestId)>,
+    passed: Vec<ClientId>,
 }
 
 impl Scanned {
@@ -253,8 +253,8 @@ impl Scanned {
             (0..).zip(&self.waiting).filter(|own| own.1.0 == client).map(|own| own.0 < place).collect();
         let skips_turn = matches!(self.clients.ranking, Ranking::Turns(_)) && !others.is_empty();
         if skips_turn && others.iter().all(|is_before| *is_before) {
-            self.clients.clients[client as usize].waiting.pop();
-            self.clients.clients[client as usize].stay -= 1;
+            self.clients.clients[client].waiting.pop();
+            self.clients.clients[client].stay -= 1;
             self.clients.throttle(client, f64::INFINITY);
             self.passed.push(client);
         } else {
@@ -271,10 +271,10 @@ impl Scanned {
         }
     }
 
-    fn forget(&mut self, place: usize) -> (u32, u32, RequestId) {
+    fn forget(&mut self, place: usize) -> (ClientId, u32, RequestId) {
         let own = self.waiting.remove(place);
         self.clients.forget(own.0);
-        self.clients.clients[own.0 as usize].waiting.pop();
+        self.clients.clients[own.0].waiting.pop();
         own
     }
 }
@@ -295,9 +295,11 @@ proptest! {
         let mut scanned = Scanned { clients: new(), waiting: Vec::new(), passed: Vec::new() };
         let (mut gone, mut numbers) = (Vec::new(), RequestId::all());
         for (kind, client, list, lists, size) in moves {
+            let client = ClientId::new(client);
             match kind {
                 0..=2 => {
-                    let count = numbers.next().unwrap(); let is_new = queue.push_to([client, list], count, client, 0.0, 0.0);
+                    let count = numbers.next().unwrap();
+                    let is_new = queue.push_to((client, list), count, client, 0.0, 0.0);
                     prop_assert_eq!(is_new, scanned.clients.push(count, client, 0.0, 0.0));
                     scanned.waiting.push((client, list, count));
                 }

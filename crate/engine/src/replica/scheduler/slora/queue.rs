@@ -4,6 +4,7 @@
 //! Four policies look at the running batch, or reject while requests wait, and are S-LoRA's alone: [`super::cluster`],
 //! [`super::peft`], [`super::pets`] and [`super::early_abort`]. They find the waiting requests in the order of arrival.
 
+use crate::replica::queue::client::ClientId;
 use std::sync::Arc;
 
 use servescope_workload::{RequestId, Trace};
@@ -320,7 +321,7 @@ impl SloraQueue {
 
     /// Each client seen so far with its counter (a deficit counter for round robin) in the units of the token cost, in the
     /// order of their first requests. `None` for a policy without counters.
-    pub fn counters(&mut self) -> Option<Vec<(u32, f64)>> {
+    pub fn counters(&mut self) -> Option<Vec<(ClientId, f64)>> {
         self.queue.keeps_counters().then(|| self.queue.counters())
     }
 
@@ -335,7 +336,7 @@ impl SloraQueue {
     }
 
     /// Output tokens that are expected of each client's next request, where that is learnt.
-    pub fn predicted_lengths(&self) -> Vec<(u32, f64)> {
+    pub fn predicted_lengths(&self) -> Vec<(ClientId, f64)> {
         self.queue.predicted_lengths()
     }
 

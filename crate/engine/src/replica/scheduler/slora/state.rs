@@ -1,5 +1,6 @@
 //! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the mail that it has not read, its sleep.
 
+use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::queue::SloraQueue;
@@ -129,7 +130,7 @@ impl State {
         self.queue.keeps_counters()
     }
 
-    pub(in crate::replica::scheduler) fn counters(&mut self) -> Vec<(u32, f64)> {
+    pub(in crate::replica::scheduler) fn counters(&mut self) -> Vec<(ClientId, f64)> {
         self.queue.counters().unwrap_or_default()
     }
 

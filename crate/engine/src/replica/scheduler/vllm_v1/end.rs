@@ -46,10 +46,10 @@ pub(super) fn end_batch(
         }
         release_aborted(replica, context, id);
     }
-    let holders = replica.holders;
+    let holders = replica.num_running;
     let fresh = batch.scheduled.iter().filter(|own| end_of(replica, context, batch, own)).count() as u32;
     let fresh = others + fresh;
-    if replica.holders < holders {
+    if replica.num_running < holders {
         for &id in batch.members.iter().chain(&batch.prompts) {
             if context.requests.status[id] == RequestStatus::Decoding {
                 replica.waiting.finishing_beside(context.trace, id);
@@ -145,7 +145,7 @@ fn end_of(
     let follows = makes(replica, context, id, seen_us, Some((batch.began_us, iteration_us)));
     if is_done {
         replica.complete(context, id);
-        replica.holders -= 1;
+        replica.num_running -= 1;
     }
     follows
 }
@@ -227,7 +227,7 @@ pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleConte
         state.vllm.remove(context, id);
     }
     replica.adapters.offload_unused(&mut replica.kv);
-    replica.holders -= 1;
+    replica.num_running -= 1;
     replica.outstanding -= 1;
     context.requests.token_us.remove(&id);
     context.requests.status[i] = RequestStatus::Finished;

@@ -162,7 +162,7 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     if is_back {
         state.vllm.remove(context, id);
     }
-    replica.holders -= 1;
+    replica.num_running -= 1;
     let requests = &mut *context.requests;
     if requests.status[i] == RequestStatus::Decoding {
         requests.token_us.insert(id, requests.seen_us[i]);

@@ -122,7 +122,7 @@ fn admit(
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(blocks, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
-    replica.holders += 1;
+    replica.num_running += 1;
     context.requests.status[id] = RequestStatus::Prefilling;
     context.requests.done[id] = computed;
     step.budget -= tokens;
