@@ -27,7 +27,7 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
     for (place, &row) in rows.iter().enumerate() {
         let id = id_of[row as usize];
         let what = |kind: &str| format!("{}: request {row}: {kind}", case.name());
-        assert_eq!(f64::from(report.replica(id)), replica[place], "{}", what("replica"));
+        assert_eq!(f64::from(report.replica(id).get()), replica[place], "{}", what("replica"));
         assert_eq!(f64::from(report.preemptions(id)), restarts[place], "{}", what("restarts"));
         let seconds = |us: Option<f64>| us.unwrap_or(f64::NAN) / 1e6;
         close(seconds(report.scheduled_us(id)), scheduled[place], || what("scheduled"));
@@ -56,7 +56,15 @@ fn iterations(report: &Report) -> Vec<Row> {
             let start = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
             let blocks = (i + 1 == run.iterations).then_some(run.blocks);
             let duration = run.first_us + k * run.growth_us;
-            rows.push((start, duration, run.replica, run.prompts, run.prompt_tokens, run.decodes, blocks));
+            rows.push((
+                start,
+                duration,
+                run.replica.get(),
+                run.prompts,
+                run.prompt_tokens,
+                run.decodes,
+                blocks,
+            ));
         }
     }
     rows

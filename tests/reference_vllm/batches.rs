@@ -1,5 +1,6 @@
 //! Batch by batch: who is in it with how many tokens, who was preempted for it, how many run and wait, and its times.
 
+use servescope_engine::ReplicaIndex;
 use serde_json::Value;
 use servescope_engine::{BatchMember, BatchUnderWay, Fleet, Report};
 
@@ -32,10 +33,10 @@ fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
     let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
     loop {
         let is_over = fleet.advance(1);
-        let mut formed = fleet.batches_under_way(0);
+        let mut formed = fleet.batches_under_way(ReplicaIndex::default());
         formed.retain(|batch| batch.number > all.len() as u64);
         let is_alone = formed.len() == 1;
-        let (running, waiting) = fleet.running_and_waiting(0);
+        let (running, waiting) = fleet.running_and_waiting(ReplicaIndex::default());
         let free = given.config.blocks - fleet.blocks_in_use()[0];
         all.extend(formed.into_iter().map(|batch| (batch, is_alone.then_some((running, waiting, free)))));
         if is_over {

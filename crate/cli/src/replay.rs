@@ -13,7 +13,7 @@ use servescope_lab::workload::Trace;
 use servescope_lab::workload::trace::{ClosedLoop, NO_REQUEST};
 use servescope_lab::{LoadedTrace, Scenario};
 use servescope_replay::{
-    Companion, Facts, Limits, Outcome, Plan, PlanError, Target, companion, facts, lines,
+    Companion, Facts, Limits, Outcome, Plan, PlanError, Target, TargetError, companion, facts, lines,
 };
 
 use crate::bodies::{BodyArguments, form, with_lines};
@@ -32,9 +32,12 @@ const UNNAMED: &str = "replay.jsonl";
 pub(crate) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
-    /// Address of the server, http://HOST:PORT; a path before /v1 may follow.
+    /// Address of the server, http://HOST:PORT or https://HOST:PORT; a path before /v1 may follow.
     #[arg(long, value_name = "URL")]
     url: String,
+    /// Certificates in PEM that vouch for the server of an https address, in place of Mozilla's authorities.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// Host that is not this machine and to which load may be sent. May be given many times.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
@@ -117,8 +120,7 @@ impl Bounds {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let limits = arguments.bounds.limits()?;
-    let target = Target::new(&arguments.url, &arguments.allow_host)
-        .map_err(|error| CliError::input(error.to_string()))?;
+    let target = arguments.target()?;
     let api_key = arguments.api_key()?;
     let (scenario, trace) = arguments.workload()?;
     let facts = if arguments.dry_run {
@@ -149,6 +151,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 impl Arguments {
+    fn target(&self) -> Result<Target, CliError> {
+        let wrong = |error: TargetError| CliError::input(error.to_string());
+        let target = Target::new(&self.url, &self.allow_host).map_err(wrong)?;
+        let Some(path) = &self.ca_file else { return Ok(target) };
+        let pem = std::fs::read(path)
+            .map_err(|error| CliError::input(format!("--ca-file {}: {error}", path.display())))?;
+        target.trusting(&pem).map_err(wrong)
+    }
+
     fn api_key(&self) -> Result<Option<String>, CliError> {
         let Some(variable) = &self.api_key_env else { return Ok(None) };
         let key = std::env::var(variable).ok().filter(|key| !key.is_empty());

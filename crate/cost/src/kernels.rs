@@ -4,6 +4,7 @@
 //! Tables come from the operator tables of NVIDIA's AIConfigurator (Apache-2.0), by `servescope profile import`. What they do not
 //! hold (pointwise kernels, gaps between kernels, the host) is in [`Overheads`], few constants calibrated on measured deployments.
 
+mod assembly;
 mod base;
 mod curves;
 mod grid;

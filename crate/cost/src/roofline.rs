@@ -49,6 +49,8 @@ pub struct Roofline {
     link_bytes_s: f64,
     /// The rank to which LoRA kernels pad every adapter.
     padded_lora_rank: Option<u32>,
+    /// Whether GPUs of a node read each other's memory.
+    has_peer_access: bool,
 }
 
 impl Roofline {
@@ -67,7 +69,14 @@ impl Roofline {
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
             padded_lora_rank: None,
+            has_peer_access: true,
         }
+    }
+
+    /// The same with GPUs that read each other's memory, or whose sums go through the memory of the host.
+    #[must_use]
+    pub fn with_peer_access(self, has_peer_access: bool) -> Self {
+        Self { has_peer_access, ..self }
     }
 
     /// The same with LoRA kernels that pad every adapter to this rank, as vLLM's do to that of its slots.
@@ -192,6 +201,20 @@ mod tests {
             let floor = (16.0605e9 - 1.0507e9) / bandwidth * 1e6;
             assert!(us > floor && us < 1.01 * floor, "{gpu}: {us} against {floor}");
         }
+    }
+
+    #[test]
+    fn sums_without_peer_access_take_longer() {
+        let batch = Batch { decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
+        let us = |gpus, has_peer_access| {
+            let own = deployment("rtx4090", "llama-3.1-8b", gpus);
+            let cost = Roofline::new(own, Corrections::of("rtx4090"), HostTime::NONE);
+            let parts = cost.with_peer_access(has_peer_access).stage_parts(&batch, true);
+            parts[OperatorClass::Communication as usize]
+        };
+        assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
+        let sums = 64.0;
+        assert!((us(2, false) / sums - (13.2 + us(2, true) / sums / 0.42)).abs() < 1e-6);
     }
 
     #[test]

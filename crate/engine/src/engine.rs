@@ -26,6 +26,7 @@ pub(crate) mod rejection;
 mod replica_view;
 pub(crate) mod stepping;
 
+use crate::replica::index::ReplicaIndex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ use crate::router::Router;
 
 /// Whether another end has taken the place of this one. Of several stages each ends by itself.
 fn is_stale(has_stages: bool, replicas: &[Replica], event: &Event) -> bool {
-    !has_stages && replicas[event.replica as usize].pending_event != event.number
+    !has_stages && replicas[event.replica].pending_event != event.number
 }
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
@@ -91,7 +92,7 @@ pub struct Fleet {
     has_stages: bool,
     events: EventQueue,
     /// Replicas that may begin something new at the present time.
-    dirty_replicas: Vec<u32>,
+    dirty_replicas: Vec<ReplicaIndex>,
     queueing: Arc<QueueConfig>,
     counting: Counting,
     /// Whether what ends at the present time has ended.
@@ -107,7 +108,7 @@ impl Fleet {
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
         let config = config.policy().configured(config);
         let replicas: Vec<Replica> =
-            (0..count).map(|i| Replica::new(i as u16, &config, &trace, stages)).collect();
+            (0..count).map(|i| Replica::new(ReplicaIndex::new(i as u16), &config, &trace, stages)).collect();
         let mut requests = Requests::new(&trace);
         if matches!(config.preemption, Preemption::Swap { .. }) {
             requests.swapped = vec![0; trace.len()];
@@ -153,7 +154,7 @@ impl Fleet {
             policy,
             cost: cost.into(),
         };
-        for place in 0..fleet.replicas.len() {
+        for place in ReplicaIndex::first(fleet.replicas.len()) {
             let wakes_us = policy.wakes_us(&fleet.replicas[place]);
             if wakes_us < f64::INFINITY {
                 fleet.schedule_completion(wakes_us, place);
@@ -280,7 +281,7 @@ impl Fleet {
 
     /// What happened up to now.
     pub fn finish(mut self) -> Report {
-        for i in 0..self.replicas.len() {
+        for i in ReplicaIndex::first(self.replicas.len()) {
             self.write_batches_down(i);
             let (replica, mut context, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut context, &[]);
@@ -334,7 +335,11 @@ impl Fleet {
 
     /// One replica, what it works on, and the model that says how long.
     #[inline]
-    fn parts(&mut self, replica: usize, now_us: f64) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
+    fn parts(
+        &mut self,
+        replica: ReplicaIndex,
+        now_us: f64,
+    ) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
         let context = ScheduleContext {
             config: &self.config,
             policy: self.policy,
@@ -470,12 +475,12 @@ impl Fleet {
             context.requests.status[i] = requests::RequestStatus::Finished;
             context.record.ends(id);
             if replica.state.hears_of_refusal(id) {
-                self.dirty_replicas.push(place as u32);
+                self.dirty_replicas.push(place);
             }
             return;
         }
         if replica.enqueue(&mut context, id) {
-            self.dirty_replicas.push(place as u32);
+            self.dirty_replicas.push(place);
         }
         if self.config.queue_timeout_us < f64::INFINITY {
             self.deadlines.push_back((now_us + self.config.queue_timeout_us, id));
@@ -498,19 +503,26 @@ impl Fleet {
         None
     }
 
-    /// Every replica that may begin something new does.
+    /// Every replica that may begin something new does, in their order, so that the record has what happens to several of them at
+    /// one time in the same order however many iterations are charged at once.
     fn begin_touched(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
-        while let Some(place) = self.dirty_replicas.pop() {
-            if !self.dirty_replicas.is_empty() {
-                self.dirty_replicas.retain(|&other| other != place);
-            }
-            self.begin(policy, place as usize, now_us);
+        while let Some(place) = self.next_touched() {
+            self.begin(policy, place, now_us);
         }
+    }
+
+    /// The first replica that may begin something new.
+    fn next_touched(&mut self) -> Option<ReplicaIndex> {
+        if self.dirty_replicas.len() > 1 {
+            self.dirty_replicas.sort_unstable_by(|one, other| other.cmp(one));
+            self.dirty_replicas.dedup();
+        }
+        self.dirty_replicas.pop()
     }
 
     /// A replica has ended something, or its line has another head.
     #[inline]
-    fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: usize, now_us: f64) {
+    fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: ReplicaIndex, now_us: f64) {
         if !self.pipelines.is_empty() {
             let waits_for_end = !policy.arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
@@ -535,14 +547,14 @@ impl Fleet {
 
     /// The replica's work ends at `time_us`, whatever was expected before.
     #[inline]
-    fn schedule_completion(&mut self, time_us: f64, place: usize) {
+    fn schedule_completion(&mut self, time_us: f64, place: ReplicaIndex) {
         self.replicas[place].pending_event = self.events.push(time_us, place, 0);
     }
 
     /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.
     fn ends(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
         while let Some(event) = self.events.pop_until(now_us) {
-            let place = event.replica as usize;
+            let place = event.replica;
             if is_stale(self.has_stages, &self.replicas, &event) {
                 continue;
             }

@@ -9,6 +9,7 @@ mod iterations;
 mod queue;
 pub mod request_time;
 
+use crate::replica::index::ReplicaIndex;
 use crate::report::Report;
 use crate::request::Outcome;
 
@@ -42,7 +43,7 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
 }
 
 /// Requests that hold memory on a replica and their KV tokens at a time, over the batches in the stages.
-fn batch_at(report: &Report, replica: u16, time_us: f64) -> (u32, f64) {
+fn batch_at(report: &Report, replica: ReplicaIndex, time_us: f64) -> (u32, f64) {
     let runs = report.timeline.iterations.of_replica(replica).take_while(|run| run.start_us <= time_us);
     runs.filter(|run| time_us < run.end_us).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);

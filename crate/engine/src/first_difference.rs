@@ -1,6 +1,7 @@
 //! Where did two runs part? The first decision in which they differ, whichever of them it is.
 
 use crate::record::decisions::Decision;
+use crate::replica::index::ReplicaIndex;
 use crate::report::Report;
 
 /// The decisions of two runs from the place on where they differ.
@@ -32,8 +33,8 @@ pub fn first_difference(a: &Report, b: &Report) -> Option<FirstDifference> {
         let highest = decisions.iter().filter_map(Decision::replica).max();
         highest.map_or(0, |replica| usize::from(replica) + 1)
     };
-    let replicas = (0..places(a).max(places(b)) as u16).map(Some);
-    let first = |replica: Option<u16>| {
+    let replicas = ReplicaIndex::first(places(a).max(places(b))).map(Some);
+    let first = |replica: Option<ReplicaIndex>| {
         let own = |decision: &&Decision| decision.replica() == replica;
         let (mut a, mut b) = (a.iter().filter(own), b.iter().filter(own));
         loop {

@@ -39,6 +39,7 @@ pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
+pub use replica::index::ReplicaIndex;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;
 pub use replica::{peak_memory, queue, snapshot};
 pub use report::{LatencyBreakdown, Report};

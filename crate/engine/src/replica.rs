@@ -10,6 +10,7 @@ mod decisions;
 pub(crate) mod decode_batch;
 mod decodes;
 mod departures;
+pub(crate) mod index;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
 pub(crate) mod longest_gap;
@@ -22,6 +23,7 @@ pub(crate) mod run;
 pub(crate) mod scheduler;
 pub mod snapshot;
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
@@ -43,7 +45,7 @@ use crate::request::{BlockReason, Outcome};
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Replica {
-    pub(crate) index: u16,
+    pub(crate) index: ReplicaIndex,
     pub(crate) stages: u32,
     keeps_decode_batch: bool,
     /// Whether the scheduler writes down each iteration's tokens by itself.
@@ -110,7 +112,7 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    pub(crate) fn new(index: u16, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
+    pub(crate) fn new(index: ReplicaIndex, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
         let adapters = Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace);
         Self {
             index,

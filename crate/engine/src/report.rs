@@ -1,5 +1,6 @@
 //! What became of every request, and what the GPU did.
 
+use crate::replica::index::ReplicaIndex;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -120,8 +121,8 @@ impl Report {
     }
 
     /// The replica that request `id` was given to.
-    pub fn replica(&self, id: usize) -> u16 {
-        self.served.replica.get(id).copied().unwrap_or(0)
+    pub fn replica(&self, id: usize) -> ReplicaIndex {
+        self.served.replica.get(id).copied().unwrap_or_default()
     }
 
     /// How often request `id` was preempted.

@@ -2,6 +2,7 @@
 
 mod affinity;
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;
@@ -43,20 +44,20 @@ impl Router {
         trace: &Trace,
         id: RequestId,
         now_us: f64,
-    ) -> usize {
+    ) -> ReplicaIndex {
         let count = replicas.len();
         if count == 1 {
-            return 0;
+            return ReplicaIndex::default();
         }
         match self.kind {
             RouterKind::RoundRobin => {
                 let turn = self.turn;
                 self.turn = (turn + 1) % count;
-                turn
+                place(turn)
             }
             RouterKind::Random => match &mut self.python_random {
-                Some(words) => words.below(count as u32) as usize,
-                None => self.draw(id.get(), count),
+                Some(words) => place(words.below(count as u32) as usize),
+                None => place(self.draw(id.get(), count)),
             },
             RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
             RouterKind::ShortestLine => least(replicas, |r| u64::from(r.num_waiting)),
@@ -64,7 +65,7 @@ impl Router {
                 let first = self.draw(id.get(), count);
                 let second = (first + 1 + self.draw(id.get() ^ 0x8000_0000, count - 1)) % count;
                 let busy = |i: usize| (replicas[i].outstanding, i);
-                if busy(second) < busy(first) { second } else { first }
+                place(if busy(second) < busy(first) { second } else { first })
             }
             RouterKind::LeastKv => {
                 least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.waiting_prompt_blocks)
@@ -88,14 +89,19 @@ impl Router {
     }
 }
 
-fn least(replicas: &[Replica], load: impl Fn(&Replica) -> u64) -> usize {
+/// The index of the replica at a place.
+fn place(place: usize) -> ReplicaIndex {
+    ReplicaIndex::new(place as u16)
+}
+
+fn least(replicas: &[Replica], load: impl Fn(&Replica) -> u64) -> ReplicaIndex {
     let mut best = 0;
     for (i, replica) in replicas.iter().enumerate().skip(1) {
         if load(replica) < load(&replicas[best]) {
             best = i;
         }
     }
-    best
+    place(best)
 }
 
 /// Keys that are remembered of a replica: prefix blocks as many as its KV cache has room for; every adapter or session.

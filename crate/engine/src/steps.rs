@@ -11,6 +11,7 @@
 
 pub(crate) mod columns;
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 use columns::Columns;
@@ -62,7 +63,7 @@ impl Step {
     }
 
     /// The replica; `None`: before one was chosen.
-    pub fn replica(&self) -> Option<u16> {
+    pub fn replica(&self) -> Option<ReplicaIndex> {
         match self {
             Self::Decision(decision) => decision.replica(),
             Self::Load(load) => Some(load.replica),
@@ -226,7 +227,7 @@ impl Recording {
 fn merged(decisions: &[Decision], loads: &[AdapterLoad]) -> Vec<Step> {
     let mut steps: Vec<Step> = decisions.iter().copied().map(Step::Decision).collect();
     steps.extend(loads.iter().copied().map(Step::Load));
-    let place = |step: &Step| step.replica().map_or(0, |replica| u32::from(replica) + 1);
+    let place = |step: &Step| step.replica().map_or(0, |replica| u32::from(replica.get()) + 1);
     steps.sort_by(|a, b| a.time_us().total_cmp(&b.time_us()).then(place(a).cmp(&place(b))));
     steps
 }
@@ -327,7 +328,8 @@ impl Steps {
         fleet.advance_to_before(time_us);
         fleet.drain_decisions();
         let totals = fleet.totals();
-        let before = (0..totals.len()).map(|place| fleet.queue_snapshot(place, time_us)).collect();
+        let before =
+            ReplicaIndex::first(totals.len()).map(|place| fleet.queue_snapshot(place, time_us)).collect();
         fleet.take_snapshots(true);
         let mut cursor = Cursor { time_us, looked: Looked::default(), totals, before, fleet };
         loop {
@@ -374,7 +376,7 @@ impl Cursor {
     }
 
     /// Decisions of a replica, or before one was chosen, at the time: whether the gateway took them, and their places.
-    fn decisions(&self, replica: Option<u16>) -> impl Iterator<Item = (bool, usize)> + '_ {
+    fn decisions(&self, replica: Option<ReplicaIndex>) -> impl Iterator<Item = (bool, usize)> + '_ {
         let time_us = self.time_us;
         let of = move |is_gateways: bool, decisions: &'_ [Decision]| {
             let is = |decision: &Decision| decision.replica() == replica && decision.time_us == time_us;
@@ -385,14 +387,14 @@ impl Cursor {
     }
 
     /// Passes of a replica that loaded adapters.
-    fn loads(&self, replica: u16) -> impl Iterator<Item = &Pass<ReplicaSnapshot>> {
+    fn loads(&self, replica: ReplicaIndex) -> impl Iterator<Item = &Pass<ReplicaSnapshot>> {
         let is = move |pass: &&Pass<ReplicaSnapshot>| {
             pass.before.replica == replica && pass.before.time_us == self.time_us && pass.before.has_loaded
         };
         self.looked.of_engine.1.of_replicas.iter().filter(is)
     }
 
-    fn of_decision(&self, replica: Option<u16>, nth: usize) -> StepState {
+    fn of_decision(&self, replica: Option<ReplicaIndex>, nth: usize) -> StepState {
         let mut state = StepState { replica: None, earlier: Vec::new(), gateway: None, totals: Vec::new() };
         let Some((is_gateways, place)) = self.decisions(replica).nth(nth) else { return state };
         if is_gateways {
@@ -411,12 +413,12 @@ impl Cursor {
             state.replica = Some(pass.before.clone());
             state.earlier = decisions[pass.first..place].to_vec();
         } else if let Some(replica) = replica {
-            state.replica = self.before.get(usize::from(replica)).cloned();
+            state.replica = self.before.get(replica.index()).cloned();
         }
         state
     }
 
-    fn of_load(&self, replica: u16, nth: usize) -> StepState {
+    fn of_load(&self, replica: ReplicaIndex, nth: usize) -> StepState {
         let pass = self.loads(replica).nth(nth);
         let earlier =
             pass.map_or_else(Vec::new, |pass| self.looked.of_engine.0[pass.first..pass.end].to_vec());

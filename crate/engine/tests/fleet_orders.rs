@@ -1,5 +1,6 @@
 //! Orders of service in a fleet's own lines: shares, what is charged, who is before whom.
 
+use servescope_engine::ReplicaIndex;
 use std::sync::Arc;
 
 use crate::given::requests;
@@ -312,7 +313,7 @@ proptest! {
         let trace = trace(rows);
         let report = serve(&trace, config, order);
         for client in 0..4 {
-            for replica in 0..report.replicas as u16 {
+            for replica in ReplicaIndex::first(report.replicas as usize) {
                 let own = (0..trace.len()).filter(|&id| trace.user[id] == client && report.replica(id) == replica);
                 let starts: Vec<f64> = own.filter_map(|id| report.scheduled_us(id)).collect();
                 prop_assert!(starts.is_sorted());

@@ -76,9 +76,10 @@ impl Failure {
 }
 
 /// The client of all requests.
-pub(crate) fn agent(limits: &Limits) -> Agent {
+pub(crate) fn agent(target: &Target, limits: &Limits) -> Agent {
     let seconds = |s: f64| Some(Duration::from_secs_f64(s));
     Agent::config_builder()
+        .tls_config(target.tls())
         // An answer from elsewhere would not be the server's.
         .proxy(None)
         .max_redirects(0)
@@ -205,11 +206,15 @@ impl Client<'_> {
                 FailureKind::TooSlow,
                 format!("not ended {request_s} s after it was sent, with {came} chunks"),
             ),
-            Error::ConnectionFailed | Error::HostNotFound => {
+            Error::ConnectionFailed | Error::HostNotFound | Error::Tls(_) | Error::Rustls(_) => {
                 Failure::new(FailureKind::Connect, error.to_string())
             }
             Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
                 Failure::new(FailureKind::Connect, "the connection was refused")
+            }
+            // A certificate that nobody vouches for, or no TLS at all.
+            Error::Io(io) if io.kind() == std::io::ErrorKind::InvalidData && so_far.headers_us.is_none() => {
+                Failure::new(FailureKind::Connect, format!("no connection by TLS: {io}"))
             }
             Error::Io(io) => {
                 Failure::new(FailureKind::Closed, format!("the connection ended after {came} chunks: {io}"))

@@ -101,8 +101,14 @@ pub fn replay(
 ) -> Outcome {
     let is_cut = AtomicBool::new(false);
     let epoch_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let client =
-        Client { agent: agent(limits), target, api_key, limits, epoch: Instant::now(), is_cut: &is_cut };
+    let client = Client {
+        agent: agent(target, limits),
+        target,
+        api_key,
+        limits,
+        epoch: Instant::now(),
+        is_cut: &is_cut,
+    };
     let seen = Mutex::new(None);
     let (stop, stopped) = channel();
     let place = &seen;
@@ -200,7 +206,7 @@ fn take(
 
 /// Looks at the server's metrics until the run has ended, and once more.
 fn watch(target: &Target, api_key: Option<&str>, stopped: &Receiver<()>, seen: &Mutex<Option<Usage>>) {
-    let agent = asking();
+    let agent = asking(target);
     let look = || {
         text(&agent, target, "/metrics", api_key).ok().flatten().map(|text| usage(&Exposition::read(&text)))
     };

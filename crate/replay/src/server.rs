@@ -44,8 +44,9 @@ pub struct Usage {
     pub prefix_hits: Option<f64>,
 }
 
-pub(crate) fn agent() -> Agent {
+pub(crate) fn agent(target: &Target) -> Agent {
     Agent::config_builder()
+        .tls_config(target.tls())
         .proxy(None)
         .max_redirects(0)
         .http_status_as_error(false)
@@ -78,7 +79,7 @@ pub(crate) fn text(
 /// # Errors
 /// That no server answers.
 pub fn facts(target: &Target, api_key: Option<&str>) -> Result<Facts, String> {
-    let agent = agent();
+    let agent = agent(target);
     let mut facts = Facts::default();
     if let Some(text) = text(&agent, target, "/v1/models", api_key)? {
         facts.models(&text);

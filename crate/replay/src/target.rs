@@ -3,21 +3,23 @@
 use std::net::IpAddr;
 
 use ureq::http::Uri;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// A server that may be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Target {
     base: String,
+    roots: RootCerts,
 }
 
 /// Why an address is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// It is no address.
-    #[error("--url {0}: no address; expected is http://HOST:PORT")]
+    #[error("--url {0}: no address; expected is http://HOST:PORT or https://HOST:PORT")]
     Malformed(String),
-    /// Its scheme is not http.
-    #[error("--url {0}: only http:// is sent; let a proxy on this machine add TLS")]
+    /// Its scheme is neither http nor https.
+    #[error("--url {0}: only http:// and https:// are sent")]
     Scheme(String),
     /// It has parts that a server's address does not have.
     #[error("--url {0}: a query, a fragment or a user has no place in the address of a server")]
@@ -25,6 +27,9 @@ pub enum TargetError {
     /// Its host is not this machine and was not allowed.
     #[error("--url: {0} is not this machine; add --allow-host {0} if load may be sent there")]
     Host(String),
+    /// A file of certificates has none.
+    #[error("--ca-file: {0}")]
+    Certificates(String),
 }
 
 impl Target {
@@ -38,11 +43,11 @@ impl Target {
             return Err(TargetError::Parts(url.to_owned()));
         }
         let uri: Uri = url.parse().map_err(|_| malformed())?;
-        match uri.scheme_str() {
-            Some("http") => {}
+        let scheme = match uri.scheme_str() {
+            Some(scheme @ ("http" | "https")) => scheme,
             Some(_) => return Err(TargetError::Scheme(url.to_owned())),
             None => return Err(malformed()),
-        }
+        };
         let authority = uri.authority().ok_or_else(malformed)?;
         let host = authority.host().to_ascii_lowercase();
         // A port that is no number is not refused by the parser of addresses.
@@ -55,7 +60,30 @@ impl Target {
         }
         let path = uri.path().trim_end_matches('/');
         let path = path.strip_suffix("/v1").unwrap_or(path);
-        Ok(Self { base: format!("http://{authority}{path}") })
+        Ok(Self { base: format!("{scheme}://{authority}{path}"), roots: RootCerts::WebPki })
+    }
+
+    /// The same, where only these certificates, in PEM, vouch for the server, in place of the authorities of Mozilla's list.
+    ///
+    /// # Errors
+    /// [`TargetError::Certificates`] where there is none, or one that is damaged.
+    pub fn trusting(self, pem: &[u8]) -> Result<Self, TargetError> {
+        let certificate = |item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+            Ok(_) => None,
+            Err(error) => Some(Err(TargetError::Certificates(format!("{error}")))),
+        };
+        let certificates: Vec<Certificate<'static>> =
+            parse_pem(pem).filter_map(certificate).collect::<Result<_, _>>()?;
+        if certificates.is_empty() {
+            return Err(TargetError::Certificates("no certificate in PEM".to_owned()));
+        }
+        Ok(Self { roots: RootCerts::new_with_certs(&certificates), ..self })
+    }
+
+    /// Whom the client of this server trusts.
+    pub(crate) fn tls(&self) -> TlsConfig {
+        TlsConfig::builder().root_certs(self.roots.clone()).build()
     }
 
     /// The address of a path that begins with `/`.
@@ -81,15 +109,21 @@ mod tests {
             ("http://localhost:8000/", "http://localhost:8000"),
             ("http://[::1]:8000/v1", "http://[::1]:8000"),
             ("http://127.9.9.9/vllm/v1/", "http://127.9.9.9/vllm"),
+            ("https://localhost/v1", "https://localhost"),
         ] {
-            assert_eq!(Target::new(url, &[]).map(|target| target.at("/x")), Ok(format!("{base}/x")), "{url}");
+            assert_eq!(Target::new(url, &[]).map(|target| target.at("/x")).unwrap(), format!("{base}/x"));
         }
         let told = |url: &str| Target::new(url, &["gpu7".to_owned()]).unwrap_err().to_string();
         assert!(Target::new("http://GPU7:8000", &["gpu7".to_owned()]).is_ok());
         assert!(told("http://gpu8:8000").contains("--allow-host gpu8"));
         assert!(told("http://10.0.0.1").contains("--allow-host 10.0.0.1"));
         assert!(told("http://127.0.0.1.example.org").contains("--allow-host"));
-        assert!(told("https://localhost").contains("only http://"));
+        assert!(told("https://gpu8").contains("--allow-host gpu8"));
+        assert!(told("ftp://localhost").contains("only http://"));
+        for pem in ["", "no certificate", "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n"] {
+            let target = Target::new("https://localhost", &[]).unwrap();
+            assert!(target.trusting(pem.as_bytes()).unwrap_err().to_string().contains("--ca-file"), "{pem}");
+        }
         for url in ["", "localhost:8000", "http://", "http://localhost:port", "http://localhost:0", "/v1"] {
             assert!(told(url).contains("http"), "{url}");
         }

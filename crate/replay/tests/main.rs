@@ -2,6 +2,7 @@
 
 mod failures;
 mod simulated;
+mod tls;
 
 use servescope_lab::Scenario;
 use servescope_lab::run::trace_of;

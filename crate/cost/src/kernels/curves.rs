@@ -21,6 +21,21 @@ impl TokenCurve {
         libm::exp(self.ratios[low] * (1.0 - share) + upper * share)
     }
 
+    /// The same, and beyond the last knot as far above `other` as it is there.
+    pub(super) fn factor_before(&self, other: &Self, at: f64) -> f64 {
+        match self.axis.last() {
+            Some(&last) if at > last => other.factor(at) * self.factor(last) / other.factor(last),
+            _ => self.factor(at),
+        }
+    }
+
+    /// Products with one matrix.
+    pub(super) fn of_matrix(grid: &Grid, outputs: f64, inputs: f64) -> Self {
+        let axis = grid.axes[2].clone();
+        let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
+        Self { axis, ratios }
+    }
+
     pub(super) fn of(grid: &Grid) -> Self {
         Self { axis: grid.axes[0].clone(), ratios: grid.values.clone() }
     }

@@ -1,5 +1,6 @@
 //! From the operator tables of AIConfigurator to [`Kernels`].
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::{ExpertShape, Heads, Peaks};
@@ -23,16 +24,16 @@ pub type Point = (Vec<f64>, f64, f64);
 /// Rows by the name of their table.
 pub type Points = BTreeMap<String, Vec<Point>>;
 
-/// Tokens at which products are kept: the tile borders where times step.
-const PRODUCT_TOKENS: [f64; 20] = [
-    1.0, 8.0, 16.0, 32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 768.0, 1024.0, 1536.0, 2048.0, 3072.0,
-    4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0,
+/// Tokens at which products are kept: those that are multiples of the size of a tile, and with each of them the next number, which
+/// begins a tile. What was measured elsewhere tells how far interpolation is off. A table of no more numbers keeps all.
+const PRODUCT_TOKENS: [f64; 47] = [
+    1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 32.0, 33.0, 48.0, 49.0, 64.0, 65.0, 96.0, 97.0, 128.0, 129.0,
+    192.0, 193.0, 256.0, 257.0, 512.0, 513.0, 768.0, 769.0, 1024.0, 1025.0, 1280.0, 1281.0, 1536.0, 1537.0,
+    1792.0, 1793.0, 2048.0, 2049.0, 2560.0, 2561.0, 3072.0, 3073.0, 3584.0, 3585.0, 4096.0, 4097.0, 8192.0,
+    16_384.0, 32_768.0, 65_536.0,
 ];
-/// Inputs and outputs at which they are kept.
-const PRODUCT_WIDTHS: [f64; 14] = [
-    128.0, 256.0, 512.0, 768.0, 1024.0, 1536.0, 2048.0, 3072.0, 4096.0, 6144.0, 8192.0, 12_288.0, 16_384.0,
-    65_536.0,
-];
+/// The least inputs and outputs at which they are kept: matrices of models are larger.
+const PRODUCT_WIDTH: f64 = 128.0;
 /// Distribution of tokens over experts: the one that is neither even nor most skewed.
 const SKEW: &str = "power_law_1.2";
 
@@ -87,10 +88,22 @@ pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Poi
 /// Name, place on the axes and what the roofline says of a row; `None` for one that is not kept.
 type One = Result<Option<(String, Vec<f64>, f64)>, String>;
 
+/// Whether tokens are copied into a larger matrix before a product: on Hopper vLLM fills up to a multiple of 4 those whose scales
+/// are by block (`_padded_cutlass` in its `fp8_utils.py`).
+pub(super) fn is_ragged(format: Format, tokens: f64) -> bool {
+    format == Format::Fp8Block && tokens % 4.0 != 0.0
+}
+
+/// The table of products whose tokens are copied first.
+pub(super) fn ragged(format: Format) -> String {
+    format!("gemm:{}:ragged", format.name())
+}
+
 fn product(peaks: &Peaks, c: &Columns, row: usize) -> One {
     let Some(format) = Format::named(c.text("gemm_dtype", row)?) else { return Ok(None) };
     let [m, n, k] = [c.number("m", row)?, c.number("n", row)?, c.number("k", row)?];
-    Ok(Some((format!("gemm:{}", format.name()), vec![n, k, m], peaks.product_us(format, m, n, k))))
+    let name = if is_ragged(format, m) { ragged(format) } else { format!("gemm:{}", format.name()) };
+    Ok(Some((name, vec![n, k, m], peaks.product_us(format, m, n, k))))
 }
 
 /// Name and heads of a row of attention, of those that models have.
@@ -190,6 +203,21 @@ fn latent_decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((name, vec![batch, tokens], peaks.latent_us(heads, batch, read, read, kv_bytes))))
 }
 
+/// The tables of sums on hosts whose GPUs do not read each other's memory.
+pub(super) const ALL_REDUCE_BY_HOST: &str = "all_reduce_by_host";
+/// How many times as long most sums take there.
+const BY_HOST: f64 = 2.0;
+
+/// The name for a table of sums that an older version timed on a host without peer access.
+fn by_host(name: &str, known: &Measured, points: &[Point]) -> Option<String> {
+    let gpus = name.strip_prefix("all_reduce:")?;
+    let mut times: Vec<f64> =
+        points.iter().map(|(at, base, us)| us / (base * libm::exp(known.grid.at(at)))).collect();
+    times.sort_by(f64::total_cmp);
+    let is_longer = times.get(times.len() / 2).is_some_and(|times| *times > BY_HOST);
+    is_longer.then(|| format!("{ALL_REDUCE_BY_HOST}:{gpus}"))
+}
+
 /// Whether a table is of products.
 pub(super) fn is_product(name: &str) -> bool {
     name.starts_with("gemm")
@@ -200,11 +228,12 @@ fn knots(name: &str, points: &[Point]) -> Vec<Vec<f64>> {
     let axes = points.first().map_or(0, |(at, ..)| at.len());
     let of_axis = |axis: usize| {
         let measured: BTreeSet<u64> = points.iter().map(|(at, ..)| at[axis].to_bits()).collect();
+        let is_short = measured.len() <= PRODUCT_TOKENS.len();
         let is_kept = |value: &f64| {
             *value >= 1.0
                 && match (is_product(name), axis) {
-                    (true, 2) => PRODUCT_TOKENS.contains(value),
-                    (true, _) => PRODUCT_WIDTHS.contains(value),
+                    (true, 2) => is_short || PRODUCT_TOKENS.contains(value),
+                    (true, _) => *value >= PRODUCT_WIDTH,
                     _ => true,
                 }
         };
@@ -215,8 +244,11 @@ fn knots(name: &str, points: &[Point]) -> Vec<Vec<f64>> {
 
 /// The table of these rows.
 pub(super) fn grid(name: &str, points: &[Point]) -> Option<Grid> {
-    let ratios: Vec<(Vec<f64>, f64)> =
+    let mut ratios: Vec<(Vec<f64>, f64)> =
         points.iter().map(|(at, base, us)| (at.clone(), libm::log(us / base))).collect();
+    if is_noisy(name, points) {
+        without_noise(&mut ratios);
+    }
     Grid::of(knots(name, points), &ratios)
 }
 
@@ -228,14 +260,56 @@ pub(super) fn is_eager(name: &str, points: &[Point]) -> bool {
     is_product(name) && points.iter().all(|(.., us)| *us > LAUNCHED_US)
 }
 
+/// Largest difference between the times of a product and of the one with a token more, of nine out of ten.
+const NOISE: f64 = 0.25;
+/// Tokens of which those that follow each other lie in one tile and are filled up to the same multiple.
+const ONE_TILE: [f64; 6] = [5.0, 6.0, 9.0, 10.0, 13.0, 14.0];
+
+/// Whether times of a table differ by chance: with a token more in the same tile a product takes as long.
+fn is_noisy(name: &str, points: &[Point]) -> bool {
+    if !is_product(name) {
+        return false;
+    }
+    let bits = |at: &[f64]| at.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    let times: BTreeMap<Vec<u64>, f64> = points.iter().map(|(at, _, us)| (bits(at), *us)).collect();
+    let step = |(at, _, us): &Point| {
+        let tokens = at.last().filter(|tokens| ONE_TILE.contains(tokens))?;
+        let mut next = at.clone();
+        *next.last_mut()? = tokens + 1.0;
+        times.get(&bits(&next)).map(|next_us| libm::log(next_us / us).abs())
+    };
+    let mut steps: Vec<f64> = points.iter().filter_map(step).collect();
+    steps.sort_by(f64::total_cmp);
+    steps.get(steps.len() * 9 / 10).is_some_and(|step| *step > NOISE)
+}
+
+/// Each value as the median of itself and of those for the numbers of tokens next to it, which keeps steps and drops what stands
+/// alone.
+fn without_noise(ratios: &mut [(Vec<f64>, f64)]) {
+    ratios.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
+    let found: Vec<f64> = ratios.iter().map(|(_, ratio)| *ratio).collect();
+    for place in 1..ratios.len().saturating_sub(1) {
+        let is_of_one = |other: usize| ratios[other].0[..2] == ratios[place].0[..2];
+        if is_of_one(place - 1) && is_of_one(place + 1) {
+            let mut three = [found[place - 1], found[place], found[place + 1]];
+            three.sort_by(f64::total_cmp);
+            ratios[place].1 = three[1];
+        }
+    }
+}
+
 /// Adds the tables of a file to the kernels of a GPU; those that are there stay, and products timed without a CUDA graph are left
-/// out.
+/// out. Sums that take twice as long as those that are there were timed on another kind of host, and have a name of their own.
 pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
-        if !kernels.tables.contains_key(name)
-            && let Some(grid) = grid(name, points)
+        let name = match kernels.tables.get(name) {
+            None => Some(name.clone()),
+            Some(known) => by_host(name, known, points),
+        };
+        if let Some(name) = name.filter(|name| !kernels.tables.contains_key(name))
+            && let Some(grid) = grid(&name, points)
         {
-            kernels.tables.insert(name.clone(), Measured { source: source.to_owned(), grid });
+            kernels.tables.insert(name, Measured { source: source.to_owned(), grid });
         }
     }
 }

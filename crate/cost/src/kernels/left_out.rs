@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Grid;
 use super::import::{Point, Points, grid, is_eager, is_product};
 
 /// How far interpolation is off at rows that it did not see, of one operator and one range of sizes.
@@ -47,23 +48,28 @@ fn size(kind: &str, at: &[f64]) -> f64 {
     if kind.ends_with("decode") { at.iter().product() } else { last }
 }
 
-/// The errors by operator, over all sizes and by range. Products are kept at some sizes only: the others are the rows left out.
-/// Of other operators every size is kept, so each one between two others is left out by itself, along each axis, and
+/// The errors by operator, over all sizes and by range. Products with many numbers of tokens are kept at some of them: the others
+/// are rows left out. Of all else every size is kept, so each one between two others is left out by itself, along each axis, and
 /// interpolated over a gap that is twice as wide.
 pub fn left_out(points: &Points) -> Vec<FitError> {
-    let mut errors: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut errors: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
-        let kind = if is_product(name) { name } else { name.split(':').next().unwrap_or(name) };
-        let found = if is_product(name) { off_the_knots(name, points) } else { between_others(kind, points) };
+        let parts = if is_product(name) { 2 } else { 1 };
+        let kind = name.split(':').take(parts).collect::<Vec<_>>().join(":");
+        let Some(grid) = grid(name, points) else { continue };
+        let mut found = off_the_knots(name, &grid, points);
+        let kept: Vec<&Point> = points.iter().filter(|(at, ..)| is_knot(&grid, at)).collect();
+        let axes = if found.is_empty() { grid.axes.len() } else { grid.axes.len() - 1 };
+        (0..axes).for_each(|axis| between_others(&kind, &kept, axis, &mut found));
         errors.entry(kind).or_default().extend(found);
     }
     let mut told = Vec::new();
     for (operator, errors) in errors {
-        let (_, [low, high]) = ranges(operator);
+        let (_, [low, high]) = ranges(&operator);
         let place = |size: f64| usize::from(size > low) + usize::from(size > high);
         for range in [None, Some(0), Some(1), Some(2)] {
             let of = errors.iter().filter(|(size, _)| range.is_none_or(|range| range == place(*size)));
-            told.extend(summed(operator, range, of.map(|(_, error)| *error).collect()));
+            told.extend(summed(&operator, range, of.map(|(_, error)| *error).collect()));
         }
     }
     told
@@ -80,47 +86,44 @@ fn summed(operator: &str, range: Option<usize>, mut errors: Vec<f64>) -> Option<
     Some(FitError { operator: operator.to_owned(), range, count: errors.len(), median, p95, bias })
 }
 
+fn is_knot(grid: &Grid, at: &[f64]) -> bool {
+    grid.axes.iter().zip(at).all(|(axis, x)| axis.contains(x))
+}
+
 /// Sizes and errors of the rows of products that lie between the knots of their table.
-fn off_the_knots(name: &str, points: &[Point]) -> Vec<(f64, f64)> {
-    let Some(grid) = grid(name, points) else { return Vec::new() };
-    let is_knot = |at: &[f64]| grid.axes.iter().zip(at).all(|(axis, x)| axis.contains(x));
-    let between = points.iter().filter(|(at, ..)| !is_knot(at) && grid.covers(at));
+fn off_the_knots(name: &str, grid: &Grid, points: &[Point]) -> Vec<(f64, f64)> {
+    let between = points.iter().filter(|(at, ..)| !is_knot(grid, at) && grid.covers(at));
     between.map(|(at, base, us)| (size(name, at), base * libm::exp(grid.at(at)) / us - 1.0)).collect()
 }
 
 /// Sizes and errors of the rows that have one on both sides along an axis, interpolated as iterations do it: decoding in its
 /// time, all else in time over roofline.
-fn between_others(kind: &str, points: &[Point]) -> Vec<(f64, f64)> {
-    let mut errors = Vec::new();
-    let axes = points.first().map_or(0, |(at, ..)| at.len());
-    for axis in 0..axes {
-        // Sizes are not negative, so that their bits are in their order; of two rows of one shape the last counts, as in a table.
-        let mut lines: BTreeMap<Vec<u64>, BTreeMap<u64, &Point>> = BTreeMap::new();
-        for point in points {
-            let mut others: Vec<u64> = point.0.iter().map(|x| x.to_bits()).collect();
-            let size = others.remove(axis);
-            lines.entry(others).or_default().insert(size, point);
-        }
-        for line in lines.values() {
-            let line: Vec<&Point> = line.values().copied().collect();
-            for three in line.windows(3) {
-                let [(low, low_base, low_us), (at, base, us), (high, high_base, high_us)] = three else {
-                    continue;
-                };
-                let told = if kind == "decode" || kind == "latent_decode" {
-                    let share = (at[axis] - low[axis]) / (high[axis] - low[axis]);
-                    low_us + (high_us - low_us) * share
-                } else {
-                    let share = libm::log(at[axis] / low[axis]) / libm::log(high[axis] / low[axis]);
-                    let ends = [libm::log(low_us / low_base), libm::log(high_us / high_base)];
-                    base * libm::exp(ends[0] + (ends[1] - ends[0]) * share)
-                };
-                // A size of 0 has no logarithm.
-                if told.is_finite() {
-                    errors.push((size(kind, at), told / us - 1.0));
-                }
+fn between_others(kind: &str, points: &[&Point], axis: usize, errors: &mut Vec<(f64, f64)>) {
+    // Sizes are not negative, so that their bits are in their order; of two rows of one shape the last counts, as in a table.
+    let mut lines: BTreeMap<Vec<u64>, BTreeMap<u64, &Point>> = BTreeMap::new();
+    for point in points {
+        let mut others: Vec<u64> = point.0.iter().map(|x| x.to_bits()).collect();
+        let size = others.remove(axis);
+        lines.entry(others).or_default().insert(size, point);
+    }
+    for line in lines.values() {
+        let line: Vec<&Point> = line.values().copied().collect();
+        for three in line.windows(3) {
+            let [(low, low_base, low_us), (at, base, us), (high, high_base, high_us)] = three else {
+                continue;
+            };
+            let told = if kind == "decode" || kind == "latent_decode" {
+                let share = (at[axis] - low[axis]) / (high[axis] - low[axis]);
+                low_us + (high_us - low_us) * share
+            } else {
+                let share = libm::log(at[axis] / low[axis]) / libm::log(high[axis] / low[axis]);
+                let ends = [libm::log(low_us / low_base), libm::log(high_us / high_base)];
+                base * libm::exp(ends[0] + (ends[1] - ends[0]) * share)
+            };
+            // A size of 0 has no logarithm.
+            if told.is_finite() {
+                errors.push((size(kind, at), told / us - 1.0));
             }
         }
     }
-    errors
 }

@@ -1,5 +1,6 @@
 //! One iteration of a replica as the sum of its kernels.
 
+use super::assembly::Assembly;
 use super::base::{ExpertShape, Heads, Peaks};
 use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
@@ -7,7 +8,7 @@ use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::deployment::{Deployment, KvFormat};
 use crate::gpus::Gpu;
-use crate::models::{Attention, Experts, Model};
+use crate::models::{Attention, Model};
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -15,9 +16,6 @@ use crate::roofline::Corrections;
 const ACTIVATION: f64 = 2.0;
 /// Share of the bandwidth that pointwise kernels reach.
 const POINTWISE_SHARE: f64 = 0.8;
-/// Least time of a whole module of latent attention, as timed on a B200, microseconds. Where the least time of a table is longer,
-/// its kernels waited for their launches, which a CUDA graph does not have.
-const LATENT_FLOOR_US: f64 = 30.0;
 /// Models that normalise queries and keys over all heads: the GPUs that share these add up the squares of each, a number of 32
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
@@ -85,28 +83,32 @@ pub struct Layout {
     pub experts: Format,
     /// KV cache.
     pub kv: KvFormat,
+    /// Whether GPUs of a node read each other's memory; else sums go through the memory of the host.
+    pub has_peer_access: bool,
 }
 
 /// A product whose matrix is known.
 #[derive(Debug, Clone, PartialEq)]
-struct Product {
-    format: Format,
-    outputs: f64,
-    inputs: f64,
-    curve: TokenCurve,
+pub(super) struct Product {
+    pub(super) format: Format,
+    pub(super) outputs: f64,
+    pub(super) inputs: f64,
+    pub(super) curve: TokenCurve,
+    /// Where tokens that are no multiple of 4 are copied first.
+    pub(super) ragged: Option<TokenCurve>,
 }
 
 /// Attention of one kind of layers.
 #[derive(Debug, Clone, PartialEq)]
-struct Span {
-    layers: f64,
-    heads: Heads,
-    prefill: Grid,
-    decode: DecodeTable,
+pub(super) struct Span {
+    pub(super) layers: f64,
+    pub(super) heads: Heads,
+    pub(super) prefill: Grid,
+    pub(super) decode: DecodeTable,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum AttentionKernels {
+pub(super) enum AttentionKernels {
     Grouped {
         before: Product,
         after: Product,
@@ -121,14 +123,22 @@ enum AttentionKernels {
     },
 }
 
+/// Sums over the GPUs that share a layer.
 #[derive(Debug, Clone, PartialEq)]
-struct ExpertKernels {
-    layers: f64,
-    router: Product,
-    shape: ExpertShape,
-    format: Format,
-    curve: TokenCurve,
-    shared: Option<[Product; 2]>,
+pub(super) struct Sum {
+    pub(super) curve: TokenCurve,
+    /// Whether they go through the memory of the host, though they were timed without that.
+    pub(super) is_staged: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ExpertKernels {
+    pub(super) layers: f64,
+    pub(super) router: Product,
+    pub(super) shape: ExpertShape,
+    pub(super) format: Format,
+    pub(super) curve: TokenCurve,
+    pub(super) shared: Option<[Product; 2]>,
 }
 
 /// Iteration times of a layout from measured kernels.
@@ -144,7 +154,7 @@ pub struct KernelCost {
     mlp: Option<(f64, [Product; 2])>,
     experts: Option<ExpertKernels>,
     head: Product,
-    all_reduce: Option<TokenCurve>,
+    all_reduce: Option<Sum>,
     /// Gathering and scattering what attention's replicas send to the experts.
     dispatch: Option<[TokenCurve; 2]>,
     /// The deployment, where it has several stages.
@@ -155,179 +165,6 @@ pub struct KernelCost {
 /// There is no such table, and none that stands in for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingTable(pub String);
-
-/// What is being put together: the tables, and which of them stand in for others.
-struct Assembly<'a> {
-    kernels: &'a Kernels,
-    peaks: Peaks,
-    borrowed: Vec<String>,
-}
-
-impl Assembly<'_> {
-    fn grid(&self, name: &str) -> Option<&Grid> {
-        self.kernels.tables.get(name).map(|measured| &measured.grid)
-    }
-
-    fn product(&mut self, format: Format, outputs: f64, inputs: f64) -> Result<Product, MissingTable> {
-        let instead = [format, Format::Fp8, Format::Bf16];
-        let found =
-            instead.iter().find_map(|f| Some((*f, self.grid(&format!("gemm:{}", f.name()))?.clone())));
-        let (found, grid) = found.ok_or_else(|| MissingTable("gemm".to_owned()))?;
-        if found != format {
-            self.borrowed.push(format!("gemm:{}", format.name()));
-        }
-        if !grid.covers(&[outputs, inputs, grid.axes[2][0]]) {
-            self.borrowed.push(format!("gemm:{}:{outputs}:{inputs}", found.name()));
-        }
-        let axis = grid.axes[2].clone();
-        let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
-        Ok(Product { format, outputs, inputs, curve: TokenCurve { axis, ratios } })
-    }
-
-    /// The table of attention for these heads, or of the nearest ones.
-    fn attention(&mut self, what: &str, kv: &str, heads: &Heads) -> Result<Grid, MissingTable> {
-        let window = if heads.window == f64::INFINITY { 0.0 } else { heads.window };
-        let prefix = format!("{what}:{kv}:{}:{window}:", heads.dim);
-        let far = |name: &str| {
-            let mut numbers = name[prefix.len()..].split(':').filter_map(|text| text.parse::<f64>().ok());
-            let (queries, keys) = (numbers.next()?, numbers.next()?);
-            let apart = |a: f64, b: f64| libm::log(a / b).abs();
-            Some(apart(queries, heads.queries) + 2.0 * apart(keys, heads.keys))
-        };
-        let names = self.kernels.tables.keys().filter(|name| name.starts_with(&prefix));
-        let nearest = names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
-        let (distance, name) = nearest.ok_or_else(|| MissingTable(prefix.clone()))?;
-        if distance > 0.0 {
-            self.borrowed.push(format!("{prefix}{}:{}", heads.queries, heads.keys));
-        }
-        Ok(self.kernels.tables[name].grid.clone())
-    }
-
-    fn span(&mut self, layers: f64, kv: &str, heads: Heads) -> Result<Span, MissingTable> {
-        let peaks = self.peaks;
-        let prefill = self.attention("prefill", kv, &heads)?;
-        let decode = self.attention("decode", kv, &heads)?;
-        let decode = DecodeTable::of(&decode, |requests, tokens| peaks.decode_us(&heads, requests, tokens));
-        Ok(Span { layers, heads, prefill, decode })
-    }
-
-    /// The table of experts of this shape; else of the same experts shared otherwise, or in a related format.
-    fn experts(&mut self, format: Format, layout: &Layout, e: Experts) -> Result<TokenCurve, MissingTable> {
-        let shape = format!("{}:{}:{}:{}", layout.model.hidden, e.hidden, e.per_token, e.count);
-        let [tensor, groups] = [layout.expert_tensor_parallel, layout.expert_parallel].map(f64::from);
-        let related: &[Format] = match format {
-            Format::Fp8 => &[Format::Fp8, Format::Fp8Block],
-            Format::Fp8Block => &[Format::Fp8Block, Format::Fp8],
-            Format::Mxfp4Fp8 => &[Format::Mxfp4Fp8, Format::Mxfp4],
-            ref other => std::slice::from_ref(other),
-        };
-        for found in related {
-            let prefix = format!("moe:{}:{shape}:", found.name());
-            let far = |name: &str| {
-                let mut numbers = name[prefix.len()..].split(':').filter_map(|text| text.parse::<f64>().ok());
-                let apart = |a: f64, b: f64| libm::log(a.max(1.0) / b).abs();
-                Some(apart(numbers.next()?, tensor) + 2.0 * apart(numbers.next()?, groups))
-            };
-            let names = self.kernels.tables.keys().filter(|name| name.starts_with(&prefix));
-            let nearest =
-                names.filter_map(|name| Some((far(name)?, name))).min_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((distance, name)) = nearest {
-                if distance > 0.0 || *found != format {
-                    self.borrowed.push(format!("moe:{}:{shape}:{tensor}:{groups}", format.name()));
-                }
-                return Ok(TokenCurve::of(&self.kernels.tables[name].grid));
-            }
-        }
-        Err(MissingTable(format!("moe:{}:{shape}", format.name())))
-    }
-
-    fn collective(&mut self, name: &str, gpus: u32) -> Result<Option<TokenCurve>, MissingTable> {
-        if gpus < 2 {
-            return Ok(None);
-        }
-        let found = [gpus, gpus.next_power_of_two(), 8, 4]
-            .iter()
-            .find_map(|n| self.grid(&format!("{name}:{n}")).map(|grid| (*n, TokenCurve::of(grid))));
-        let (found, curve) = found.ok_or_else(|| MissingTable(format!("{name}:{gpus}")))?;
-        if found != gpus {
-            self.borrowed.push(format!("{name}:{gpus}"));
-        }
-        Ok(Some(curve))
-    }
-
-    fn grouped(&mut self, layout: &Layout) -> Result<AttentionKernels, MissingTable> {
-        let (model, tensor) = (&layout.model, layout.tensor_parallel.max(1));
-        let Attention::Grouped { heads, kv_heads, head_dim, window } = model.attention else {
-            return self.latent(layout);
-        };
-        let (queries, keys, dim) =
-            (f64::from(heads.div_ceil(tensor)), f64::from(kv_heads.div_ceil(tensor)), f64::from(head_dim));
-        let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
-        let all = Heads { queries, keys, dim, kv_bytes: layout.kv.bytes(), window: f64::INFINITY };
-        let layers = f64::from(model.layers);
-        let short = window.map_or(0.0, |window| f64::from(window.layers));
-        let mut spans = vec![self.span(layers - short, kv, all)?];
-        if let Some(window) = window {
-            let heads = Heads { window: f64::from(window.tokens), ..all };
-            spans.push(self.span(short, kv, heads)?);
-        }
-        let h = f64::from(model.hidden);
-        Ok(AttentionKernels::Grouped {
-            before: self.product(layout.attention, (queries + 2.0 * keys) * dim, h)?,
-            after: self.product(layout.attention, h, queries * dim)?,
-            spans,
-        })
-    }
-
-    fn latent(&mut self, layout: &Layout) -> Result<AttentionKernels, MissingTable> {
-        let heads = f64::from(layout.model.attention.heads().div_ceil(layout.tensor_parallel.max(1)));
-        let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
-        let mut table = |what: &str| {
-            let related = [layout.attention, Format::Fp8Block, Format::Bf16];
-            let names = related.map(|format| format!("{what}:{kv}:{}:{heads}", format.name()));
-            let found = names.iter().position(|name| self.kernels.tables.contains_key(name));
-            let place = found.ok_or_else(|| MissingTable(names[0].clone()))?;
-            if place > 0 {
-                self.borrowed.push(names[0].clone());
-            }
-            Ok::<Grid, MissingTable>(self.kernels.tables[&names[place]].grid.clone())
-        };
-        let (prefill, decode) = (table("latent_prefill")?, table("latent_decode")?);
-        let (peaks, kv_bytes) = (self.peaks, layout.kv.bytes());
-        let base = |requests: f64, tokens: f64| peaks.latent_us(heads, requests, tokens, tokens, kv_bytes);
-        let mut decode = DecodeTable::of(&decode, base);
-        let least = decode.us.iter().copied().fold(f64::INFINITY, f64::min);
-        let launches = (least - LATENT_FLOOR_US).max(0.0);
-        decode.us.iter_mut().for_each(|us| *us -= launches);
-        Ok(AttentionKernels::Latent { heads, kv_bytes, decode, prefill })
-    }
-
-    fn expert_kernels(&mut self, layout: &Layout) -> Result<Option<ExpertKernels>, MissingTable> {
-        let model = &layout.model;
-        let Some(e) = model.experts else { return Ok(None) };
-        let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel));
-        let inner = f64::from(e.hidden) * f64::from(e.shared) / tensor;
-        let shared = if e.shared > 0 {
-            Some([self.product(layout.mlp, 2.0 * inner, h)?, self.product(layout.mlp, h, inner)?])
-        } else {
-            None
-        };
-        Ok(Some(ExpertKernels {
-            layers: f64::from(model.expert_layers()),
-            router: self.product(Format::Bf16, f64::from(e.count), h)?,
-            shape: ExpertShape {
-                hidden: h,
-                inner: f64::from(e.hidden) / f64::from(layout.expert_tensor_parallel.max(1)),
-                per_token: f64::from(e.per_token),
-                count: f64::from(e.count),
-                groups: f64::from(layout.expert_parallel.max(1)),
-            },
-            format: layout.experts,
-            curve: self.experts(layout.experts, layout, e)?,
-            shared,
-        }))
-    }
-}
 
 impl KernelCost {
     /// Puts the kernels of a layout together.
@@ -354,8 +191,7 @@ impl KernelCost {
             attention: assembly.grouped(&layout)?,
             experts: assembly.expert_kernels(&layout)?,
             head: assembly.product(Format::Bf16, f64::from(model.vocabulary) / tensor, h)?,
-            all_reduce: assembly
-                .collective("all_reduce", nodes::on_one_node(layout.gpu, layout.tensor_parallel))?,
+            all_reduce: assembly.all_reduce(&layout)?,
             dispatch: dispatch.map(|(gather, scatter)| [gather, scatter]),
             mlp,
             peaks: assembly.peaks,
@@ -409,9 +245,17 @@ impl KernelCost {
         self.borrowed.iter().any(|name| Format::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
+    /// Whether tokens are no multiple of 4: CUDA graphs are of 1, 2, 4 and of multiples of 8, to which others are filled up.
+    fn is_ragged(&self, tokens: f64) -> bool {
+        tokens % 4.0 != 0.0 && (tokens <= 2.0 || tokens > f64::from(self.captured_tokens))
+    }
+
     fn product_us(&self, product: &Product, tokens: f64) -> f64 {
         let base = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
-        base * product.curve.factor(tokens)
+        base * match &product.ragged {
+            Some(ragged) if self.is_ragged(tokens) => ragged.factor_before(&product.curve, tokens),
+            _ => product.curve.factor(tokens),
+        }
     }
 
     fn collective_us(&self, curve: &TokenCurve, values: f64) -> f64 {
@@ -523,11 +367,12 @@ impl KernelCost {
         let with_experts = share * f64::from(model.expert_layers());
         let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
         add(OperatorClass::Pointwise, fixed + layers * bytes / bytes_us);
-        if let Some(curve) = &self.all_reduce {
+        if let Some(sum) = &self.all_reduce {
             let sum_us = |values: f64| {
                 let beyond_us =
                     nodes::all_reduce_us(self.layout.gpu, self.layout.tensor_parallel, ACTIVATION * values);
-                self.collective_us(curve, values) + beyond_us
+                let us = self.collective_us(&sum.curve, values);
+                (if sum.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
             };
             let us = sum_us(tokens * h);
             if JOINT_NORM.contains(&model.id) {

@@ -106,7 +106,8 @@ impl Corrections {
     pub fn of(gpu: &str) -> &'static Self {
         match gpu {
             "a100_40_sxm" | "a100_80_sxm" | "a100_80_pcie" => &A100,
-            "a10" | "a10g" | "a40" | "l4" | "l40s" | "rtx4090" => &A40,
+            "a10" | "a10g" | "a40" | "l4" | "l40s" => const { &A40 },
+            "rtx4090" => &RTX_4090,
             _ => &H100,
         }
     }
@@ -177,7 +178,7 @@ static H100: Corrections = Corrections {
     ..ATTENTION
 };
 
-static A40: Corrections = Corrections {
+const A40: Corrections = Corrections {
     measured_on: "a40",
     linear: Efficiency::new(3.38, 0.7571, 0.7902),
     norm: Efficiency::new(3.941, 1.0, 0.692),
@@ -189,4 +190,20 @@ static A40: Corrections = Corrections {
     all_reduce: A100.all_reduce,
     send: A100.send,
     ..ATTENTION
+};
+
+/// Share of its 1,008 GB/s at which a GeForce RTX 4090 copies memory: 919 GB/s (github.com/binbinsh/gpu-bench, `memcpy` on the
+/// device; 920 GB/s in github.com/xytpai/nvbench). Its memory has no ECC, which takes a part of an A40's bandwidth.
+const RTX_4090_MEMORY: f64 = 0.912;
+/// Share of its 165 TFLOP/s in products of 16 bits. One of 8192 x 8192 x 8192 reaches 175 (the same gpu-bench: it clocks above the
+/// peak's clock, and its power does not hold it back); those of 2048 tokens reach 0.92 to 1.0 of such a one on an A100 and an
+/// RTX PRO 6000 (AIConfigurator's tables).
+const RTX_4090_COMPUTE: f64 = 1.0;
+
+/// Fixed times and pointwise operators as on an A40, products and attention at what an RTX 4090 itself was timed at.
+static RTX_4090: Corrections = Corrections {
+    linear: Efficiency::new(A40.linear.fixed_us, RTX_4090_COMPUTE, RTX_4090_MEMORY),
+    prefill: Efficiency::new(ATTENTION.prefill.fixed_us, ATTENTION.prefill.compute, RTX_4090_MEMORY),
+    decode: Efficiency::new(ATTENTION.decode.fixed_us, ATTENTION.decode.compute, RTX_4090_MEMORY),
+    ..A40
 };

@@ -129,9 +129,10 @@ impl Roofline {
         let n = f64::from(nodes::on_one_node(gpu, gpus));
         if n > 1.0 && costs.is_timed {
             let c = &self.corrections;
-            let us = c.all_reduce.fixed_us
-                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6
-                + nodes::all_reduce_us(gpu, gpus, bytes);
+            let direct_us = c.all_reduce.fixed_us
+                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
+            let on_node_us = if self.has_peer_access { direct_us } else { nodes::staged_us(direct_us) };
+            let us = on_node_us + nodes::all_reduce_us(gpu, gpus, bytes);
             costs.parts[OperatorClass::Communication as usize] += times * us;
         }
     }

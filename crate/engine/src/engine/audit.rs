@@ -1,6 +1,7 @@
 //! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
 //! every request, and the batches under way.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::Fleet;
@@ -36,7 +37,7 @@ pub struct BatchMember {
 
 impl Fleet {
     /// The batches under way of a replica of vLLM's engine, the oldest one first.
-    pub fn batches_under_way(&mut self, replica: usize) -> Vec<BatchUnderWay> {
+    pub fn batches_under_way(&mut self, replica: ReplicaIndex) -> Vec<BatchUnderWay> {
         let pipelines = std::mem::take(&mut self.pipelines);
         let (own, context, _) = self.parts(replica, 0.0);
         let policy = context.policy;
@@ -45,7 +46,7 @@ impl Fleet {
             formed_us: batch.formed_us,
             requests: policy.members(own, &context, batch).iter().map(BatchMember::of).collect(),
         };
-        let batches = pipelines.get(replica).map(super::pipeline::Pipeline::under_way);
+        let batches = pipelines.get(replica.index()).map(super::pipeline::Pipeline::under_way);
         let mut all: Vec<BatchUnderWay> = batches.into_iter().flatten().map(tell).collect();
         self.pipelines = pipelines;
         all.sort_by_key(|batch| batch.number);
@@ -53,7 +54,7 @@ impl Fleet {
     }
 
     /// Requests of a replica that hold memory, and that wait.
-    pub fn running_and_waiting(&self, replica: usize) -> (u32, u32) {
+    pub fn running_and_waiting(&self, replica: ReplicaIndex) -> (u32, u32) {
         let replica = &self.replicas[replica];
         (replica.holders, replica.num_waiting)
     }
@@ -61,7 +62,7 @@ impl Fleet {
     /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,
     /// counted request by request, which is slow.
     pub fn audits_adapters(&mut self) -> bool {
-        (0..self.replicas.len()).all(|place| {
+        ReplicaIndex::first(self.replicas.len()).all(|place| {
             let (replica, context, _) = self.parts(place, 0.0);
             let holds = |&id: &RequestId| {
                 let of_request = context.requests.status[id];
@@ -86,10 +87,10 @@ impl Fleet {
         if self.policy.allocates_by_batch() {
             return None;
         }
-        Some((0..self.replicas.len()).map(|place| self.audit(place)).collect())
+        Some(ReplicaIndex::first(self.replicas.len()).map(|place| self.audit(place)).collect())
     }
 
-    fn audit(&mut self, place: usize) -> u32 {
+    fn audit(&mut self, place: ReplicaIndex) -> u32 {
         if let Some(blocks) = self.policy.audit(&self.replicas[place]) {
             return blocks;
         }
@@ -121,10 +122,11 @@ impl Fleet {
     }
 
     /// Requests in the iterations under way, prompts with the tokens that are read of them.
-    fn in_flight(&self, place: usize) -> Vec<(RequestId, Option<u32>)> {
+    fn in_flight(&self, place: ReplicaIndex) -> Vec<(RequestId, Option<u32>)> {
         let replica = &self.replicas[place];
         let single = replica.batch.as_deref().filter(|_| replica.in_flight > 0 && replica.is_single());
-        let piped = self.pipelines.get(place).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
+        let piped =
+            self.pipelines.get(place.index()).map(super::pipeline::Pipeline::under_way).into_iter().flatten();
         let mut all = Vec::new();
         for batch in single.into_iter().chain(piped) {
             all.extend(batch.prompts.iter().zip(&batch.chunks).map(|(&id, chunk)| (id, Some(chunk.tokens))));

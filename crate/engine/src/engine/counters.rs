@@ -1,5 +1,6 @@
 //! What clients' counters stand at over a run: the sum over the replicas, each of which keeps its own.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
@@ -57,7 +58,7 @@ impl Fleet {
     /// Counters at a time that is not over, in the order of the clients' first requests.
     fn sums(&mut self, at_us: f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.counting.seen.len()];
-        for place in 0..self.replicas.len() {
+        for place in ReplicaIndex::first(self.replicas.len()) {
             let (replica, context, _) = self.parts(place, at_us);
             replica.charge_ended(&context);
             let counters = replica.counters();

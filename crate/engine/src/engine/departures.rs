@@ -53,8 +53,8 @@ impl Fleet {
         if self.requests.status[i] == RequestStatus::Waiting {
             return self.leave_line(id, now_us);
         }
-        let place = usize::from(self.requests.replica[i]);
-        let in_flight = match self.pipelines.get(place) {
+        let place = self.requests.replica[i];
+        let in_flight = match self.pipelines.get(place.index()) {
             None => self.replicas[place].in_flight > 0,
             Some(pipeline) => pipeline.holds(id),
         };
@@ -64,14 +64,14 @@ impl Fleet {
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
             context.policy.release_aborted(replica, &mut context, id);
-            self.dirty_replicas.push(place as u32);
+            self.dirty_replicas.push(place);
         }
     }
 
     /// The same where the replica learns of it between two iterations.
     fn cancel_by_mail(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        let place = usize::from(self.requests.replica[i]);
+        let place = self.requests.replica[i];
         if self.record.results[i].outcome == Outcome::Unfinished {
             let is_outside = self.frontend.is_not_yet_at_engine(id);
             if is_outside || self.requests.status[i] == RequestStatus::Waiting {
@@ -85,17 +85,17 @@ impl Fleet {
             }
         }
         self.replicas[place].state.hears_of_end(id, Outcome::Cancelled);
-        self.dirty_replicas.push(place as u32);
+        self.dirty_replicas.push(place);
     }
 
     fn leave_line(&mut self, id: RequestId, now_us: f64) {
-        let place = usize::from(self.requests.replica[id]);
+        let place = self.requests.replica[id];
         let (replica, mut context, _) = self.parts(place, now_us);
         let outcome = context.record.results[id].outcome;
         let may_be_next = replica.give_up(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
         if replica.state.hears_of_end(id, outcome) || may_be_next {
-            self.dirty_replicas.push(place as u32);
+            self.dirty_replicas.push(place);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What ends next, of everything that the replicas work on.
 
+use crate::replica::index::ReplicaIndex;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -8,7 +9,7 @@ use std::collections::BinaryHeap;
 pub(super) struct Event {
     pub(super) time_us: f64,
     pub(super) number: u64,
-    pub(super) replica: u32,
+    pub(super) replica: ReplicaIndex,
     pub(super) stage: u32,
 }
 
@@ -53,12 +54,12 @@ impl EventQueue {
 
     /// A stage of a replica will be done at a time. Returns the number of the event.
     #[inline]
-    pub(super) fn push(&mut self, time_us: f64, replica: usize, stage: usize) -> u64 {
+    pub(super) fn push(&mut self, time_us: f64, replica: ReplicaIndex, stage: usize) -> u64 {
         self.count += 1;
         match &mut self.pending {
             Pending::One(next_us) => *next_us = time_us,
             Pending::Many(heap) => {
-                let (number, replica, stage) = (self.count, replica as u32, stage as u32);
+                let (number, replica, stage) = (self.count, replica, stage as u32);
                 push(heap, Event { time_us, number, replica, stage });
             }
         }
@@ -89,7 +90,7 @@ impl EventQueue {
         match &mut self.pending {
             Pending::One(next_us) if *next_us <= now_us => {
                 let time_us = std::mem::replace(next_us, f64::INFINITY);
-                Some(Event { time_us, number: self.count, replica: 0, stage: 0 })
+                Some(Event { time_us, number: self.count, replica: ReplicaIndex::new(0), stage: 0 })
             }
             Pending::One(_) => None,
             Pending::Many(heap) => {
@@ -100,9 +101,9 @@ impl EventQueue {
     }
 
     /// Takes the ends of one replica out; `each` gets them, in no order.
-    pub(super) fn take_replica(&mut self, replica: usize, mut each: impl FnMut(&Event)) {
+    pub(super) fn take_replica(&mut self, replica: ReplicaIndex, mut each: impl FnMut(&Event)) {
         let mut stays = |event: &Event| {
-            let is_other = event.replica as usize != replica;
+            let is_other = event.replica != replica;
             if !is_other {
                 each(event);
             }
@@ -110,7 +111,8 @@ impl EventQueue {
         };
         match &mut self.pending {
             Pending::One(next_us) => {
-                let event = Event { time_us: *next_us, number: self.count, replica: 0, stage: 0 };
+                let event =
+                    Event { time_us: *next_us, number: self.count, replica: ReplicaIndex::new(0), stage: 0 };
                 if *next_us < f64::INFINITY && !stays(&event) {
                     *next_us = f64::INFINITY;
                 }
@@ -139,8 +141,8 @@ mod tests {
             let (mut one, mut many, mut newest) = (EventQueue::new(true), EventQueue::new(false), 0);
             for act in acts {
                 if let Some(time) = act {
-                    newest = one.push(f64::from(time), 0, 0);
-                    prop_assert_eq!(many.push(f64::from(time), 0, 0), newest);
+                    newest = one.push(f64::from(time), ReplicaIndex::default(), 0);
+                    prop_assert_eq!(many.push(f64::from(time), ReplicaIndex::default(), 0), newest);
                 } else {
                     let next_us = many.next_us(|event| event.number != newest);
                     prop_assert_eq!(one.next_us(|_| false), next_us);

@@ -2,10 +2,11 @@
 //! request only take the times of one [`BatchRun`], and as many of them as nothing can change end in one event.
 
 use super::{BatchRun, Fleet};
+use crate::replica::index::ReplicaIndex;
 
 impl Fleet {
     /// The stage takes a batch; says when it is done with it.
-    pub(super) fn begin_iteration(&mut self, place: usize, slot: u32, now_us: f64) -> f64 {
+    pub(super) fn begin_iteration(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) -> f64 {
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];
         let (replica, context, cost) = self.parts(place, now_us);
@@ -32,7 +33,7 @@ impl Fleet {
     }
 
     /// Puts the end of the iteration under way off to that of the last one of those in which nothing can change.
-    pub(super) fn fast_forward(&mut self, place: usize, now_us: f64) {
+    pub(super) fn fast_forward(&mut self, place: ReplicaIndex, now_us: f64) {
         if !self.pipelines[place].is_steady() {
             return;
         }
@@ -48,7 +49,7 @@ impl Fleet {
     }
 
     /// The iterations under way end, all but the last one of them at once.
-    pub(super) fn end_alike(&mut self, place: usize) {
+    pub(super) fn end_alike(&mut self, place: ReplicaIndex) {
         let (replica, _, _) = self.parts(place, 0.0);
         let before = std::mem::replace(&mut replica.fast_forwarded, 1) - 1;
         let Some(run) = &mut replica.run else { return };

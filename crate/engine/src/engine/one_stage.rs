@@ -2,6 +2,7 @@
 //! ended.
 
 use super::Fleet;
+use crate::replica::index::ReplicaIndex;
 use crate::replica::run::BatchRun;
 use crate::replica::scheduler::BatchScheduler;
 use crate::replica::{requests, scheduler};
@@ -11,7 +12,7 @@ impl Fleet {
     pub(super) fn truncate_fast_forward(
         &mut self,
         policy: &(impl BatchScheduler + ?Sized),
-        place: usize,
+        place: ReplicaIndex,
         now_us: f64,
     ) {
         let least = policy.least_leap(&self.replicas[place]);
@@ -31,7 +32,12 @@ impl Fleet {
     }
 
     /// Forms the next iteration of a replica of one stage, and begins it.
-    pub(super) fn schedule(&mut self, policy: &(impl BatchScheduler + ?Sized), place: usize, now_us: f64) {
+    pub(super) fn schedule(
+        &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
+        place: ReplicaIndex,
+        now_us: f64,
+    ) {
         let longest = self.max_fast_forward;
         let (replica, mut context, cost) = self.parts(place, now_us);
         let mut batch = replica.batch.take().unwrap_or_default();
@@ -73,7 +79,7 @@ impl Fleet {
     pub(super) fn end_iterations(
         &mut self,
         policy: &(impl BatchScheduler + ?Sized),
-        place: usize,
+        place: ReplicaIndex,
         now_us: f64,
     ) {
         let (replica, mut context, _) = self.parts(place, now_us);

@@ -1,6 +1,7 @@
 //! Replicas of several pipeline stages, or whose batches overlap: each stage serves batches first come first served, and as
 //! many batches as there are stages are in batch, or one more where a batch is formed while another one is worked on.
 
+use crate::replica::index::ReplicaIndex;
 use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
@@ -82,7 +83,7 @@ fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
 
 impl Fleet {
     /// Forms batches while some are missing.
-    pub(super) fn fill_pipeline(&mut self, place: usize, now_us: f64) {
+    pub(super) fn fill_pipeline(&mut self, place: ReplicaIndex, now_us: f64) {
         if self.policy.queues_empty_batches() {
             return self.fill_queue(place, now_us);
         }
@@ -93,7 +94,7 @@ impl Fleet {
 
     /// Forms batches of the requests of those that have just ended, where nothing else can be formed. Says whether that is so;
     /// otherwise those requests are in no batch.
-    fn form_again(&mut self, place: usize, now_us: f64) -> bool {
+    fn form_again(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
         let again = std::mem::take(&mut self.pipelines[place].again);
         let mut is_formed = !again.is_empty();
         for &slot in &again {
@@ -120,8 +121,8 @@ impl Fleet {
     }
 
     /// Writes down what requests in the stages got.
-    pub(super) fn write_batches_down(&mut self, place: usize) {
-        let Some(pipeline) = self.pipelines.get_mut(place) else { return };
+    pub(super) fn write_batches_down(&mut self, place: ReplicaIndex) {
+        let Some(pipeline) = self.pipelines.get_mut(place.index()) else { return };
         let mut batches = std::mem::take(&mut pipeline.batches);
         let (_, mut context, _) = self.parts(place, f64::INFINITY);
         batches.iter_mut().for_each(|batch| batch_end::write_down(&mut context, batch));
@@ -130,7 +131,7 @@ impl Fleet {
 
     /// The same where an empty batch takes a place in the queue: another one may hold a request that could not be in it. As
     /// often as there are places an empty one is followed by another without a batch under way.
-    fn fill_queue(&mut self, place: usize, now_us: f64) {
+    fn fill_queue(&mut self, place: ReplicaIndex, now_us: f64) {
         let most = self.pipelines[place].batches.len();
         let mut empty = 0;
         loop {
@@ -149,7 +150,7 @@ impl Fleet {
     }
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
-    fn form_batch(&mut self, place: usize, now_us: f64) -> Option<u32> {
+    fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
         self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
@@ -177,7 +178,7 @@ impl Fleet {
     }
 
     /// An idle stage takes the next batch of its queue.
-    fn serve(&mut self, place: usize, stage: usize, now_us: f64) {
+    fn serve(&mut self, place: ReplicaIndex, stage: usize, now_us: f64) {
         let pipeline = &mut self.pipelines[place];
         let is_last = stage + 1 == pipeline.stages.len();
         let this = &mut pipeline.stages[stage];
@@ -209,7 +210,7 @@ impl Fleet {
     }
 
     /// The first stage takes a batch.
-    fn begin_batch(&mut self, place: usize, slot: u32, now_us: f64) {
+    fn begin_batch(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];
         batch.began_us = now_us;
@@ -220,7 +221,7 @@ impl Fleet {
 
     /// A stage is done with its batch, which moves on or is done.
     pub(super) fn end_stage(&mut self, event: Event) {
-        let (place, stage, now_us) = (event.replica as usize, event.stage as usize, event.time_us);
+        let (place, stage, now_us) = (event.replica, event.stage as usize, event.time_us);
         let pipeline = &mut self.pipelines[place];
         let Some(slot) = pipeline.stages[stage].serves.take() else { return };
         let next = pipeline.stages.get_mut(stage + 1).map(|next| next.queue.push_back(slot));
@@ -260,6 +261,6 @@ impl Fleet {
         } else {
             pipeline.unused.push(slot);
         }
-        self.dirty_replicas.push(place as u32);
+        self.dirty_replicas.push(place);
     }
 }

@@ -3,6 +3,7 @@
 //! or KV blocks run short.
 // PERF: under half of the instructions of runs of four stages; guarded by the test `leaps_equal_steps`.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_cost::BatchCost;
 
 use super::Fleet;
@@ -13,7 +14,7 @@ use crate::replica::{Replica, batch_end};
 
 impl Fleet {
     /// Plays the turns of a replica up to what happens next beside them.
-    pub(super) fn play_turns(&mut self, place: usize, now_us: f64) {
+    pub(super) fn play_turns(&mut self, place: ReplicaIndex, now_us: f64) {
         // Where requests follow others, one may end on another replica before the next arrival that is known.
         let is_bounded = self.record.ended.is_none() || self.replicas.len() == 1;
         let are_single = self.max_fast_forward == 1 || self.policy.queues_empty_batches();
@@ -54,7 +55,7 @@ impl Fleet {
     }
 
     /// Whether batches under way decode and go on as they are, beside others that go as far as the end of the last stage.
-    fn takes_turns(&mut self, place: usize, now_us: f64) -> bool {
+    fn takes_turns(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
         let pipeline = &mut self.pipelines[place];
         let mut batches = std::mem::take(&mut pipeline.batches);
         let unused = std::mem::take(&mut pipeline.unused);
@@ -72,7 +73,7 @@ impl Fleet {
     }
 
     /// Takes the ends of what the stages of a replica serve out of the events, and notes them there.
-    fn take_events(&mut self, place: usize) {
+    fn take_events(&mut self, place: ReplicaIndex) {
         let stages = &mut self.pipelines[place].stages;
         stages.iter_mut().for_each(|stage| stage.end_us = f64::INFINITY);
         self.events.take_replica(place, |event| stages[event.stage as usize].end_us = event.time_us);

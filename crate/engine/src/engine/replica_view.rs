@@ -6,6 +6,7 @@ use crate::config::FleetConfig;
 use crate::gateway::proxy::KvUsageProbe;
 use crate::gateway::reservations::KvReservation;
 use crate::replica::Replica;
+use crate::replica::index::NO_REPLICA;
 use crate::replica::requests::{RequestStatus, Requests};
 
 /// The fleet at the present time.
@@ -29,7 +30,7 @@ impl KvUsageProbe for ReplicaView<'_> {
 
     fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>) {
         // Iterations that are over, of the replicas that were asked for last.
-        let mut overs = [(u16::MAX, 0); 8];
+        let mut overs = [(NO_REPLICA, 0); 8];
         held.extend(open.iter().map(|entry| {
             let i = entry.id.index();
             let place = self.requests.status[i];
@@ -37,10 +38,10 @@ impl KvUsageProbe for ReplicaView<'_> {
                 return 0;
             }
             let number = self.requests.replica[i];
-            let replica = &self.replicas[usize::from(number)];
+            let replica = &self.replicas[number];
             let done = self.requests.done[i];
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {
-                let over = &mut overs[usize::from(number) % 8];
+                let over = &mut overs[number.index() % 8];
                 if over.0 != number {
                     *over = (number, self.over_at(replica, at_us));
                 }

@@ -1,6 +1,7 @@
 //! What a debugger needs of a fleet: going to just before a time, clones without what they wrote down, and looks at the
 //! decisions of a time.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
@@ -144,7 +145,7 @@ impl Fleet {
     }
 
     /// The waiting queue of a replica at a time.
-    pub(crate) fn queue_snapshot(&mut self, place: usize, now_us: f64) -> ReplicaSnapshot {
+    pub(crate) fn queue_snapshot(&mut self, place: ReplicaIndex, now_us: f64) -> ReplicaSnapshot {
         self.ends_are_over = false;
         let (replica, context, _) = self.parts(place, now_us);
         // Counters as they stand at that time, on a copy: charging in other portions rounds otherwise.
@@ -155,7 +156,7 @@ impl Fleet {
 
     /// A replica of several stages is about to form a batch: notes what decodes in those under way, where snapshots are taken.
     #[inline]
-    pub(super) fn note_under_way(&mut self, place: usize) {
+    pub(super) fn note_under_way(&mut self, place: ReplicaIndex) {
         if self.has_stages && self.record.decisions.camera().is_some() {
             let of = |batch: &ScheduledBatch| -> Vec<(RequestId, u32)> {
                 batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()

@@ -5,6 +5,7 @@
 //! that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a scheduler that did not
 //! look) is put down to no request.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 use super::cause::{ByCause, Cause, Part};
@@ -99,7 +100,8 @@ impl WhyTables<'_> {
                 }
                 shares.clear();
                 if let Some(kind) = Held::of(part.cause) {
-                    let replica = if kind == Held::Engine { 0 } else { self.report.replica(id) };
+                    let replica =
+                        if kind == Held::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
                     held[kind as usize].shares(replica, part.start_ns, part.end_ns, own, &mut shares);
                 }
                 share_out(part.ns, &shares, &mut group.delayed_by);
@@ -164,7 +166,7 @@ impl WhyTables<'_> {
     /// The requests that held what a request waited for in these parts of its time.
     fn behind(&self, id: usize, cause: Cause, parts: &[Part]) -> Option<Behind> {
         let held = Held::of(cause)?;
-        let replica = if held == Held::Engine { 0 } else { self.report.replica(id) };
+        let replica = if held == Held::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
         let first = parts.iter().map(|part| part.start_ns).min()?;
         let last = parts.iter().map(|part| part.end_ns).max()?;
         let overlap = |hold: &Hold| -> u64 {

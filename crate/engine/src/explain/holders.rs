@@ -7,6 +7,7 @@
 
 use super::cause::{Cause, in_ns};
 use super::request_time::WhyTables;
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 /// What is held.
@@ -54,7 +55,7 @@ impl Held {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Hold {
     pub(super) request: RequestId,
-    pub(super) replica: u16,
+    pub(super) replica: ReplicaIndex,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) weight: f64,
@@ -78,7 +79,7 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
     let mut holds = Vec::new();
     for id in 0..n {
         let (request, end_ns) = (RequestId::new(id as u32), tables.ends[id]);
-        let replica = if held == Held::Engine { 0 } else { report.replica(id) };
+        let replica = if held == Held::Engine { ReplicaIndex::default() } else { report.replica(id) };
         let mut hold = |start_ns: u64, end_ns: u64, weight: f64| {
             if end_ns > start_ns {
                 holds.push(Hold { request, replica, start_ns, end_ns, weight });
@@ -164,7 +165,14 @@ impl HeldByGroup {
     }
 
     /// Each group's share of a stretch of time on a replica, nanoseconds; `own`: the group of the request that is delayed.
-    pub(super) fn shares(&self, replica: u16, start_ns: u64, end_ns: u64, own: u32, shares: &mut Vec<f64>) {
+    pub(super) fn shares(
+        &self,
+        replica: ReplicaIndex,
+        start_ns: u64,
+        end_ns: u64,
+        own: u32,
+        shares: &mut Vec<f64>,
+    ) {
         shares.clear();
         let of_replica = &self.replicas[usize::from(replica)];
         let (from, to) = (of_replica.clock_at(start_ns), of_replica.clock_at(end_ns));

@@ -1,6 +1,7 @@
 //! What the iterations of a replica mean for a request that decodes in them: sums over time of adapter loading, copying, prompts
 //! of others and decoding; and how long decoding takes alone.
 
+use crate::replica::index::ReplicaIndex;
 use std::collections::BTreeMap;
 
 use servescope_cost::{Batch, BatchCost, Chunk, LinearDecode, LoraBatch};
@@ -38,7 +39,7 @@ pub(super) struct IterationTable {
 }
 
 impl IterationTable {
-    pub(super) fn of(report: &Report, replica: u16) -> Self {
+    pub(super) fn of(report: &Report, replica: ReplicaIndex) -> Self {
         let iterations = &report.timeline.iterations;
         let mut table = Self::default();
         let mut before = Shares::default();

@@ -3,6 +3,7 @@
 
 use super::cause::{Cause, Part, in_ns};
 use super::iterations::IterationTable;
+use crate::replica::index::ReplicaIndex;
 use crate::replica::scheduler::{Awaited, BatchScheduler};
 use crate::report::Report;
 use crate::request::BlockReason;
@@ -46,7 +47,7 @@ impl QueueTable {
     /// `by_rule`: from when on scans that stop for the token budget do so by the rule between prefills and decoding.
     pub(super) fn of(
         report: &Report,
-        replica: u16,
+        replica: ReplicaIndex,
         iterations: &IterationTable,
         by_rule: &[(u64, bool)],
         admissions: Vec<u64>,

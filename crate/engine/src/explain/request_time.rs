@@ -4,6 +4,7 @@
 //! before it ends, and where a stretch of time has several causes, the last one is what the others leave. So the parts add up to
 //! end − arrival without any rounding, of one request and of any number.
 
+use crate::replica::index::ReplicaIndex;
 use std::cell::RefCell;
 
 use servescope_cost::Chunk;
@@ -80,9 +81,9 @@ impl<'a> WhyTables<'a> {
         let decisions = ByRequest::of(n, about, |decision| decision.request().unwrap_or_default());
         let RequestPhases { prefills, stalls, deferrals, shared, .. } = phases;
         let timeline = &report.timeline;
-        let replicas = 0..report.replicas as u16;
+        let replicas = ReplicaIndex::first(report.replicas as usize);
         let iterations: Vec<_> = replicas.clone().map(|i| IterationTable::of(report, i)).collect();
-        let queues = replicas.map(|i| queue_of(report, phases, i, &iterations[usize::from(i)])).collect();
+        let queues = replicas.map(|i| queue_of(report, phases, i, &iterations[i.index()])).collect();
         let ends = ends_of(report);
         Some(Self {
             report,
@@ -322,7 +323,12 @@ impl<'a> WhyTables<'a> {
     }
 }
 
-fn queue_of(report: &Report, phases: &RequestPhases, replica: u16, runs: &IterationTable) -> QueueTable {
+fn queue_of(
+    report: &Report,
+    phases: &RequestPhases,
+    replica: ReplicaIndex,
+    runs: &IterationTable,
+) -> QueueTable {
     let rules = phases.budget_rules.iter().filter(|rule| rule.replica == replica);
     let rules: Vec<_> = rules.map(|rule| (in_ns(rule.time_us), rule.by_rule)).collect();
     let all = report.decisions.as_deref().unwrap_or_default().iter();

@@ -117,12 +117,12 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
         .collect();
     for (id, result) in report.results.iter().enumerate() {
         if !matches!(result.outcome, crate::Outcome::Rejected(_)) {
-            let row = &mut rows[report.replica(id) as usize];
+            let row = &mut rows[report.replica(id)];
             row.requests += 1;
             row.completed += u32::from(report.is_completed(id));
         }
     }
-    report.timeline.preemptions.iter().for_each(|e| rows[e.replica as usize].preemptions += 1);
+    report.timeline.preemptions.iter().for_each(|e| rows[e.replica].preemptions += 1);
     rows
 }
 

@@ -25,7 +25,7 @@ pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
     let stages = model.map_or(1, |model| model.stages().max(1));
     let mut free_us = vec![0.0f64; (report.replicas * stages) as usize];
     report.timeline.iterations.iter().flat_map(move |run| {
-        let lanes = &mut free_us[(u32::from(run.replica) * stages) as usize..][..stages as usize];
+        let lanes = &mut free_us[(u32::from(run.replica.get()) * stages) as usize..][..stages as usize];
         let works: Vec<StageWork> = match model {
             Some(model) if stages > 1 => {
                 let chunks = report.timeline.iterations.chunks(&run);

@@ -7,6 +7,7 @@
 
 pub(crate) mod passes;
 
+use crate::replica::index::{NO_REPLICA, ReplicaIndex};
 use servescope_workload::RequestId;
 
 use crate::request::Rejection;
@@ -16,7 +17,6 @@ use passes::{AdapterLoad, Taking};
 const NONE_U32: u32 = u32::MAX;
 /// In the place of a request where there is none.
 const NO_REQUEST: RequestId = RequestId::new(u32::MAX);
-const NONE_U16: u16 = u16::MAX;
 
 /// What was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub struct Decision {
     pub time_us: f64,
     request: RequestId,
     on_behalf_of: RequestId,
-    replica: u16,
+    replica: ReplicaIndex,
     /// What was decided.
     pub verdict: Verdict,
     /// What decided it.
@@ -166,7 +166,7 @@ impl Decision {
     /// A decision of a replica about a request.
     pub(crate) fn of(
         time_us: f64,
-        replica: u16,
+        replica: ReplicaIndex,
         request: RequestId,
         verdict: Verdict,
         compared: Compared,
@@ -181,11 +181,11 @@ impl Decision {
         verdict: Verdict,
         compared: Compared,
     ) -> Self {
-        Self::of(time_us, NONE_U16, request, verdict, compared)
+        Self::of(time_us, NO_REPLICA, request, verdict, compared)
     }
 
     /// A replica leaves its whole waiting queue as it is.
-    pub(crate) fn of_queue(time_us: f64, replica: u16, compared: Compared) -> Self {
+    pub(crate) fn of_queue(time_us: f64, replica: ReplicaIndex, compared: Compared) -> Self {
         Self::of(time_us, replica, NO_REQUEST, Verdict::Waits, compared)
     }
 
@@ -205,8 +205,8 @@ impl Decision {
     }
 
     /// The replica; `None`: it was decided before one was chosen.
-    pub fn replica(&self) -> Option<u16> {
-        (self.replica != NONE_U16).then_some(self.replica)
+    pub fn replica(&self) -> Option<ReplicaIndex> {
+        (self.replica != NO_REPLICA).then_some(self.replica)
     }
 
     /// Requests are told by `places`.
@@ -274,7 +274,7 @@ impl DecisionLog {
     pub(crate) fn into_decisions(self) -> Option<Box<[Decision]>> {
         let mut decisions = self.0?.decisions;
         decisions.sort_by(|a, b| {
-            let place = |decision: &Decision| decision.replica.wrapping_add(1);
+            let place = |decision: &Decision| decision.replica.get().wrapping_add(1);
             a.time_us.total_cmp(&b.time_us).then(place(a).cmp(&place(b)))
         });
         Some(decisions.into_boxed_slice())
@@ -286,13 +286,13 @@ impl KeptDecisions {
         let holds = matches!(decision.verdict, Verdict::Waits | Verdict::Skipped);
         let held = holds.then_some((decision.verdict, decision.compared.test));
         let is_of_queue = decision.request == NO_REQUEST;
-        let place = if is_of_queue { u32::from(decision.replica) } else { decision.request.get() };
+        let place = if is_of_queue { u32::from(decision.replica.get()) } else { decision.request.get() };
         let before = std::mem::replace(entry(&mut self.holds[usize::from(is_of_queue)], place), held);
         if holds && before == held {
             return;
         }
         if decision.verdict == Verdict::Admitted {
-            *entry(&mut self.holds[1], u32::from(decision.replica)) = None;
+            *entry(&mut self.holds[1], u32::from(decision.replica.get())) = None;
         }
         self.decisions.push(decision);
     }

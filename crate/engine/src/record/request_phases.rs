@@ -1,6 +1,7 @@
 //! What the split of a request's time needs beside iterations and decisions: when its own prompt was processed, when it held
 //! memory and was in no iteration, and why. Kept only where decisions are.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_cost::{Batch, BatchCost, LoraBatch};
 use servescope_workload::RequestId;
 
@@ -68,7 +69,7 @@ pub struct BudgetRule {
     /// When the queue was scanned, microseconds.
     pub time_us: f64,
     /// Whose queue.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// Whether it is the rule.
     pub by_rule: bool,
 }
@@ -149,7 +150,13 @@ impl PhaseLog {
     }
 
     /// A queue was scanned and stopped for `stop`, while prompts were deferred by the rule or not.
-    pub(crate) fn scanned(&mut self, replica: u16, time_us: f64, stop: Option<BlockReason>, by_rule: bool) {
+    pub(crate) fn scanned(
+        &mut self,
+        replica: ReplicaIndex,
+        time_us: f64,
+        stop: Option<BlockReason>,
+        by_rule: bool,
+    ) {
         let Some(kept) = &mut self.0 else { return };
         if stop != Some(BlockReason::PromptBudget) {
             return;

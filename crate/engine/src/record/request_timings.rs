@@ -1,5 +1,6 @@
 //! What is known of each request when a run is over, and what its caches and adapters were asked for.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 /// What is known of each request, one entry a request in every column; NaN where there is none.
@@ -18,7 +19,7 @@ pub struct RequestTimings {
     /// How long it stood still between its iterations.
     pub stalled_us: Vec<f64>,
     /// Which replica; empty where there is one.
-    pub replica: Vec<u16>,
+    pub replica: Vec<ReplicaIndex>,
     /// How often it was preempted; empty where no request can be.
     pub preemptions: Vec<u16>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.

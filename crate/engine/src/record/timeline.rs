@@ -2,6 +2,7 @@
 
 mod iterations;
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 pub use iterations::Iterations;
@@ -28,7 +29,7 @@ pub struct IterationRun {
     /// How many.
     pub iterations: u32,
     /// Which replica.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// Requests whose prompts, or parts of them, are processed.
     pub prompts: u32,
     /// Prompt tokens.
@@ -70,7 +71,7 @@ pub struct PreemptionEvent {
     /// Which request.
     pub id: RequestId,
     /// Of which replica.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// Tokens that it had in memory and that are processed again; none where the host keeps them.
     pub lost_tokens: u32,
 }
@@ -84,7 +85,7 @@ impl IterationRun {
         first_us: 0.0,
         growth_us: 0.0,
         iterations: 0,
-        replica: 0,
+        replica: ReplicaIndex::new(0),
         prompts: 0,
         prompt_tokens: 0,
         decodes: 0,
@@ -158,7 +159,7 @@ pub struct QueueBlockage {
     /// The decision, microseconds.
     pub start_us: f64,
     /// Whose line.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// Why it stopped; `None`: it picked every waiting request, later arrivals wait for the next decision.
     pub stop: Option<BlockReason>,
 }

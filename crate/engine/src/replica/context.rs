@@ -1,5 +1,6 @@
 //! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_cost::{BatchCost, Chunk};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -36,7 +37,7 @@ impl ScheduleContext<'_> {
     #[inline]
     pub(crate) fn decided(
         &mut self,
-        replica: u16,
+        replica: ReplicaIndex,
         request: RequestId,
         verdict: Verdict,
         compared: impl FnOnce() -> Compared,
@@ -47,7 +48,7 @@ impl ScheduleContext<'_> {
 
     /// Writes down why the whole waiting queue stays as it is, where decisions are kept.
     #[inline]
-    pub(crate) fn queue_waits(&mut self, replica: u16, compared: impl FnOnce() -> Compared) {
+    pub(crate) fn queue_waits(&mut self, replica: ReplicaIndex, compared: impl FnOnce() -> Compared) {
         let time_us = self.now_us;
         self.record.decisions.add(|| Decision::of_queue(time_us, replica, compared()));
     }

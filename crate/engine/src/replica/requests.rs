@@ -1,5 +1,6 @@
 //! The state of every request, one entry a request in every column.
 
+use crate::replica::index::ReplicaIndex;
 use std::collections::BTreeMap;
 
 use servescope_workload::{RequestId, Trace};
@@ -21,7 +22,7 @@ pub(crate) enum RequestStatus {
     Finished,
 }
 
-entries!(RequestStatus);
+entries!(RequestStatus, ReplicaIndex);
 
 /// The columns.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +37,7 @@ pub(crate) struct Requests {
     pub(crate) running: Vec<Option<u32>>,
     /// Tokens that the host keeps of it while it waits, 0 = none; empty without swapping.
     pub(crate) swapped: Vec<u32>,
-    pub(crate) replica: Vec<u16>,
+    pub(crate) replica: Vec<ReplicaIndex>,
     /// When its first iteration was formed; NaN before.
     pub(crate) scheduled_us: Vec<f64>,
     /// When its first token was there; NaN before.
@@ -74,7 +75,7 @@ impl Requests {
             preemptions: vec![0; n],
             running: Vec::new(),
             swapped: Vec::new(),
-            replica: vec![0; n],
+            replica: vec![ReplicaIndex::default(); n],
             scheduled_us: nan(),
             first_token_us: nan(),
             seen_us: nan(),

@@ -1,6 +1,7 @@
 //! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, who holds KV blocks,
 //! adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
@@ -94,7 +95,7 @@ pub struct ReplicaSnapshot {
     /// When, microseconds.
     pub time_us: f64,
     /// Which replica.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// By what the queue is ordered.
     pub key: QueueKeyKind,
     /// Whether the replica looked at its queue; otherwise only the queue is told.

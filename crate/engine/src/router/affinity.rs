@@ -12,6 +12,7 @@
 //!
 //! A request costs O(b log k) for b keys and k remembered keys, and O(n) for the loads of n replicas.
 
+use crate::replica::index::ReplicaIndex;
 use std::collections::BTreeMap;
 
 /// Requests with one key for which one replica is enough, whatever their share: a few turns of a session are no trend.
@@ -42,7 +43,7 @@ struct KnownPrefixes {
     visits: u64,
     since: u64,
     /// Replicas that hold it, in order, and the place of the key in `recent` of each.
-    holders: Vec<(u16, u64)>,
+    holders: Vec<(ReplicaIndex, u64)>,
 }
 
 impl Affinity {
@@ -61,17 +62,17 @@ impl Affinity {
 
     /// The replica for a request with `keys`, each of which stands for itself and all before it. `load` is the number of
     /// requests that wait or run on a replica.
-    pub(crate) fn pick(&mut self, keys: &[u64], load: impl Fn(usize) -> u32) -> usize {
+    pub(crate) fn pick(&mut self, keys: &[u64], load: impl Fn(ReplicaIndex) -> u32) -> ReplicaIndex {
         self.loads.clear();
-        self.loads.extend((0..self.given.len()).map(load));
+        self.loads.extend(ReplicaIndex::first(self.given.len()).map(load));
         let place = self.choose(keys);
         self.remember(keys, place);
         place
     }
 
-    fn choose(&self, keys: &[u64]) -> usize {
+    fn choose(&self, keys: &[u64]) -> ReplicaIndex {
         let (loads, bound) = (&self.loads, self.bound());
-        let order = |&i: &usize| (loads[i], self.given[i], i);
+        let order = |&i: &ReplicaIndex| (loads[i], self.given[i], i);
         // A replica that holds a key holds all before it: known keys come first, with more holders towards the start.
         let known = keys.partition_point(|key| self.keys.contains_key(key));
         let mut seen = 0;
@@ -81,12 +82,12 @@ impl Affinity {
                 continue;
             }
             seen = count;
-            let holders = known.holders.iter().map(|&(replica, _)| usize::from(replica));
+            let holders = known.holders.iter().map(|&(replica, _)| replica);
             if let Some(place) = holders.filter(|&i| u64::from(loads[i]) <= bound).min_by_key(order) {
                 return place;
             }
         }
-        (0..loads.len()).min_by_key(order).unwrap_or(0)
+        ReplicaIndex::first(loads.len()).min_by_key(order).unwrap_or_default()
     }
 
     /// The most requests with which a replica is not overloaded: 25 % above the mean (consistent hashing with bounded
@@ -105,7 +106,7 @@ impl Affinity {
     }
 
     /// A replica is given a request with `keys`.
-    fn remember(&mut self, keys: &[u64], place: usize) {
+    fn remember(&mut self, keys: &[u64], place: ReplicaIndex) {
         self.routed += 1;
         self.given[place] += 1;
         let since = self.routed - 1;
@@ -118,19 +119,19 @@ impl Affinity {
                 holders: Vec::new(),
             });
             known.visits += 1;
-            match known.holders.binary_search_by_key(&(place as u16), |holder| holder.0) {
+            match known.holders.binary_search_by_key(&place, |holder| holder.0) {
                 Ok(at) => {
                     self.recent[place].remove(&known.holders[at].1);
                     known.holders[at].1 = self.clock;
                 }
-                Err(at) => known.holders.insert(at, (place as u16, self.clock)),
+                Err(at) => known.holders.insert(at, (place, self.clock)),
             }
             self.recent[place].insert(self.clock, key);
         }
         while self.recent[place].len() > self.capacity {
             let Some((_, key)) = self.recent[place].pop_first() else { break };
             if let Some(known) = self.keys.get_mut(&key) {
-                known.holders.retain(|holder| usize::from(holder.0) != place);
+                known.holders.retain(|holder| holder.0 != place);
                 if known.holders.is_empty() {
                     self.keys.remove(&key);
                 }
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     /// Routes requests that find every replica idle.
-    fn route(affinity: &mut Affinity, keys: impl IntoIterator<Item = Vec<u64>>) -> Vec<usize> {
+    fn route(affinity: &mut Affinity, keys: impl IntoIterator<Item = Vec<u64>>) -> Vec<ReplicaIndex> {
         keys.into_iter().map(|keys| affinity.pick(&keys, |_| 0)).collect()
     }
 
@@ -168,7 +169,7 @@ mod tests {
         let mut affinity = Affinity::new(8, 10_000);
         let turn =
             |session: u64, turn: u64| (0..=turn).map(move |t| if t == 0 { 1 } else { 1_000 * session + t });
-        let mut places = vec![0; 40];
+        let mut places = vec![ReplicaIndex::default(); 40];
         for t in 1..30 {
             for session in 1..40 {
                 let keys: Vec<u64> = turn(session, t).collect();
@@ -199,10 +200,10 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded_and_the_end_of_a_prompt_goes_first() {
         let mut affinity = Affinity::new(2, 3);
-        assert_eq!(route(&mut affinity, [vec![1, 2, 3, 4]]), [0]);
+        assert_eq!(route(&mut affinity, [vec![1, 2, 3, 4]]), [0].map(ReplicaIndex::new));
         let held = |affinity: &Affinity| affinity.keys.keys().copied().collect::<Vec<_>>();
         assert_eq!(held(&affinity), [1, 2, 3]);
-        assert_eq!(route(&mut affinity, [vec![8], vec![1, 9]]), [1, 0]);
+        assert_eq!(route(&mut affinity, [vec![8], vec![1, 9]]), [1, 0].map(ReplicaIndex::new));
         assert_eq!(held(&affinity), [1, 2, 8, 9]);
         assert_eq!(affinity.recent[0].len(), 3);
         let holders = affinity.keys.values().map(|known| known.holders.len()).sum::<usize>();

@@ -162,7 +162,7 @@ fn the_originals_random_router_draws_as_python_does() {
         ..FleetConfig::default()
     };
     let (report, _) = run(&fixed(&requests), config, TOY);
-    let replicas: Vec<u16> = (0..12).map(|id| report.replica(id)).collect();
+    let replicas: Vec<u16> = (0..12).map(|id| report.replica(id).get()).collect();
     assert_eq!(replicas, [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2]);
 }
 

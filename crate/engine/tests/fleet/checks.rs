@@ -1,5 +1,6 @@
 //! What holds of every fleet's report.
 
+use servescope_engine::ReplicaIndex;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
@@ -122,7 +123,7 @@ pub(crate) fn check_memory(report: &Report) {
 
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
 pub(crate) fn check_work(report: &Report, in_turn: bool) {
-    for replica in 0..report.replicas as u16 {
+    for replica in ReplicaIndex::first(report.replicas as usize) {
         let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
         assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
         let mut scheduled_before = 0.0;

@@ -180,7 +180,7 @@ proptest! {
         let (report, _) = run(&Arc::new(trace), config, cost);
         let mut busy_us = vec![0.0; report.replicas as usize];
         for (run, parts) in run_parts(&report) {
-            busy_us[run.replica as usize] += run.busy_us;
+            busy_us[run.replica] += run.busy_us;
             let totals = RunTotals::of(&report.timeline, &cost, &run);
             let total: f64 = totals.us.iter().sum();
             prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
@@ -226,16 +226,16 @@ proptest! {
         let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
         let mut busy_us = vec![0.0; report.replicas as usize];
         for work in stage_works(&report) {
-            let lane = &mut over_us[(u32::from(work.run.replica) * cost.stages + work.stage) as usize];
+            let lane = &mut over_us[(u32::from(work.run.replica.get()) * cost.stages + work.stage) as usize];
             prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
             *lane = work.end_us;
-            busy_us[work.run.replica as usize] += work.end_us - work.start_us;
+            busy_us[work.run.replica] += work.end_us - work.start_us;
             if work.stage + 1 == cost.stages {
                 prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
             }
         }
         let mut told_us = vec![0.0; report.replicas as usize];
-        report.timeline.iterations.iter().for_each(|run| told_us[run.replica as usize] += run.busy_us);
+        report.timeline.iterations.iter().for_each(|run| told_us[run.replica] += run.busy_us);
         for (lanes, told) in busy_us.iter().zip(&told_us) {
             prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
         }

@@ -1,96 +1,104 @@
-//! [`RequestId`]: the index of a request in the columns of a trace, as a type that no other number can be taken for.
+//! Index types: what stands at a place of a column, as a type that no other number can be taken for.
 
-use std::fmt;
-use std::ops::{Index, IndexMut};
+/// Makes a type of indices: as large and as fast as the number in it, and of no use where another kind of index is asked for.
+#[macro_export]
+macro_rules! index_type {
+    ($(#[$about:meta])* $name:ident($number:ty)) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub struct $name($number);
 
-/// A request: its place in the columns of a trace, which it indexes as it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct RequestId(u32);
+        impl $name {
+            /// The one at a place.
+            #[inline]
+            pub const fn new(number: $number) -> Self {
+                Self(number)
+            }
 
-impl RequestId {
-    /// The request at a place.
-    #[inline]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
+            /// Its place.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
 
-    /// Its place.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
+            /// Its place, as a number that is written down.
+            #[inline]
+            pub const fn get(self) -> $number {
+                self.0
+            }
 
-    /// Its place, as a number that is written down.
-    #[inline]
-    pub const fn get(self) -> u32 {
-        self.0
-    }
+            /// The first ones, in order.
+            pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+                (0..count as $number).map(Self)
+            }
 
-    /// The first requests of a trace, in order.
-    pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
-        (0..count as u32).map(Self)
-    }
+            /// All of them, in order.
+            pub fn all() -> impl Iterator<Item = Self> + Clone {
+                (0..).map(Self)
+            }
+        }
 
-    /// All numbers, in order.
-    pub fn all() -> impl Iterator<Item = Self> + Clone {
-        (0..).map(Self)
-    }
+        impl From<$number> for $name {
+            #[inline]
+            fn from(number: $number) -> Self {
+                Self(number)
+            }
+        }
+
+        impl From<$name> for $number {
+            #[inline]
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl From<$name> for usize {
+            #[inline]
+            fn from(id: $name) -> Self {
+                id.index()
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl<T> ::std::ops::Index<$name> for [T] {
+            type Output = T;
+            #[inline]
+            fn index(&self, id: $name) -> &T {
+                &self[id.index()]
+            }
+        }
+
+        impl<T> ::std::ops::IndexMut<$name> for [T] {
+            #[inline]
+            fn index_mut(&mut self, id: $name) -> &mut T {
+                &mut self[id.index()]
+            }
+        }
+
+        impl<T> ::std::ops::Index<$name> for Vec<T> {
+            type Output = T;
+            #[inline]
+            fn index(&self, id: $name) -> &T {
+                &self[id.index()]
+            }
+        }
+
+        impl<T> ::std::ops::IndexMut<$name> for Vec<T> {
+            #[inline]
+            fn index_mut(&mut self, id: $name) -> &mut T {
+                &mut self[id.index()]
+            }
+        }
+    };
 }
 
-impl From<u32> for RequestId {
-    #[inline]
-    fn from(number: u32) -> Self {
-        Self(number)
-    }
-}
-
-impl From<RequestId> for u32 {
-    #[inline]
-    fn from(id: RequestId) -> Self {
-        id.0
-    }
-}
-
-impl From<RequestId> for usize {
-    #[inline]
-    fn from(id: RequestId) -> Self {
-        id.index()
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<T> Index<RequestId> for [T] {
-    type Output = T;
-    #[inline]
-    fn index(&self, id: RequestId) -> &T {
-        &self[id.index()]
-    }
-}
-
-impl<T> IndexMut<RequestId> for [T] {
-    #[inline]
-    fn index_mut(&mut self, id: RequestId) -> &mut T {
-        &mut self[id.index()]
-    }
-}
-
-impl<T> Index<RequestId> for Vec<T> {
-    type Output = T;
-    #[inline]
-    fn index(&self, id: RequestId) -> &T {
-        &self[id.index()]
-    }
-}
-
-impl<T> IndexMut<RequestId> for Vec<T> {
-    #[inline]
-    fn index_mut(&mut self, id: RequestId) -> &mut T {
-        &mut self[id.index()]
-    }
+index_type! {
+    /// A request: its place in the columns of a trace, which it indexes as it is.
+    RequestId(u32)
 }

@@ -7,6 +7,7 @@
 //! That is what the timeline says to the token, of replicas of one stage. It is interpolated for
 //! requests that were preempted and for those on replicas of several stages: evenly over the time in which they are there.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 use servescope_workload::statistics::sort_places;
 
@@ -100,15 +101,11 @@ pub(super) fn held(
         }
         sweep.grow(client, scheduled, first.unwrap_or(to_us), 0.0, input);
         if let Some(from_us) = first.filter(|&first| to_us > first) {
-            stays[usize::from(report.replica(id))].push(KvStay {
-                id: RequestId::new(id as u32),
-                from_us,
-                to_us,
-            });
+            stays[report.replica(id)].push(KvStay { id: RequestId::new(id as u32), from_us, to_us });
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
-        let runs = report.timeline.iterations.of_replica(replica as u16);
+        let runs = report.timeline.iterations.of_replica(ReplicaIndex::new(replica as u16));
         sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&run)));
     }
     KvOccupancy { token_us: sweep.totals, interpolated }

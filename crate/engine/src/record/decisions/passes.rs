@@ -1,6 +1,7 @@
 //! What a debugger asks of the log of decisions beside the decisions: the adapters that were loaded, and what replicas and
 //! gateway looked like when they decided, kept only while it asks for that.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::{DecisionLog, KeptDecisions};
@@ -16,7 +17,7 @@ pub struct AdapterLoad {
     /// When, microseconds.
     pub time_us: f64,
     /// Which replica.
-    pub replica: u16,
+    pub replica: ReplicaIndex,
     /// How many adapters.
     pub count: u32,
 }

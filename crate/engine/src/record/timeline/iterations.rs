@@ -15,6 +15,7 @@ mod read;
 mod tests;
 mod write;
 
+use crate::replica::index::ReplicaIndex;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -309,7 +310,7 @@ impl Iterations {
     }
 
     /// Those of one replica, in the order of their start.
-    pub fn of_replica(&self, replica: u16) -> impl Iterator<Item = IterationRun> + '_ {
+    pub fn of_replica(&self, replica: ReplicaIndex) -> impl Iterator<Item = IterationRun> + '_ {
         let mut cursor = self.replicas.get(usize::from(replica)).map(|log| Cursor::new(log, replica));
         std::iter::from_fn(move || cursor.as_mut()?.next())
     }
@@ -338,7 +339,7 @@ impl Iterations {
     pub fn iter(&self) -> Iter<'_> {
         let mut iter = Iter { only: None, heads: Vec::new(), order: BinaryHeap::new() };
         for (replica, log) in self.replicas.iter().enumerate() {
-            let mut cursor = Cursor::new(log, replica as u16);
+            let mut cursor = Cursor::new(log, ReplicaIndex::new(replica as u16));
             if self.replicas.len() == 1 {
                 iter.only = Some(cursor);
             } else if let Some(run) = cursor.next() {

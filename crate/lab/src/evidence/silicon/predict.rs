@@ -113,7 +113,7 @@ impl Constants {
         overheads: kernels::CALIBRATED,
         synchronous_us: kernels::SYNCHRONOUS_US,
         client_ms: 10.0,
-        client_ms_per_token: 0.00225,
+        client_ms_per_token: 0.0038,
     };
 }
 
@@ -259,6 +259,7 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
         mlp: formats[1],
         experts: formats[2],
         kv,
+        has_peer_access: true,
     };
     let synchronous_us = (!is_asynchronous(row)).then_some(constants.synchronous_us);
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);

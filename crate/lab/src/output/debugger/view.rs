@@ -1,6 +1,7 @@
 //! What one step shows: what was decided by which test, the queue in its order, KV memory, adapters, counters. Times in seconds.
 
 use serde::Serialize;
+use servescope_engine::ReplicaIndex;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::Client;
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
@@ -394,7 +395,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
         step: context.place,
         steps: context.count,
         time_s: step.time_us() / 1e6,
-        replica: step.replica(),
+        replica: step.replica().map(ReplicaIndex::get),
         verdict: decision.map_or("loaded", |decision| decision.verdict.name()),
         told: decision.map_or_else(loaded, told::verdict),
         candidate: candidate.map(|id| context.candidate(id)),

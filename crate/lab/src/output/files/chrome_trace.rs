@@ -1,6 +1,7 @@
 //! `trace.json` in Chrome's trace event format, which Perfetto and chrome://tracing open: a process for each replica, a
 //! thread for each of its pipeline stages. Runs of equal iterations are one slice each.
 
+use servescope_engine::ReplicaIndex;
 use std::fmt;
 
 use servescope_engine::metrics::lanes::{StageWork, stage_works};
@@ -74,10 +75,15 @@ fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
             // In a pipeline a batch may wait for its first stage.
             let waited = start_us > run.begins_us();
             let load_start_us = if waited { start_us - run.adapter_load_us } else { run.start_us };
-            events.slice([run.replica.into(), 0], "adapter load", load_start_us, run.adapter_load_us)?;
+            events.slice(
+                [run.replica.get().into(), 0],
+                "adapter load",
+                load_start_us,
+                run.adapter_load_us,
+            )?;
             events.end(format_args!("\"resident\":{}", run.resident_adapters))?;
         }
-        events.slice([run.replica.into(), stage], super::kind(&run), start_us, end_us - start_us)?;
+        events.slice([run.replica.get().into(), stage], super::kind(&run), start_us, end_us - start_us)?;
         events.end(format_args!(
             "\"requests\":{},\"prompts\":{},\"decodes\":{},\"prompt_tokens\":{},\"iterations\":{},\"kv_tokens\":{},\
              \"blocks\":{},\"stalled\":{}",
@@ -92,12 +98,12 @@ fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
         ))?;
         if stage == 0 {
             // A replica that pauses holds nothing.
-            let over_us = &mut over_us[run.replica as usize];
+            let over_us = &mut over_us[run.replica];
             if run.start_us > *over_us {
-                events.counter(run.replica.into(), "KV tokens", *over_us, 0.0)?;
+                events.counter(run.replica.get().into(), "KV tokens", *over_us, 0.0)?;
             }
             *over_us = over_us.max(run.end_us);
-            events.counter(run.replica.into(), "KV tokens", run.start_us, run.kv_tokens)?;
+            events.counter(run.replica.get().into(), "KV tokens", run.start_us, run.kv_tokens)?;
         }
     }
     for (replica, over_us) in over_us.into_iter().enumerate() {
@@ -109,14 +115,14 @@ fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
 /// A counter of the requests that wait.
 fn write_waiting(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
     for (time_us, replica, waiting) in waiting(report) {
-        events.counter(replica.into(), "waiting", time_us, f64::from(waiting))?;
+        events.counter(replica.get().into(), "waiting", time_us, f64::from(waiting))?;
     }
     Ok(())
 }
 
 /// Every change of the number of requests that wait for their first iteration at a replica: (when, where, how many).
-fn waiting(report: &Report) -> Vec<(f64, u16, i32)> {
-    let mut changes: Vec<(f64, u16, i32)> = Vec::new();
+fn waiting(report: &Report) -> Vec<(f64, ReplicaIndex, i32)> {
+    let mut changes: Vec<(f64, ReplicaIndex, i32)> = Vec::new();
     for (id, result) in report.results.iter().enumerate() {
         // When one that was never scheduled left the line is not told; it is left out.
         let left_us =
@@ -129,9 +135,9 @@ fn waiting(report: &Report) -> Vec<(f64, u16, i32)> {
     }
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut counts = vec![0; report.replicas as usize];
-    let mut kept: Vec<(f64, u16, i32)> = Vec::with_capacity(changes.len());
+    let mut kept: Vec<(f64, ReplicaIndex, i32)> = Vec::with_capacity(changes.len());
     for (time_us, replica, change) in changes {
-        let count = &mut counts[replica as usize];
+        let count = &mut counts[replica];
         *count += change;
         match kept.last_mut() {
             Some(last) if (last.0, last.1) == (time_us, replica) => last.2 = *count,

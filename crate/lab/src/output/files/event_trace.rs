@@ -102,7 +102,7 @@ fn works(report: &Report) -> Vec<BatchWork> {
         let run = work.run;
         BatchWork {
             batch: batch - 1,
-            replica: run.replica,
+            replica: run.replica.get(),
             stage: work.stage,
             kind: super::kind(&run),
             start_us: work.start_us,

@@ -53,7 +53,7 @@ pub fn request_columns(report: &Report) -> Vec<Column> {
         whole("input_tokens", &|id| request(id).input_tokens.into()),
         whole("output_tokens", &|id| request(id).output_tokens.into()),
         whole("max_tokens", &|id| request(id).max_tokens.into()),
-        whole("replica", &|id| i64::from(report.replica(id))),
+        whole("replica", &|id| i64::from(report.replica(id).get())),
         Column { name: "outcome", values: Values::Names(outcomes) },
         seconds("scheduled_s", &|id| report.scheduled_us(id)),
         seconds("first_token_s", &|id| report.first_token_us(id)),

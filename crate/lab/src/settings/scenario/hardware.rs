@@ -130,7 +130,7 @@ impl Scenario {
             per_request_us: us(Id::HostPerRequest),
             launch_per_layer_us: us(Id::HostLaunch),
         };
-        Roofline::new(deployment, corrections, host)
+        Roofline::new(deployment, corrections, host).with_peer_access(self.flag(Id::PeerAccess))
     }
 
     /// What lies in a GPU's memory, with the adapters or LoRA slots that are set apart from the start.

@@ -88,6 +88,7 @@ impl Scenario {
                 mlp,
                 experts,
                 kv: deployment.kv,
+                has_peer_access: self.flag(Id::PeerAccess),
             };
             match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
                 // Products of another format do not tell what these take.

@@ -1,5 +1,6 @@
 //! The first moment at which two runs decided differently, in words.
 
+use servescope_engine::ReplicaIndex;
 use servescope_workload::RequestId;
 
 use serde::Serialize;
@@ -90,7 +91,7 @@ impl ShownDecision {
         let numbers = decision.compared.numbers();
         Self {
             time_s: decision.time_us / 1e6,
-            replica: decision.replica(),
+            replica: decision.replica().map(ReplicaIndex::get),
             request: decision.request().map(RequestId::get),
             verdict: decision.verdict.name(),
             test: decision.compared.test.name(),

@@ -1,5 +1,6 @@
 //! Reading the runs of iterations of one replica, one after the other.
 
+use crate::replica::index::ReplicaIndex;
 use servescope_cost::{Chunk, LoraBatch};
 
 use super::{
@@ -22,7 +23,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(log: &'a ReplicaIterations, replica: u16) -> Self {
+    pub(super) fn new(log: &'a ReplicaIterations, replica: ReplicaIndex) -> Self {
         let ReplicaIterations { plain, chunks, encoded } = log;
         let run = IterationRun { replica, ..IterationRun::BLANK };
         Self {

@@ -28,7 +28,7 @@ prop_compose! {
             _ => chunks.iter().fold(0_u32, |sum, chunk| sum.wrapping_add(chunk.1)),
         };
         let mut run = IterationRun {
-            start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica, prompts, prompt_tokens,
+            start_us, end_us: 0.0, busy_us: 0.0, first_us, growth_us, iterations, replica: replica.into(), prompts, prompt_tokens,
             decodes, fresh: if odd.0 { fresh } else { decodes }, blocks,
             kv_tokens: kv_tokens as f64 + if odd.1 { 0.3 } else { 0.0 },
             rank_sum: adapters.map_or(0, |a| a.0), any_adapter: adapters.is_some_and(|a| a.1),

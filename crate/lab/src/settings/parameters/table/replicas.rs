@@ -15,6 +15,9 @@ macro_rules! replicas {
             PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
                 .doc("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
+            PeerAccess = row("fleet.peer_access", "p2p", "fleet", Kind::Flag(true))
+                .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), above(Id::TensorParallel, 1.0)])
+                .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r tells).");
             Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
                 .when(FORMATS)
                 .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
