@@ -1,7 +1,7 @@
 //! Batch by batch: who is in it with how many tokens, who was preempted for it, how many run and wait, and its times.
 
-use servescope_engine::ReplicaIndex;
 use serde_json::Value;
+use servescope_engine::ReplicaIndex;
 use servescope_engine::{BatchMember, BatchUnderWay, Fleet, Report};
 
 use super::given::{Given, list, whole};
