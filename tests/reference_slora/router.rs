@@ -386,7 +386,8 @@ fn router_runs() {
             assert!(ours.all(is_after), "{id}: more steps than expected");
             let leaps = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
                 .with_queue_policy(queueing);
-            assert_eq!(leaps.run(), report, "{id}: leaps differ from single steps");
+            let leaps = servescope_tests::causes::add_up(leaps.with_decisions().run(), &id.to_string());
+            assert_eq!(leaps, report, "{id}: leaps differ from single steps");
         }
         servescope_tests::told(&path, cases.len());
     }

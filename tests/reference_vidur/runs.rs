@@ -114,7 +114,8 @@ fn every_request_and_every_batch() {
         println!("{}:", case.name());
         check_requests(&case, &report, setup.run.stages > 1);
         check_batches(&case, &report);
-        let steps = setup.fleet(|_| {}).without_fast_forward().run();
+        let steps = setup.fleet(|_| {}).without_fast_forward().with_decisions().run();
+        let steps = servescope_tests::causes::add_up(steps, &case.name());
         assert!(steps == report, "{}: leaps differ from single steps", case.name());
     }
 }

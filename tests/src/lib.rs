@@ -5,6 +5,8 @@
 //! folder of the same form, whatever subset of the files it holds. Each file may be packed with gzip: `name` and
 //! `name.gz` are the same file.
 
+pub mod causes;
+
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 

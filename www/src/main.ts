@@ -14,6 +14,7 @@ import { presetFiles, presetsOf } from './state/presets.js';
 import { initialSettings } from './state/settings.js';
 import { showRoles, showSettings } from './theme.js';
 import { watchTrouble } from './trouble.js';
+import { part } from './part.js';
 
 const root = document.documentElement;
 const settings = initialSettings(pageKeys(location.hash).lang);
@@ -25,7 +26,7 @@ function spawn(): WorkerPort {
 }
 
 async function embedPage(): Promise<LightElement> {
-  return new (await import('./panels/embed-page.js')).EmbedPage();
+  return new (await part(() => import('./panels/embed-page.js'))).EmbedPage();
 }
 
 async function start(): Promise<void> {

@@ -38,7 +38,7 @@ it('tells that a part is missing, not what the browser says of it', () => {
   const payload = new TypeError('Failed to fetch dynamically imported module: https://host/assets/help-1.js');
   page.dispatchEvent(Object.assign(new Event('vite:preloadError'), { payload }));
   rejected(payload);
-  expect(told()).toEqual(['A part of the page could not be downloaded.']);
+  expect(told()).toEqual(['A part of the page could not be downloaded. Check the network and try again.']);
 });
 
 it('says nothing of a question that was taken back', () => {

@@ -7,6 +7,12 @@ import { offerNewerIfAny } from './offline/offline.js';
 /** The bundler's event for a part of the page that could not be fetched. */
 interface PreloadError extends Event { payload: unknown }
 
+/** The settings are in the address, so they outlive it. */
+function reload(app: App): void {
+  app.link();
+  location.reload();
+}
+
 export function watchTrouble(app: App, page: EventTarget = window): void {
   const missing = new WeakSet<object>();
   page.addEventListener('vite:preloadError', (event) => {
@@ -22,7 +28,7 @@ export function watchTrouble(app: App, page: EventTarget = window): void {
       return;
     }
     if (reason instanceof Refusal) app.notices.error(codesOf(reason.errors), () => app.text.diagnostics(reason.errors));
-    else if (typeof reason === 'object' && reason !== null && missing.has(reason)) app.notices.error('part_missing', () => app.text.t('notice.part_missing'));
+    else if (typeof reason === 'object' && reason !== null && missing.has(reason)) app.notices.error('part_missing', () => app.text.t('notice.part_missing'), { label: 'notice.reload_page', run: () => { reload(app); } });
     else app.notices.error('unexpected', () => app.text.t('notice.unexpected', { message: messageOf(reason) }));
   });
 }

@@ -5,11 +5,16 @@
 //! run ──> checkpoint ──> checkpoint ──> … ──> Report, Steps ──> snapshot of any step
 //! ```
 //!
-//! Checkpoints are clones without records, at equal numbers of times at which something happens. When there are more than
-//! their memory allows every second one is dropped, so that those left are about half as many as may be, or more.
+//! Checkpoints are clones without records, at equal numbers of times at which something happens; what has an entry a request they
+//! share, as far as it is the same. When there are more than may be, or than their memory allows, every second one is dropped, so
+//! that those left are about half as many, or more.
+
+pub(crate) mod columns;
 
 use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
+
+use columns::Columns;
 
 use crate::engine::Fleet;
 use crate::engine::stepping::Looked;
@@ -19,13 +24,12 @@ use crate::record::decisions::{Decision, Verdict};
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::report::Report;
 
-/// What a checkpoint takes of memory for each request of the trace, bytes. Measured as resident memory over 20,000 requests: 146
-/// (vLLM v1) and 163 (S-LoRA) without a gateway, 194 with one, 247 with one under an overload that keeps most requests waiting.
-const BYTES_PER_REQUEST: usize = 200;
-/// Fewest and most checkpoints.
-const CHECKPOINTS: [usize; 2] = [8, 64];
-/// Times between the first checkpoints.
+/// Checkpoints that are kept whatever memory they take, and most of them.
+const CHECKPOINTS: [usize; 2] = [8, 256];
+/// Fewest times between the first checkpoints; of a run of many requests a hundredth of their number, which come at as many times or
+/// more: a shorter interval would be doubled soon.
 const FIRST_INTERVAL: usize = 256;
+const FIRST_SHARE: usize = 100;
 
 /// How many requests wait and run on a replica, and its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +117,26 @@ struct Checkpoint {
     /// The last time at which something happened.
     after_us: f64,
     fleet: Fleet,
+    columns: Columns,
+    /// What it takes of memory beside the checkpoint before.
+    bytes: usize,
+}
+
+impl Checkpoint {
+    fn of(fleet: &mut Fleet, after_us: f64, former: &Columns) -> Self {
+        let (fleet, columns) = fleet.clone_without_records(former);
+        let mut checkpoint = Self { after_us, fleet, columns, bytes: 0 };
+        checkpoint.count_beside(former);
+        checkpoint
+    }
+
+    fn count_beside(&mut self, former: &Columns) {
+        self.bytes = self.fleet.bytes_beside_columns() + self.columns.bytes_beside(former);
+    }
+}
+
+fn bytes(checkpoints: &[Checkpoint]) -> usize {
+    checkpoints.iter().map(|checkpoint| checkpoint.bytes).sum()
 }
 
 /// A run under way of which checkpoints are kept.
@@ -120,18 +144,18 @@ struct Checkpoint {
 pub struct Recording {
     fleet: Fleet,
     checkpoints: Vec<Checkpoint>,
-    most: usize,
+    most_bytes: usize,
     interval: usize,
     since: usize,
 }
 
 impl Recording {
     /// Of a fleet that has not begun, with at most so many bytes for checkpoints, but for eight of them.
-    pub fn new(fleet: Fleet, requests: usize, bytes: usize) -> Self {
+    pub fn new(fleet: Fleet, bytes: usize) -> Self {
         let mut fleet = fleet.with_decisions();
-        let most = (bytes / (BYTES_PER_REQUEST * requests.max(1))).clamp(CHECKPOINTS[0], CHECKPOINTS[1]);
-        let begin = Checkpoint { after_us: f64::NEG_INFINITY, fleet: fleet.clone_without_records() };
-        Self { fleet, checkpoints: vec![begin], most, interval: FIRST_INTERVAL, since: 0 }
+        let begin = Checkpoint::of(&mut fleet, f64::NEG_INFINITY, &Columns::default());
+        let interval = FIRST_INTERVAL.max(fleet.trace().len() / FIRST_SHARE);
+        Self { fleet, checkpoints: vec![begin], most_bytes: bytes, interval, since: 0 }
     }
 
     /// With a checkpoint after so many times at which something happens, as long as there are not too many.
@@ -162,15 +186,24 @@ impl Recording {
     }
 
     fn keep(&mut self, after_us: f64) {
-        let fleet = self.fleet.clone_without_records();
-        self.checkpoints.push(Checkpoint { after_us, fleet });
-        if self.checkpoints.len() > self.most {
+        let none = Columns::default();
+        let former = self.checkpoints.last().map_or(&none, |checkpoint| &checkpoint.columns);
+        let checkpoint = Checkpoint::of(&mut self.fleet, after_us, former);
+        self.checkpoints.push(checkpoint);
+        let [fewest, most] = CHECKPOINTS;
+        let count = self.checkpoints.len();
+        if count > most || (count > fewest && bytes(&self.checkpoints) > self.most_bytes) {
             let mut place = 0;
             self.checkpoints.retain(|_| {
                 place += 1;
                 place % 2 == 1
             });
             self.interval *= 2;
+            let mut former = none;
+            for checkpoint in &mut self.checkpoints {
+                checkpoint.count_beside(&former);
+                former = checkpoint.columns.clone();
+            }
         }
     }
 
@@ -252,6 +285,11 @@ impl Steps {
         self.checkpoints.len()
     }
 
+    /// What they take of memory, about, bytes.
+    pub fn checkpoint_bytes(&self) -> usize {
+        bytes(&self.checkpoints)
+    }
+
     /// What a step was taken on; `None`: there is no such step.
     pub fn state(&mut self, place: usize) -> Option<StepState> {
         let step = *self.steps.get(place)?;
@@ -285,7 +323,7 @@ impl Steps {
         let near = |cursor: &Cursor| cursor.time_us < time_us && cursor.time_us >= nearest.after_us;
         let mut fleet = match self.cursor.take() {
             Some(cursor) if near(&cursor) => cursor.fleet,
-            _ => nearest.fleet.clone(),
+            _ => nearest.fleet.with_columns(&nearest.columns),
         };
         fleet.advance_to_before(time_us);
         fleet.drain_decisions();

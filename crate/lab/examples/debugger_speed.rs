@@ -1,6 +1,6 @@
 //! How long a step of the scheduler debugger takes, forward, back and to any place, in a run of many requests.
 //!
-//! `cargo run --release -p servescope-lab --example debugger_speed -- 100000`
+//! `cargo run --release -p servescope-lab --example debugger_speed -- 100000 gateway.kind=proxy`
 
 use std::time::Instant;
 
@@ -24,14 +24,17 @@ fn told(name: &str, mut times_ms: Vec<f64>) {
 
 fn main() -> Result<(), Vec<Diagnostic>> {
     let requests = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000.0);
-    for scheduler in ["slora", "vllm_v1"] {
+    let given: Vec<String> = std::env::args().skip(2).collect();
+    let given = || given.iter().filter_map(|setting| setting.split_once('='));
+    for scheduler in ["slora", "vllm_v1", "sarathi", "vllm", "lightllm", "orca", "static"] {
         let mut scenario = Scenario::default();
         let settings = [
             ("workload.rate_rps", RATE_RPS.to_string()),
             ("workload.duration_s", (requests / RATE_RPS).to_string()),
             ("scheduler.kind", scheduler.to_owned()),
         ];
-        for (path, value) in settings {
+        let given = given().map(|(path, value)| (path, value.to_owned()));
+        for (path, value) in settings.into_iter().chain(given) {
             scenario.set_text(path, &value).map_err(|error| vec![error])?;
         }
         let begun = Instant::now();
@@ -39,7 +42,8 @@ fn main() -> Result<(), Vec<Diagnostic>> {
         let (steps, checkpoints) = (debugger.len(), debugger.checkpoints());
         let took_ms = begun.elapsed().as_secs_f64() * 1e3;
         println!(
-            "{scheduler}: {requests} requests, {steps} steps, {checkpoints} checkpoints, ready after {took_ms:.0} ms"
+            "{scheduler}: {requests} requests, {steps} steps, {checkpoints} checkpoints of {:.0} MB, ready after {took_ms:.0} ms",
+            debugger.checkpoint_bytes() as f64 / 1e6
         );
         let mut timed = |to: Move| {
             let begun = Instant::now();
@@ -50,6 +54,11 @@ fn main() -> Result<(), Vec<Diagnostic>> {
         // Places spread over the run without an order.
         let place = |i: usize| Move::To((i * 7_919 * 104_729) % steps);
         told("  to any place", (0..200).map(|i| timed(place(i))).collect());
+        let one_back = (0..1_000).map(|i| {
+            timed(place(i * 13 + 5));
+            timed(Move::By(-1))
+        });
+        told("  one step back from any place", one_back.collect());
         for (name, by) in [("  forward", 1), ("  back", -1)] {
             let times = (0..40).flat_map(|i| {
                 timed(place(i * 31 + 7));

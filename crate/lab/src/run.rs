@@ -79,10 +79,9 @@ impl SimulationHandle {
         })
     }
 
-    /// The fleet that stands ready, and the requests of its trace.
-    pub(crate) fn into_fleet(self) -> (Fleet, usize) {
-        let requests = self.fleet.trace().len();
-        (*self.fleet, requests)
+    /// The fleet that stands ready.
+    pub(crate) fn into_fleet(self) -> Fleet {
+        *self.fleet
     }
 
     /// Keeps every decision of gateway and schedulers, in [`Report::decisions`].

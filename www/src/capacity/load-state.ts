@@ -8,6 +8,7 @@ import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 import { goalOf } from './goal.js';
 import type { Given } from '../pool/worker-pool.js';
+import { part } from '../part.js';
 
 /** A drag goes on before this, and further seeds of the answer come first. */
 const IDLE_MS = 800;
@@ -90,7 +91,7 @@ export class LoadState {
 
   async #found(turn: number): Promise<CapacityLoad | null> {
     const { app } = this;
-    const { inputsOf, sharedPool } = await import('../pool/shared-pool.js');
+    const { inputsOf, sharedPool } = await part(() => import('../pool/shared-pool.js'));
     const inputs = await inputsOf(app);
     if (turn !== this.#turn) return null;
     const given = sharedPool().give({ kind: 'load', scenario: app.store.values.value }, { priority: 'idle', inputs });

@@ -9,6 +9,7 @@ import type { Watchable } from '../state/topic.js';
 import { onlyAtGateway } from './borrowed.js';
 import { fileValue, inactive, isUsable } from './inactive.js';
 import './parameter-control.js';
+import { part } from '../part.js';
 
 const HEADLINE = 'headline';
 
@@ -94,7 +95,7 @@ export class ControlPanel extends LightElement {
 
   #gateway(parameters: readonly Parameter[]): unknown {
     if (customElements.get('gateway-panel') === undefined) {
-      void import('../gateway/gateway-panel.js').then(() => { this.requestUpdate(); });
+      void part(() => import('../gateway/gateway-panel.js')).then(() => { this.requestUpdate(); });
       return nothing;
     }
     return parameters.length === 0 ? nothing : html`<gateway-panel .app=${this.app}></gateway-panel>`;
@@ -103,7 +104,7 @@ export class ControlPanel extends LightElement {
   /** Not before its script is there: an element that is defined later would be connected without its app. */
   #deployment(): TemplateResult | typeof nothing {
     if (customElements.get('deployment-panel') === undefined) {
-      void import('../deployment/deployment-panel.js').then(() => { this.requestUpdate(); });
+      void part(() => import('../deployment/deployment-panel.js')).then(() => { this.requestUpdate(); });
       return nothing;
     }
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;

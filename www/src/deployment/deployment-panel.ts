@@ -7,6 +7,7 @@ import { ownProfile } from '../profile/profile-own.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import './deployment-panel.css';
 import { deployment } from '../i18n/en/deployment.js';
+import { part } from '../part.js';
 
 type Part = DeploymentView['parts'][number];
 
@@ -98,7 +99,7 @@ export class DeploymentPanel extends LightElement {
   /** Not before its script is there: an element that is defined later would be connected without its app. */
   #profile(view: DeploymentView): TemplateResult | typeof nothing {
     if (customElements.get('profile-section') === undefined) {
-      void import('../profile/profile-section.js').then(() => { this.requestUpdate(); });
+      void part(() => import('../profile/profile-section.js')).then(() => { this.requestUpdate(); });
       return nothing;
     }
     return html`<profile-section .app=${this.app} .view=${view}></profile-section>`;
@@ -107,7 +108,7 @@ export class DeploymentPanel extends LightElement {
   /** Timed operators are of their own models; every other model of times here knows dimensions. */
   #model(): TemplateResult | typeof nothing {
     if (customElements.get('model-section') === undefined) {
-      void import('../profile/model-section.js').then(() => { this.requestUpdate(); });
+      void part(() => import('../profile/model-section.js')).then(() => { this.requestUpdate(); });
       return nothing;
     }
     return html`<model-section .app=${this.app}></model-section>`;

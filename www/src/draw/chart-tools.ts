@@ -5,6 +5,7 @@ import { menu, menuItem } from '../menu.js';
 import type { ChartView } from './chart-view.js';
 import { originLines } from '../run-origin.js';
 import { chartCsv, downloadPng, downloadSvg, downloadText, type Picture } from './export-chart.js';
+import { part } from '../part.js';
 
 export function chartTools(view: ChartView, title: string): TemplateResult {
   const { text } = view.app;
@@ -21,7 +22,7 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
           ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void downloadPng(`${name}.png`, picture, origin(view, title)); }); })}
           ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture, origin(view, title)); }); })}
-          ${view.source.of === 'run' ? menuItem('embed', text.t('chart.embed'), () => { void import('./frame.js').then(({ copyFrame }) => copyFrame(view, title)); }) : nothing}
+          ${view.source.of === 'run' ? menuItem('embed', text.t('chart.embed'), () => { void part(() => import('./frame.js')).then(({ copyFrame }) => copyFrame(view, title)); }) : nothing}
           ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined && maySave(view)) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;

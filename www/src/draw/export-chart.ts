@@ -2,6 +2,7 @@
 import { ChartSurface, palette } from '../simulation/module.js';
 import type { ChartData } from '../simulation/types.js';
 import type { App } from '../app.js';
+import { part } from '../part.js';
 
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');
@@ -46,14 +47,14 @@ export async function chartSvg(app: App, picture: Picture): Promise<string> {
 
 /** Saves the drawing; `told` is the text of its metadata. */
 export async function downloadSvg(app: App, picture: Picture, told: string): Promise<void> {
-  const { svgWithText } = await import('./picture-text.js');
+  const { svgWithText } = await part(() => import('./picture-text.js'));
   const svg = svgWithText(await chartSvg(app, picture), told);
   download(`servescope-${picture.chart.name.replaceAll('_', '-')}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
 }
 
 /** Saves the picture; `told` is the text of its metadata. */
 export async function downloadPng(name: string, picture: Picture, told: string): Promise<void> {
-  const { pngWithText } = await import('./picture-text.js');
+  const { pngWithText } = await part(() => import('./picture-text.js'));
   const png = new Uint8Array(await (await chartPng(picture)).arrayBuffer());
   download(name, new Blob([pngWithText(png, 'Description', told)], { type: 'image/png' }));
 }

@@ -2,6 +2,7 @@
 import address from '../generated/parameter-text.json?url';
 import type { Language } from '../state/settings.js';
 import { Text, type Tables } from './text.js';
+import { part } from '../part.js';
 
 /** English as it is before the texts of the parameters are read. */
 export const english: Tables = { areas: {}, parameters: {}, module: {} };
@@ -17,7 +18,7 @@ export class Languages {
 
   async load(language: Language): Promise<void> {
     if (language === 'zh') {
-      this.#chinese ??= new Text('zh', (await import('./zh.js')).zh);
+      this.#chinese ??= new Text('zh', (await part(() => import('./zh.js'))).zh);
     } else if (!this.#whole) {
       this.#english = new Text('en', { ...english, parameters: await parameterTexts() });
       this.#whole = true;

@@ -20,6 +20,7 @@ import { sideFeed } from './side-feed.js';
 import { RUNS, type Run, type Runs } from './terms.js';
 import './lesson-quiz.js';
 import './lessons.css';
+import { part } from '../part.js';
 
 export class LessonView extends LightElement {
   static override properties = { ...LightElement.properties, entry: { attribute: false }, lesson: { attribute: false }, next: { attribute: false }, progress: { state: true } };
@@ -222,7 +223,7 @@ export class LessonView extends LightElement {
 
   async #copyFrame(title: string): Promise<void> {
     const { app } = this;
-    const { copyLessonFrame } = await import('../draw/frame.js');
+    const { copyLessonFrame } = await part(() => import('../draw/frame.js'));
     if (await copyLessonFrame(app, title)) app.notices.info('embed_copied', () => app.text.say(lessons)('embed.copied'));
   }
 

@@ -9,6 +9,7 @@ import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from '../menu.js';
 import { refused, tellOfControls } from '../belonging-words.js';
+import { part } from '../part.js';
 
 const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
   { label: 'export.summary', what: 'summary.json', type: 'application/json' },
@@ -65,7 +66,7 @@ async function openInPerfetto(app: App): Promise<void> {
     app.notices.error('perfetto_blocked', () => app.text.t('notice.perfetto_blocked'));
     return;
   }
-  await attempt(app, async () => { await (await import('./perfetto.js')).handOver(app, viewer); });
+  await attempt(app, async () => { await (await part(() => import('./perfetto.js'))).handOver(app, viewer); });
 }
 
 /** The requests as they were simulated; the workload tab writes them in every other format. */
@@ -82,7 +83,7 @@ async function exportWorkload(app: App): Promise<void> {
 async function exportCharts(app: App): Promise<void> {
   if (refused(app)) return;
   await attempt(app, async () => {
-    const { chartsDocument } = await import('../draw/charts-file.js');
+    const { chartsDocument } = await part(() => import('../draw/charts-file.js'));
     downloadText('servescope-charts.html', await chartsDocument(app), 'text/html');
   });
 }

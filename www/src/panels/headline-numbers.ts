@@ -60,7 +60,7 @@ export class HeadlineNumbers extends LightElement {
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
         ${this.#range(metric, range)}
-        ${metric.id !== 'slo.attainment_all' || answer === null ? nothing : html`<dd class="metric-note slo-bounds">(${boundsOf(text, answer.summary.slo)})</dd>`}
+        ${metric.id !== 'slo.attainment_all' ? nothing : html`<dd class="metric-note slo-bounds">${answer === null ? nothing : `(${boundsOf(text, answer.summary.slo)})`}</dd>`}
         ${metric.notes.map((note) => this.#note(note))}
       </div>`;
   }

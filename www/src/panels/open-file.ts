@@ -2,6 +2,7 @@
 import type { App } from '../app.js';
 import { scenarioFromJson } from '../simulation/module.js';
 import { errorsOf } from '../simulation/types.js';
+import { part } from '../part.js';
 
 export async function openFile(app: App, file: File): Promise<void> {
   if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
@@ -16,7 +17,7 @@ async function openScenario(app: App, file: File): Promise<void> {
   } catch (thrown) {
     const errors = errorsOf(thrown);
     if (errors.some(({ code }) => code === 'not_a_scenario') && text.includes('"model_type"')) {
-      const { takeModel } = await import('../profile/own-model.js');
+      const { takeModel } = await part(() => import('../profile/own-model.js'));
       await takeModel(app, file.name, text);
       return;
     }

@@ -12,6 +12,7 @@ import { exportItems } from './export-all.js';
 import { tellOfControls } from '../belonging-words.js';
 import { menu } from '../menu.js';
 import { openFile } from './open-file.js';
+import { part } from '../part.js';
 
 export class PageHeader extends LightElement {
   protected override watched(): Watchable[] {
@@ -37,7 +38,7 @@ export class PageHeader extends LightElement {
       </nav>
       ${this.#presets()}
       <button type="button" class="icon" data-action="search" aria-label=${t('menu.search')} title=${t('menu.search')} aria-keyshortcuts="/"
-        @click=${() => { void import('../search/search-dialog.js').then(({ showSearch }) => showSearch(app)); }}>⌕</button>
+        @click=${() => { void part(() => import('../search/search-dialog.js')).then(({ showSearch }) => showSearch(app)); }}>⌕</button>
       <div class="group">
         <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.editor.undo(); }}>↶</button>
         <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>
@@ -80,7 +81,7 @@ export class PageHeader extends LightElement {
       <button type="button" class="icon" data-action="language" lang=${language === 'en' ? 'zh' : 'en'} aria-label=${t('menu.language_label')} title=${t('menu.language_label')}
         @click=${() => { void app.speak(language === 'en' ? 'zh' : 'en'); }}>${t('menu.language')}</button>
       <button type="button" class="icon" data-action="theme" data-theme=${theme} aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
-      <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { void import('./help-dialog.js').then(({ showHelp }) => showHelp(app)); }}>?</button>`;
+      <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { void part(() => import('./help-dialog.js')).then(({ showHelp }) => showHelp(app)); }}>?</button>`;
   }
 
   #command(): string {

@@ -1,5 +1,6 @@
 // Parts of the page that are fetched when they are first looked at, and kept then: their sources, steps and answers stay.
 // One that could not be fetched is not kept, and is fetched again when it is asked for.
+import { remembersFailures } from '../part.js';
 
 type Part = { state: 'fetching' } | { state: 'there'; value: unknown } | { state: 'missing' };
 
@@ -25,6 +26,10 @@ export class Parts<Name extends string> {
   }
 
   again(name: Name): void {
+    if (remembersFailures()) {
+      location.reload();
+      return;
+    }
     this.#parts.delete(name);
     this.changed();
   }

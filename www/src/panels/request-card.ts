@@ -4,6 +4,7 @@ import { LightElement } from '../element.js';
 import type { RequestFacts } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { Parts } from './parts.js';
+import { part } from '../part.js';
 
 export class RequestCard extends LightElement {
   readonly #parts = new Parts<'why'>(() => { this.requestUpdate(); });
@@ -35,7 +36,7 @@ export class RequestCard extends LightElement {
   /** Where its time went: fetched with the first card. */
   #why(): unknown {
     const { t } = this.app.text;
-    this.#parts.want('why', () => import('../why/request-why.js'));
+    this.#parts.want('why', () => part(() => import('../why/request-why.js')));
     switch (this.#parts.state('why')) {
       case null: case 'fetching': return html`<p class="hint">${t('tab.loading')}</p>`;
       case 'there': return html`<request-why .app=${this.app}></request-why>`;

@@ -11,6 +11,7 @@ import { chartMap } from '../state/session.js';
 import type { Values } from '../state/store.js';
 import { partsOf, Topic } from '../state/topic.js';
 import { METRICS } from './metrics.js';
+import { part } from '../part.js';
 
 /** A drag goes on before this. */
 const IDLE_MS = 400;
@@ -135,7 +136,7 @@ export class SeedRanges {
 
   /** Seed by seed, so that what the time allows is in pairs. */
   async #simulate(settings: readonly Runs[], seeds: readonly number[], isWanted: () => boolean): Promise<void> {
-    const { inputsOf, sharedPool } = await import('../pool/shared-pool.js');
+    const { inputsOf, sharedPool } = await part(() => import('../pool/shared-pool.js'));
     const inputs = await inputsOf(this.app);
     for (const seed of seeds) {
       for (const { values, spans, bySeed } of settings) {

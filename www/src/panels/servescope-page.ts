@@ -26,6 +26,7 @@ import './station-line.js';
 import './status-area.js';
 import './welcome-doors.js';
 import './who-table.js';
+import { part } from '../part.js';
 
 type Later = Exclude<Tab, 'explore'> | 'source' | 'gateway' | 'monitor' | 'compare' | 'sweep' | 'why' | 'debugger' | 'own';
 
@@ -248,17 +249,17 @@ export class ServescopePage extends LightElement {
 
 function fetched(app: App, what: Later): Promise<unknown> {
   switch (what) {
-    case 'gateway': return import('../gateway/gateway-section.js').then(({ gatewayViews }): GatewayViews => gatewayViews(app));
-    case 'learn': return import('./learn-page.js').then(({ learnPage }) => learnPage(app));
-    case 'source': return import('../workload/studio-page.js').then(({ studioPage }) => studioPage(app));
-    case 'plan': return import('../capacity/capacity-page.js').then(({ capacityPage }) => capacityPage(app));
-    case 'validation': return import('../validation/published-page.js').then(({ publishedPage }) => publishedPage(app));
-    case 'compare': return import('../compare/compare-section.js').then(({ compareSection }) => compareSection(app));
-    case 'sweep': return import('../sweep/sweep-section.js').then(({ sweepSection }) => sweepSection(app));
-    case 'why': return import('../why/why-section.js').then(({ whySection }) => whySection(app));
-    case 'own': return import('../own-request/own-request.js').then(({ ownRequest }) => ownRequest(app));
-    case 'debugger': return import('../debugger/debugger-section.js').then(({ debuggerSection }) => debuggerSection(app));
-    case 'monitor': return import('../monitor/monitor-section.js').then(({ monitorSection }) => monitorSection(app));
+    case 'gateway': return part(() => import('../gateway/gateway-section.js')).then(({ gatewayViews }): GatewayViews => gatewayViews(app));
+    case 'learn': return part(() => import('./learn-page.js')).then(({ learnPage }) => learnPage(app));
+    case 'source': return part(() => import('../workload/studio-page.js')).then(({ studioPage }) => studioPage(app));
+    case 'plan': return part(() => import('../capacity/capacity-page.js')).then(({ capacityPage }) => capacityPage(app));
+    case 'validation': return part(() => import('../validation/published-page.js')).then(({ publishedPage }) => publishedPage(app));
+    case 'compare': return part(() => import('../compare/compare-section.js')).then(({ compareSection }) => compareSection(app));
+    case 'sweep': return part(() => import('../sweep/sweep-section.js')).then(({ sweepSection }) => sweepSection(app));
+    case 'why': return part(() => import('../why/why-section.js')).then(({ whySection }) => whySection(app));
+    case 'own': return part(() => import('../own-request/own-request.js')).then(({ ownRequest }) => ownRequest(app));
+    case 'debugger': return part(() => import('../debugger/debugger-section.js')).then(({ debuggerSection }) => debuggerSection(app));
+    case 'monitor': return part(() => import('../monitor/monitor-section.js')).then(({ monitorSection }) => monitorSection(app));
   }
 }
 

@@ -1,5 +1,6 @@
 // Keys that work anywhere on the page.
 import type { App } from '../app.js';
+import { part } from '../part.js';
 
 export function listenToShortcuts(app: App): void {
   addEventListener('keydown', (event) => {
@@ -15,10 +16,10 @@ export function listenToShortcuts(app: App): void {
       app.cancel();
     } else if (event.key === '/' && (!typing || event.target.inputMode === 'decimal') && !command) {
       event.preventDefault();
-      void import('../search/search-dialog.js').then(({ showSearch }) => showSearch(app));
+      void part(() => import('../search/search-dialog.js')).then(({ showSearch }) => showSearch(app));
     } else if (event.key === '?' && !typing) {
       event.preventDefault();
-      void import('./help-dialog.js').then(({ showHelp }) => showHelp(app));
+      void part(() => import('./help-dialog.js')).then(({ showHelp }) => showHelp(app));
     }
   });
 }

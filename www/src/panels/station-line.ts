@@ -10,6 +10,7 @@ import { estimateOf, loadOf } from '../capacity/load-state.js';
 import { reading, timeAverage } from '../draw/plot.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { belongings, STATIONS, type Station } from '../state/stations.js';
+import { part } from '../part.js';
 
 interface Reading { value: string; unit: string }
 
@@ -35,7 +36,7 @@ export class StationLine extends LightElement {
     try {
       // A frame later, so that the page is ready without it.
       await new Promise((next) => { requestAnimationFrame(next); });
-      const { runHero } = await import('../hero/run-hero.js');
+      const { runHero } = await part(() => import('../hero/run-hero.js'));
       this.#hero = runHero(this.app);
       this.requestUpdate();
     } catch (thrown) {

@@ -5,6 +5,7 @@ import { reveal, revealChart } from '../panels/reveal.js';
 import type { Parameter } from '../simulation/types.js';
 import { presetWords } from '../state/presets.js';
 import type { Entry } from './find.js';
+import { part } from '../part.js';
 
 /** Parameters, the charts that are on the page now, presets, and the rows of the glossary. */
 export function entriesOf(app: App): Entry[] {
@@ -24,7 +25,7 @@ export function goTo(app: App, { kind, id }: Entry): void {
       if (preset !== undefined) app.take(preset);
       break;
     }
-    case 'term': void import('../panels/help-dialog.js').then(({ showHelp }) => showHelp(app, id)); break;
+    case 'term': void part(() => import('../panels/help-dialog.js')).then(({ showHelp }) => showHelp(app, id)); break;
   }
 }
 

@@ -25,8 +25,8 @@ export class Notices {
     setTimeout(() => { this.dismiss(id); }, INFO_STAYS_MS);
   }
 
-  error(what: string, text: () => string): void {
-    this.#add('error', what, text);
+  error(what: string, text: () => string, action?: Notice['action']): void {
+    this.#add('error', what, text, action);
   }
 
   /** Stays until it is taken up or dismissed. */

@@ -7,6 +7,7 @@ import type { Diagnostic, Shaped, SourceInfo } from '../simulation/types.js';
 import type { StudioLink } from './studio-link.js';
 import { Topic } from '../state/topic.js';
 import type { Pipe, Reading, Traffic } from '../state/traffic.js';
+import { part } from '../part.js';
 
 export interface TraceListener {
   loaded(trace: SourceInfo): void;
@@ -83,7 +84,7 @@ export class TraceFile {
   }
 
   studio(): Promise<StudioLink> {
-    this.#studio ??= import('./studio-link.js').then(({ StudioLink: Link }) => new Link(
+    this.#studio ??= part(() => import('./studio-link.js')).then(({ StudioLink: Link }) => new Link(
       (fraction) => { if (this.loading.value !== null) this.loading.update({ fraction }); },
       () => { this.#restored = this.#giveBack(); },
     )).catch((thrown: unknown) => {

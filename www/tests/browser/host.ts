@@ -19,6 +19,8 @@ export interface Host {
   deploy(build: string): void;
   /** Files that are no longer there. */
   remove(files: RegExp): void;
+  /** Such files are answered with an error, so many times. */
+  fail(files: RegExp, times: number): void;
   /** How everything is answered from now on, in place of the files. */
   answer(how: { status: number; body: string } | 'never' | 'files'): void;
   /** How often a file was asked for. */
@@ -29,6 +31,7 @@ export interface Host {
 export async function startHost(): Promise<Host> {
   const changed = new Map<string, Buffer>();
   const gone: RegExp[] = [];
+  const failures: { files: RegExp; left: number }[] = [];
   const asked: string[] = [];
   let how: Parameters<Host['answer']>[0] = 'files';
   const bytes = (name: string): Buffer | null => {
@@ -41,6 +44,12 @@ export async function startHost(): Promise<Host> {
     if (how === 'never') return;
     if (how !== 'files') {
       response.writeHead(how.status, { 'content-type': 'text/html' }).end(how.body);
+      return;
+    }
+    const failing = failures.find(({ files, left }) => left > 0 && files.test(name));
+    if (failing !== undefined) {
+      failing.left -= 1;
+      response.writeHead(503).end();
       return;
     }
     const found = gone.some((files) => files.test(name)) ? null : bytes(name);
@@ -61,6 +70,7 @@ export async function startHost(): Promise<Host> {
       files[''] = `sha256-${createHash('sha256').update(index).digest('base64')}`;
       changed.set('index.html', Buffer.from(index)).set('files.json', Buffer.from(JSON.stringify({ build, files })));
     },
+    fail: (files, left) => { failures.push({ files, left }); },
     remove: (files) => { gone.push(files); },
     answer: (next) => { how = next; },
     asked: (file) => asked.filter((name) => name === file).length,

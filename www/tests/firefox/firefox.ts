@@ -28,7 +28,7 @@ export class Firefox {
   /** Errors of the console, and exceptions. */
   readonly trouble: string[] = [];
 
-  private constructor(private readonly browser: Browser, private readonly host: Host, readonly page: Page) {
+  private constructor(private readonly browser: Browser, readonly host: Host, readonly page: Page) {
     page.on('console', (message) => { if (message.type() === 'error' && !HARMLESS.test(message.text())) this.trouble.push(message.text()); });
     page.on('pageerror', (error) => { this.trouble.push(String(error)); });
   }

@@ -49,6 +49,15 @@ it('has the digests of every scheduler', async () => {
   }
 });
 
+it('fetches a part once more that did not come', async () => {
+  await firefox.open();
+  firefox.host.fail(/help-dialog-.*\.js$/, 1);
+  await firefox.page.keyboard.press('?');
+  await firefox.seen('help-dialog dialog[open]');
+  // The browser tells of the first time.
+  firefox.trouble.splice(0);
+});
+
 it('opens each tab', async () => {
   await firefox.open();
   for (const tab of ['learn', 'plan', 'validation', 'explore']) {

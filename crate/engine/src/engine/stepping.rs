@@ -13,6 +13,12 @@ use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::steps::ReplicaTotals;
+use crate::steps::columns::{ColumnVisitor, Columns, Taker};
+
+/// About what a replica takes of memory, and each request that waits or runs, beside its entries in columns, bytes.
+const REPLICA_BYTES: usize = 8 << 10;
+const WAITING_BYTES: usize = 64;
+const HOLDER_BYTES: usize = 128;
 
 /// What was decided at a time, and what it was decided on; gateway and replicas each in their own order.
 #[derive(Debug, Clone, Default)]
@@ -42,28 +48,59 @@ impl Fleet {
         self.until_us = until_us;
     }
 
-    /// A clone that goes on from here and has none of the records of what happened, which nothing that happens depends on.
-    pub(crate) fn clone_without_records(&mut self) -> Self {
+    /// Shows every column with an entry a request.
+    fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
+        self.requests.columns(visitor);
+        visitor.column(&mut self.record.results);
+        self.frontend.columns(visitor);
+        self.counting.columns(visitor);
+    }
+
+    /// A clone that goes on from here and has none of the records of what happened, which nothing that happens depends on; its
+    /// columns are apart, and shared with those of a former clone where they are the same.
+    pub(crate) fn clone_without_records(&mut self, former: &Columns) -> (Self, Columns) {
         let record = EventLog {
-            results: std::mem::take(&mut self.record.results),
             decisions: self.record.decisions.emptied(),
             ended: self.record.ended.clone(),
             first_tokens: self.record.first_tokens.clone(),
             had_choice: self.record.had_choice,
             ..EventLog::default()
         };
+        let mut taker = Taker::new(former, self.trace.len());
+        self.columns(&mut taker);
+        let (columns, mut put_back) = taker.finish();
         let kept = std::mem::replace(&mut self.record, record);
         let gateway = self.frontend.decision_log().map(|log| {
             let emptied = log.emptied();
             std::mem::replace(log, emptied)
         });
         let clone = self.clone();
-        let results = std::mem::replace(&mut self.record, kept).results;
-        self.record.results = results;
+        self.record = kept;
         if let Some((log, kept)) = self.frontend.decision_log().zip(gateway) {
             *log = kept;
         }
-        clone
+        self.columns(&mut put_back);
+        (clone, columns)
+    }
+
+    /// A fleet from what [`Self::clone_without_records`] gave.
+    pub(crate) fn with_columns(&self, columns: &Columns) -> Self {
+        let mut fleet = self.clone();
+        fleet.columns(&mut columns.filler());
+        fleet
+    }
+
+    /// About what a fleet takes of memory beside its columns.
+    pub(crate) fn bytes_beside_columns(&self) -> usize {
+        let of = |replica: &Replica| {
+            let requests =
+                replica.num_waiting as usize * WAITING_BYTES + replica.holders as usize * HOLDER_BYTES;
+            REPLICA_BYTES + requests + replica.kv.bytes()
+        };
+        let at_gateway =
+            self.frontend.waiting() as usize * WAITING_BYTES + size_of_val(self.unread.as_slice());
+        let deadlines = self.deadlines.len() * size_of::<(f64, RequestId)>();
+        self.replicas.iter().map(of).sum::<usize>() + at_gateway + deadlines
     }
 
     /// From now on snapshots are taken of what is decided on, or none are.

@@ -10,6 +10,7 @@ use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
 use crate::arrivals::Arrivals;
 use crate::record::decisions::DecisionLog;
 use crate::request::RequestResult;
+use crate::steps::columns::ColumnVisitor;
 
 /// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]
@@ -47,6 +48,19 @@ impl Frontend {
     /// Puts the proxy in between; nothing must have come in yet.
     pub(crate) fn set_proxy(&mut self, config: GatewayConfig, trace: &Trace) {
         self.proxy = Some(Box::new(Proxy::new(config, trace)));
+    }
+
+    /// Shows the columns with an entry a request.
+    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
+        self.arrivals.columns(visitor);
+        if let Some(proxy) = self.proxy() {
+            proxy.columns(visitor);
+        }
+    }
+
+    /// How many requests wait at the proxy.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.proxy.as_ref().map_or(0, |proxy| proxy.waiting())
     }
 
     /// Keeps the proxy's decisions from now on.

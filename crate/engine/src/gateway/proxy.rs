@@ -42,6 +42,7 @@ use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Rejection;
+use crate::steps::columns::{ColumnVisitor, entries};
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
@@ -96,6 +97,8 @@ enum Place {
     AtEngine,
     Gone,
 }
+
+entries!(Place);
 
 /// What is remembered of a request at the engine.
 #[derive(Debug, Clone, Copy)]
@@ -199,6 +202,20 @@ impl Proxy {
             decisions: DecisionLog::default(),
             config,
         }
+    }
+
+    /// Shows the columns with an entry a request.
+    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
+        visitor.column(&mut self.place);
+        visitor.column(&mut self.paid_early);
+        self.reservations.columns(visitor);
+        self.log.columns(visitor);
+        self.record.columns(visitor);
+    }
+
+    /// How many requests wait.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.waiting
     }
 
     /// What was written down.

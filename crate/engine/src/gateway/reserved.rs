@@ -12,6 +12,7 @@ use servescope_workload::{RequestId, Trace};
 
 use super::reservations::KvReservations;
 use crate::replica::queue::Client;
+use crate::steps::columns::ColumnVisitor;
 
 /// Length of the first cells, microseconds.
 const FIRST_CELL_US: f64 = 15_625.0;
@@ -150,6 +151,12 @@ impl Recorder {
             leaks: Vec::new(),
             leaky: Vec::new(),
         }
+    }
+
+    /// Shows what was written down so far.
+    pub(super) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
+        visitor.column(&mut self.told.party);
+        visitor.column(&mut self.told.token_us);
     }
 
     /// The user and the adapter of a request.

@@ -24,6 +24,11 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
+    /// About what it takes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.blocks.as_ref().map_or(0, BlockCache::bytes)
+    }
+
     /// An empty cache.
     pub(crate) fn new(config: &FleetConfig) -> Self {
         let host_total = match config.preemption {

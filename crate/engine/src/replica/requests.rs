@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_timings::RequestTimings;
+use crate::steps::columns::{ColumnVisitor, entries};
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +21,8 @@ pub(crate) enum RequestStatus {
     /// Gone, whichever way.
     Finished,
 }
+
+entries!(RequestStatus, ReplicaIndex);
 
 /// The columns.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +88,29 @@ impl Requests {
             cut_at: u32::MAX,
             cut: BTreeMap::new(),
             execution_us: Vec::new(),
+        }
+    }
+
+    /// Shows its columns.
+    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
+        visitor.column(&mut self.status);
+        visitor.column(&mut self.preemptions);
+        visitor.column(&mut self.running);
+        visitor.column(&mut self.replica);
+        for column in [&mut self.prompt, &mut self.done, &mut self.swapped, &mut self.joined] {
+            visitor.column(column);
+        }
+        for column in [
+            &mut self.scheduled_us,
+            &mut self.first_token_us,
+            &mut self.seen_us,
+            &mut self.stalled_us,
+            &mut self.longest_gap_us,
+            &mut self.prefill_us,
+            &mut self.load_us,
+            &mut self.execution_us,
+        ] {
+            visitor.column(column);
         }
     }
 

@@ -17,8 +17,8 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 const PLENTY: usize = usize::MAX / 4;
 
 /// Runs a fleet with a checkpoint after so many times.
-pub(crate) fn recorded(fleet: Fleet, requests: usize, every: usize) -> (Report, Steps) {
-    let mut recording = Recording::new(fleet, requests, PLENTY).every(every);
+pub(crate) fn recorded(fleet: Fleet, every: usize) -> (Report, Steps) {
+    let mut recording = Recording::new(fleet, PLENTY).every(every);
     while !recording.advance(7) {}
     recording.finish()
 }
@@ -109,7 +109,7 @@ proptest! {
         let fleet = || {
             Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(QueueConfig::clone(&queueing))
         };
-        let (report, mut steps) = recorded(fleet(), trace.len(), every);
+        let (report, mut steps) = recorded(fleet(), every);
         prop_assert!(report == fleet().with_decisions().run(), "checkpoints change the run");
         let kept = report.decisions.as_deref().unwrap();
         let told = steps.all().iter().filter_map(|step| match step {
@@ -121,13 +121,13 @@ proptest! {
         prop_assert_eq!(loads, report.adapters.loads);
         prop_assume!(!kept.is_empty());
 
-        let (_, mut from_start) = recorded(fleet(), trace.len(), usize::MAX);
+        let (_, mut from_start) = recorded(fleet(), usize::MAX);
         let forward = states(&mut from_start);
         for place in places {
             let place = place.index(steps.all().len());
             prop_assert_eq!(&steps.state(place).unwrap(), &forward[place], "step {}", place);
         }
-        let (_, mut singly) = recorded(fleet().without_fast_forward(), trace.len(), usize::MAX);
+        let (_, mut singly) = recorded(fleet().without_fast_forward(), usize::MAX);
         for (place, step) in steps.all().to_vec().iter().enumerate() {
             let state = &forward[place];
             prop_assert_eq!(&singly.state(place).unwrap().replica, &state.replica, "{:?}", step);
@@ -154,7 +154,7 @@ fn steps_are_found_by_time_request_and_kind() {
     let mut config = FleetConfig { blocks: 30, block_size: 4, watermark_blocks: 0, ..FleetConfig::default() };
     (config.scheduler, config.max_request_tokens) = (SchedulerKind::Vllm, 64);
     let fleet = Fleet::new(Arc::clone(&trace), config, Box::new(super::toy::TOY));
-    let (report, mut steps) = recorded(fleet, trace.len(), 10);
+    let (report, mut steps) = recorded(fleet, 10);
     assert!(report.preemptions > 0);
     let preemption = steps.next(StepKind::Preemption, None).unwrap();
     let Step::Decision(first) = steps.all()[preemption] else { panic!("a preemption is a decision") };

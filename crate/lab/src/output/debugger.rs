@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostic;
 use crate::notes::{Context, Note, Purpose, notes, unused};
 use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{AdapterRanks, Scenario};
-use gantt::Gantt;
+use gantt::{Gantt, GanttIndex};
 use view::{RequestName, StepView};
 
 /// Bytes for checkpoints.
@@ -38,12 +38,8 @@ impl Preparing {
     /// Every [`Diagnostic`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
-        let (fleet, requests) = SimulationHandle::begin(scenario, loaded)?.into_fleet();
-        Ok(Self {
-            recording: Recording::new(fleet, requests, CHECKPOINT_BYTES),
-            scenario: scenario.clone(),
-            context,
-        })
+        let fleet = SimulationHandle::begin(scenario, loaded)?.into_fleet();
+        Ok(Self { recording: Recording::new(fleet, CHECKPOINT_BYTES), scenario: scenario.clone(), context })
     }
 
     /// Handles what happens at, at most, `times` different times and says which share of the requests has arrived; 1 is the
@@ -63,7 +59,19 @@ impl Preparing {
             return Err(Diagnostic::error("no_steps", "", message));
         }
         let config = self.scenario.fleet_for(AdapterRanks::of(&report.trace))?;
-        Ok(Debugger { scenario: self.scenario, context: self.context, config, report, steps, place: 0 })
+        let last_us = steps.all().last().map_or(0.0, Step::time_us);
+        let end_us = report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max);
+        Ok(Debugger {
+            scenario: self.scenario,
+            context: self.context,
+            config,
+            digest: report.digest(),
+            index: GanttIndex::of(&report),
+            end_s: end_us / 1e6,
+            report,
+            steps,
+            place: 0,
+        })
     }
 
     /// Simulates to the end.
@@ -83,6 +91,10 @@ pub struct Debugger {
     context: Context,
     config: FleetConfig,
     report: Report,
+    /// Of the report, found once: a step looks at few requests.
+    digest: u64,
+    index: GanttIndex,
+    end_s: f64,
     steps: Steps,
     place: usize,
 }
@@ -198,6 +210,11 @@ impl Debugger {
         self.steps.checkpoints()
     }
 
+    /// What the checkpoints take of memory, about, bytes.
+    pub fn checkpoint_bytes(&self) -> usize {
+        self.steps.checkpoint_bytes()
+    }
+
     /// Goes to another step.
     ///
     /// # Errors
@@ -238,8 +255,12 @@ impl Debugger {
 
     /// When the last step is taken, or the last request leaves, seconds.
     pub fn end_s(&self) -> f64 {
-        let last_us = self.steps.all().last().map_or(0.0, Step::time_us);
-        self.report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max) / 1e6
+        self.end_s
+    }
+
+    /// The digest of the run.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     fn of_request(&self, id: u32) -> Result<usize, Diagnostic> {
@@ -275,7 +296,8 @@ impl Debugger {
             _ => None,
         };
         let time_us = step.map_or(0.0, Step::time_us);
-        gantt::gantt(&self.report, time_us, of_step, &|id| RequestName::of(&self.report.trace, id))
+        let name = |id| RequestName::of(&self.report.trace, id);
+        gantt::gantt(&self.report, &self.index, (time_us, of_step), &name)
     }
 
     /// The trace of the run.

@@ -62,11 +62,69 @@ const PREEMPTED: usize = 5;
 /// Times of a request by phase, microseconds.
 type Spans = [Vec<[f64; 2]>; PHASES.len()];
 
+/// The places of rows by the request that each is about, in their order.
+#[derive(Debug)]
+struct ByRequest {
+    /// Where those of a request begin; one more than there are requests.
+    begins: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl ByRequest {
+    /// A counting sort.
+    fn of(requests: usize, rows: impl Iterator<Item = Option<RequestId>> + Clone) -> Self {
+        let mut begins = vec![0; requests + 1];
+        rows.clone().flatten().for_each(|id| begins[id.index() + 1] += 1);
+        for place in 1..begins.len() {
+            begins[place] += begins[place - 1];
+        }
+        let mut next = begins.clone();
+        let mut places = vec![0; begins[requests] as usize];
+        for (place, id) in rows.enumerate().filter_map(|(place, id)| Some((place, id?))) {
+            places[next[id] as usize] = place as u32;
+            next[id] += 1;
+        }
+        Self { begins, places }
+    }
+
+    fn places(&self, id: RequestId) -> impl Iterator<Item = usize> + '_ {
+        let own = self.begins[id] as usize..self.begins[id.index() + 1] as usize;
+        self.places[own].iter().map(|&place| place as usize)
+    }
+}
+
+/// What a run has of each request, found once: a step looks at few.
+#[derive(Debug)]
+pub(super) struct GanttIndex {
+    prefills: ByRequest,
+    stalls: ByRequest,
+    decisions: ByRequest,
+    end_us: f64,
+}
+
+impl GanttIndex {
+    /// Of a run whose decisions were kept.
+    pub(super) fn of(report: &Report) -> Self {
+        let n = report.trace.len();
+        let (prefills, stalls) = report
+            .phases
+            .as_deref()
+            .map_or((&[][..], &[][..]), |phases| (phases.prefills.as_slice(), phases.stalls.as_slice()));
+        let decisions = report.decisions.as_deref().unwrap_or_default();
+        Self {
+            prefills: ByRequest::of(n, prefills.iter().map(|phase| Some(phase.request))),
+            stalls: ByRequest::of(n, stalls.iter().map(|phase| Some(phase.request))),
+            decisions: ByRequest::of(n, decisions.iter().map(Decision::request)),
+            end_us: report.end_us(),
+        }
+    }
+}
+
 /// Of a run whose decisions were kept; without the request of the step there may be no lane.
 pub(super) fn gantt(
     report: &Report,
-    time_us: f64,
-    of_step: Option<RequestId>,
+    index: &GanttIndex,
+    (time_us, of_step): (f64, Option<RequestId>),
     name: &dyn Fn(RequestId) -> RequestName,
 ) -> Gantt {
     let arrival_us = &report.trace.arrival_us;
@@ -80,29 +138,17 @@ pub(super) fn gantt(
         ids.truncate(MOST_LANES - usize::from(far.is_some()));
         ids.extend(far);
     }
-    let mut all: Vec<Spans> = vec![Spans::default(); ids.len()];
-    let lane = |id: RequestId| ids.binary_search(&id).ok();
-    let Some(phases) = report.phases.as_deref() else {
+    let (Some(phases), Some(decisions)) = (report.phases.as_deref(), report.decisions.as_deref()) else {
         return Gantt { from_s: 0.0, to_s: 0.0, count, lanes: Vec::new() };
     };
-    for phase in &phases.prefills {
-        if let Some(lane) = lane(phase.request) {
-            all[lane][PREFILL].push([phase.start_us, phase.end_us]);
-        }
-    }
-    for phase in &phases.stalls {
-        if let Some(lane) = lane(phase.request) {
-            all[lane][STALLED].push([phase.start_us, phase.end_us]);
-        }
-    }
-    let mut decisions: Vec<Vec<&Decision>> = vec![Vec::new(); ids.len()];
-    for decision in report.decisions.iter().flatten() {
-        if let Some(lane) = decision.request().and_then(lane) {
-            decisions[lane].push(decision);
-        }
-    }
-    let run_end_us = report.end_us().max(time_us);
-    let lanes = ids.iter().zip(all).zip(decisions).map(|((&id, mut spans), decisions)| {
+    let run_end_us = index.end_us.max(time_us);
+    let lanes = ids.iter().map(|&id| {
+        let mut spans = Spans::default();
+        let prefills = index.prefills.places(id).map(|place| &phases.prefills[place]);
+        spans[PREFILL].extend(prefills.map(|phase| [phase.start_us, phase.end_us]));
+        let stalls = index.stalls.places(id).map(|place| &phases.stalls[place]);
+        spans[STALLED].extend(stalls.map(|phase| [phase.start_us, phase.end_us]));
+        let decisions: Vec<&Decision> = index.decisions.places(id).map(|place| &decisions[place]).collect();
         let life_us = [arrival_us[id], end_us(id).min(run_end_us)];
         fill(&mut spans, &decisions, life_us);
         let phase = |(spans, phase): (&Vec<[f64; 2]>, &'static str)| GanttPhase {

@@ -27,9 +27,8 @@ impl DebuggerStep {
     pub fn of(debugger: &mut Debugger) -> Option<Self> {
         let view = debugger.view()?;
         let gantt = debugger.gantt();
-        let report = debugger.report();
-        let digest = format!("{:016x}", report.digest());
-        let (end_s, requests) = (debugger.end_s(), report.trace.len());
+        let digest = format!("{:016x}", debugger.digest());
+        let (end_s, requests) = (debugger.end_s(), debugger.trace().len());
         Some(Self { view, gantt, end_s, requests, digest })
     }
 }
