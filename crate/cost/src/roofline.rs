@@ -213,7 +213,8 @@ mod tests {
             parts[OperatorClass::Communication as usize]
         };
         assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
-        let sums = 64.0;
+        // Two of each layer, and the embedding's.
+        let sums = 65.0;
         assert!((us(2, false) / sums - (13.2 + us(2, true) / sums / 0.42)).abs() < 1e-6);
     }
 
