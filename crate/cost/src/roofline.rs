@@ -206,16 +206,21 @@ mod tests {
     #[test]
     fn sums_without_peer_access_take_longer() {
         let batch = Batch { decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
-        let us = |gpus, has_peer_access| {
+        let cost = |gpus| {
             let own = deployment("rtx4090", "llama-3.1-8b", gpus);
-            let cost = Roofline::new(own, Corrections::of("rtx4090"), HostTime::NONE);
-            let parts = cost.with_peer_access(has_peer_access).stage_parts(&batch, true);
+            Roofline::new(own, Corrections::of("rtx4090"), HostTime::NONE)
+        };
+        let us = |gpus, has_peer_access| {
+            let parts = cost(gpus).with_peer_access(has_peer_access).stage_parts(&batch, true);
             parts[OperatorClass::Communication as usize]
         };
         assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
-        // Two of each layer, and the embedding's.
-        let sums = 65.0;
-        assert!((us(2, false) / sums - (13.2 + us(2, true) / sums / 0.42)).abs() < 1e-6);
+        // Each GPU sends half of 8 rows of 4,096 numbers of two bytes and gets the other half.
+        let Roofline { corrections: Corrections { all_reduce, .. }, link_bytes_s, .. } = cost(2);
+        let sum_us = all_reduce.fixed_us + 65_536.0 / (all_reduce.memory * link_bytes_s) * 1e6;
+        let longer_us = 13.2 + sum_us / 0.42 - sum_us;
+        // Two sums of each layer, and the embedding's; the logits are gathered in the same time.
+        assert!((us(2, false) - us(2, true) - 65.0 * longer_us).abs() < 1e-6);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Fleet {
     pub(crate) fn bytes_beside_columns(&self) -> usize {
         let of = |replica: &Replica| {
             let requests =
-                replica.num_waiting as usize * WAITING_BYTES + replica.holders as usize * HOLDER_BYTES;
+                replica.num_waiting as usize * WAITING_BYTES + replica.num_running as usize * HOLDER_BYTES;
             REPLICA_BYTES + requests + replica.kv.bytes()
         };
         let at_gateway =
