@@ -24,6 +24,25 @@ enum ProfileVerb {
     /// Makes compact tables of kernels, by GPU, from another tool's timed operators, and prints by operator how far interpolation
     /// is off at rows left out.
     Import(ImportArguments),
+    /// Writes the operators of a profile as CSV: a row for each operator and size of its input, with its time and where that is
+    /// from.
+    Operators(OperatorsArguments),
+}
+
+#[derive(Args)]
+struct OperatorsArguments {
+    /// A profile that `profile fit` made.
+    #[arg(long, value_name = "FILE", required_unless_present_all = ["gpu", "model"], conflicts_with_all = ["gpu", "model"])]
+    profile: Option<PathBuf>,
+    /// The profile that is used with this `fleet.gpu` ...
+    #[arg(long, value_name = "NAME", requires = "model")]
+    gpu: Option<String>,
+    /// ... and this `fleet.model`.
+    #[arg(long, value_name = "NAME", requires = "gpu")]
+    model: Option<String>,
+    /// The table; the terminal by default.
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -77,6 +96,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         ProfileVerb::Fit(arguments) => fit(arguments),
         ProfileVerb::Build(arguments) => build(arguments),
         ProfileVerb::Import(arguments) => kernel_import::run(arguments),
+        ProfileVerb::Operators(arguments) => operators(arguments),
     }
 }
 
@@ -150,4 +170,30 @@ fn build(arguments: &BuildArguments) -> Result<(), CliError> {
         fitted.len(),
         AttentionLaw::fit(&sets)
     ))
+}
+
+fn operators(arguments: &OperatorsArguments) -> Result<(), CliError> {
+    let table = match (&arguments.profile, &arguments.gpu, &arguments.model) {
+        (Some(path), ..) => {
+            let read = Profile::read(&text(path)?);
+            let profile = read.map_err(|error| CliError::input(format!("{}: {error}", path.display())))?;
+            profiles::operators_csv(&profile)
+        }
+        (None, gpu, model) => {
+            let (gpu, model) = (gpu.as_deref().unwrap_or(""), model.as_deref().unwrap_or(""));
+            let profile = profiles::shipped_profile(gpu, model).ok_or_else(|| {
+                let known: Vec<String> =
+                    profiles::shipped_profiles().map(|(gpu, model)| format!("{model} on {gpu}")).collect();
+                CliError::input(format!(
+                    "there is no profile of {model} on {gpu}; there are {}",
+                    known.join(", ")
+                ))
+            })?;
+            profiles::operators_csv(profile)
+        }
+    };
+    match &arguments.output {
+        Some(path) => write(path, &table),
+        None => print(&table),
+    }
 }

@@ -41,6 +41,25 @@ fn a_profile_is_fitted_and_its_error_told_by_operator() {
 }
 
 #[test]
+fn the_operators_of_a_profile_are_told_with_the_sizes_of_their_inputs() {
+    let [mlp, attention, all_reduce, send_recv, _] = files("profile-operators");
+    let out = folder("profile-operators-out");
+    let [profile, table] = ["p.txt", "operators.csv"].map(|name| out.join(name).to_str().unwrap().to_owned());
+    let fit =
+        ["profile", "fit", "--mlp", &mlp, "--model", "a/b", "--gpu", "g", "--layers", "80", "-o", &profile];
+    let more = ["--attention", &attention, "--all-reduce", &all_reduce, "--send-recv", &send_recv];
+    good(&[&fit[..], &more].concat());
+    good(&["profile", "operators", "--profile", &profile, "-o", &table]);
+    let own = std::fs::read_to_string(&table).unwrap();
+    assert!(own.lines().any(|row| row.starts_with("mlp_up_proj,linear,measured,1,1,,,,")), "{own}");
+    assert!(own.lines().any(|row| row.starts_with("attn_decode,decode_attention,measured,2,,,1,")), "{own}");
+    let (shipped, _) = good(&["profile", "operators", "--gpu", "a100_80_sxm", "--model", "llama-2-7b"]);
+    assert!(shipped.contains("\ninput_layernorm,pointwise,measured,1,1,,,,"), "{shipped}");
+    let error = refused(&["profile", "operators", "--gpu", "a40", "--model", "gpt-5"]);
+    assert!(error.contains("no profile of gpt-5 on a40"), "{error}");
+}
+
+#[test]
 fn bad_profiling_data_is_refused_with_its_place() {
     let [mlp, _, all_reduce, ..] = files("profile-bad");
     let base = ["profile", "fit", "--model", "a/b", "--gpu", "g", "-o", "/nowhere/p.txt"];

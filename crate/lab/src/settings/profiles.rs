@@ -7,6 +7,7 @@
 
 mod held_out;
 mod loaded;
+mod operators;
 mod shipped;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use held_out::{
     unseen_heads, unseen_heads_table,
 };
 pub use loaded::{LoadedProfile, Measured, NamedText};
+pub use operators::operators_csv;
 pub(crate) use shipped::take;
 pub use shipped::{missing_table, shipped_profile, shipped_profiles, shipped_tables};
 
