@@ -66,6 +66,8 @@ export class StationLine extends LightElement {
     const { format } = text;
     const now = cursor.value?.time ?? null;
     const number = (value: number | null): string => format.of('number', value);
+    // Hundredths are enough of a mean of requests, and fit on a phone.
+    const requests = (value: number | null): string => number(value === null ? null : Math.round(100 * value) / 100);
     const unit = (moment: number | null): string => unitText(this.app.text.t, station, moment !== null);
     if (answer === null) return { value: format.of('number', null), unit: unit(null) };
     const { summary } = answer;
@@ -73,8 +75,8 @@ export class StationLine extends LightElement {
     switch (station) {
       case 'traffic': return { value: number(now === null ? this.#offered(summary) : at('rates', 'arrivals')), unit: unit(null) };
       case 'gateway': return { value: format.whole(summary.requests.rejected_total), unit: unit(null) };
-      case 'waiting': return { value: number(at('running_waiting', 'waiting')), unit: unit(now) };
-      case 'batch': return { value: number(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
+      case 'waiting': return { value: requests(at('running_waiting', 'waiting')), unit: unit(now) };
+      case 'batch': return { value: requests(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
       case 'gpu': return { value: this.#load(summary), unit: unit(null) };
     }
   }
