@@ -26,8 +26,9 @@ test('a view that cannot be fetched says so, and is fetched when asked again', a
 });
 
 test('a click that needs a missing part is answered with a notice', async ({ page, trouble }) => {
-  await open(page);
+  // Before the page opens: no request passes while the browser takes the rule up.
   await without(page, '**/assets/help-dialog-*.js');
+  await open(page);
   await page.keyboard.press('?');
   await expect(page.locator('[data-notice=part_missing]')).toBeVisible();
   await expect.poll(() => trouble.filter((line) => /Failed to fetch dynamically imported module/.test(line)).length).toBe(1);
