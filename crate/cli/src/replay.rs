@@ -155,6 +155,12 @@ impl Arguments {
         let wrong = |error: TargetError| CliError::input(error.to_string());
         let target = Target::new(&self.url, &self.allow_host).map_err(wrong)?;
         let Some(path) = &self.ca_file else { return Ok(target) };
+        if !self.url.trim().get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
+            return Err(CliError::input(format!(
+                "--ca-file: {} is no https address, so nothing is encrypted",
+                self.url
+            )));
+        }
         let pem = std::fs::read(path)
             .map_err(|error| CliError::input(format!("--ca-file {}: {error}", path.display())))?;
         target.trusting(&pem).map_err(wrong)

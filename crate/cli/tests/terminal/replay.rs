@@ -130,6 +130,8 @@ fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
     let told = refused(&replay("http://10.1.2.3:8000", &[]));
     assert!(told.contains("10.1.2.3 is not this machine; add --allow-host 10.1.2.3"), "{told}");
     assert!(refused(&replay("ftp://localhost:8000", &[])).contains("only http://"));
+    let told = refused(&replay("http://localhost:8000", &["--ca-file", "no/such.pem"]));
+    assert!(told.contains("no https address"), "{told}");
     let told = refused(&replay("https://localhost:8000", &["--ca-file", "no/such.pem"]));
     assert!(told.contains("--ca-file no/such.pem"), "{told}");
     let (shown, _) = good(&replay("http://10.1.2.3:8000", &["--allow-host", "10.1.2.3", "--dry-run"]));

@@ -391,7 +391,7 @@ fn begin(replica: &Replica, context: &ScheduleContext<'_>) -> Step {
 /// Whether a token comes out after which the request may decode.
 fn decodes_on(context: &ScheduleContext<'_>, scheduled: Scheduled) -> bool {
     let Scheduled { id, tokens, computed, is_prompt, makes_token, .. } = scheduled;
-    let longest = context.trace.input_tokens[id] + context.trace.max_tokens[id];
+    let longest = context.trace.input_tokens[id].saturating_add(context.trace.max_tokens[id]);
     makes_token && !(is_prompt && computed + tokens + 1 >= longest)
 }
 
