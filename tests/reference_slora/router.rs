@@ -384,10 +384,13 @@ fn router_runs() {
             let end_us = case["expect"]["end_us"].as_u64().expect("end_us");
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");
-            let leaps = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
-                .with_queue_policy(queueing);
-            let leaps = servescope_tests::causes::add_up(leaps.with_decisions().run(), &id.to_string());
-            assert_eq!(leaps, report, "{id}: leaps differ from single steps");
+            let fleet = || {
+                Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
+                    .with_queue_policy(queueing.clone())
+            };
+            assert_eq!(fleet().run(), report, "{id}: leaps differ from single steps");
+            let told = servescope_tests::causes::add_up(fleet().with_decisions().run(), &id.to_string());
+            assert_eq!(told, report, "{id}: with decisions leaps differ from single steps");
         }
         servescope_tests::told(&path, cases.len());
     }

@@ -22,7 +22,7 @@ fn runs() -> Vec<PathBuf> {
 fn check(given: &Given, name: &str) -> Result<usize, String> {
     let ran = batches::check(given)?;
     let leaps = servescope_tests::causes::add_up(given.fleet().with_decisions().run(), name);
-    if leaps != ran.report {
+    if leaps != ran.report || given.fleet().run() != ran.report {
         return Err("fast-forwarded iterations differ from single ones".to_owned());
     }
     Ok(ran.batches + results::check(given, &ran)?)

@@ -11,7 +11,7 @@ use servescope_workload::trace::{ClosedLoop, NO_REQUEST};
 use servescope_workload::{RequestId, Trace};
 
 use crate::request::RequestResult;
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug, Clone)]

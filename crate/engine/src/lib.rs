@@ -22,6 +22,7 @@ pub mod report;
 mod request;
 mod rounding;
 mod router;
+mod shared_columns;
 pub mod steps;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.

@@ -9,12 +9,10 @@
 //! share, as far as it is the same. When there are more than may be, or than their memory allows, every second one is dropped, so
 //! that those left are about half as many, or more.
 
-pub(crate) mod columns;
-
 use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
-use columns::Columns;
+use crate::shared_columns::Columns;
 
 use crate::engine::Fleet;
 use crate::engine::stepping::Looked;

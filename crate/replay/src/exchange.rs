@@ -212,7 +212,7 @@ impl Client<'_> {
             Error::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
                 Failure::new(FailureKind::Connect, "the connection was refused")
             }
-            // A certificate that nobody vouches for, or no TLS at all.
+            // A certificate that no trusted authority has signed, or a server without TLS.
             Error::Io(io) if io.kind() == std::io::ErrorKind::InvalidData && so_far.headers_us.is_none() => {
                 Failure::new(FailureKind::Connect, format!("no connection by TLS: {io}"))
             }

@@ -8,7 +8,7 @@ use super::Fleet;
 use crate::record::sampler::Sampler;
 use crate::replica::queue::policy::QueueConfig;
 use crate::report::Counters;
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// The clients seen so far and the samples.
 #[derive(Debug, Clone, Default)]

@@ -12,8 +12,8 @@ use crate::record::decisions::{Decision, DecisionLog};
 use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
+use crate::shared_columns::{ColumnVisitor, Columns, Taker};
 use crate::steps::ReplicaTotals;
-use crate::steps::columns::{ColumnVisitor, Columns, Taker};
 
 /// About what a replica takes of memory, and each request that waits or runs, beside its entries in columns, bytes.
 const REPLICA_BYTES: usize = 8 << 10;

@@ -1,7 +1,7 @@
 //! What a request is charged, and the limit that it is charged against.
 
 use super::window::Quota;
-use crate::steps::columns::Entry;
+use crate::shared_columns::Entry;
 
 /// What was charged for a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

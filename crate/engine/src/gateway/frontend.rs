@@ -10,7 +10,7 @@ use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
 use crate::arrivals::Arrivals;
 use crate::record::decisions::DecisionLog;
 use crate::request::RequestResult;
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]

@@ -10,7 +10,7 @@ use crate::record::decisions::Test;
 use crate::record::sampler::CounterSample;
 use crate::replica::queue::Client;
 use crate::request::Rejection;
-use crate::steps::columns::{ColumnVisitor, Entry};
+use crate::shared_columns::{ColumnVisitor, Entry};
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;

@@ -42,7 +42,7 @@ use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Rejection;
-use crate::steps::columns::{ColumnVisitor, entries};
+use crate::shared_columns::{ColumnVisitor, entries};
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.

@@ -7,7 +7,7 @@ use super::reservations::{Ended, KvReservations};
 use super::reserved::{Recorder, ReservationTimeline};
 use crate::record::sampler::{CounterSample, Sampler};
 use crate::replica::queue::client_queue::ClientQueue;
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// What is kept so far.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@
 
 use servescope_workload::RequestId;
 
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;

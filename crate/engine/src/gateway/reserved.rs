@@ -12,7 +12,7 @@ use servescope_workload::{RequestId, Trace};
 
 use super::reservations::KvReservations;
 use crate::replica::queue::Client;
-use crate::steps::columns::ColumnVisitor;
+use crate::shared_columns::ColumnVisitor;
 
 /// Length of the first cells, microseconds.
 const FIRST_CELL_US: f64 = 15_625.0;

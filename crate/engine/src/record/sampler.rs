@@ -3,7 +3,7 @@
 //! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
 //! bounded and a run of any length has between half and all of its samples.
 
-use crate::steps::columns::{ColumnVisitor, Entry, is_same};
+use crate::shared_columns::{ColumnVisitor, Entry, is_same};
 
 /// Spacing of the first grid, microseconds.
 const FIRST_SPACING_US: f64 = 250_000.0;

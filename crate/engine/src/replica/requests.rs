@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_timings::RequestTimings;
-use crate::steps::columns::{ColumnVisitor, entries};
+use crate::shared_columns::{ColumnVisitor, entries};
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -25,7 +25,7 @@ pub(crate) trait Entry: Clone + Debug + Send + Sync + 'static {
 
 macro_rules! entries {
     ($($name:ty),*) => {$(
-        impl $crate::steps::columns::Entry for $name {
+        impl $crate::shared_columns::Entry for $name {
             #[inline]
             fn is_same(&self, other: &Self) -> bool { self == other }
         }
