@@ -6,11 +6,11 @@ use plotters::style::{Color, RGBAColor};
 
 use crate::frame::{Clock, Rect};
 use crate::label::{cut, ems};
-use crate::marks::{self, Look, Plot};
+use crate::look::{Look, Plot, Stacking};
+use crate::marks;
 use crate::palette::Ground;
 use crate::pen::{FONT, Pen};
 use crate::scale::Scale;
-use crate::solid::Stacking;
 use crate::ticks::{self, MOST, Steps, Tick};
 use crate::{Axis, AxisKind, Chart, DrawError, Mark, PlotFrame, ScaleKind, Style};
 

@@ -10,6 +10,7 @@ mod draw;
 mod error;
 mod frame;
 mod label;
+mod look;
 mod marks;
 mod palette;
 mod path;

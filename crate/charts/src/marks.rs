@@ -1,21 +1,15 @@
 //! Lines, steps, points and rules.
 
 use plotters::backend::DrawingBackend;
-use plotters::style::{Color, RGBAColor};
+use plotters::style::Color;
 
 use crate::frame::Rect;
-use crate::palette::{Ground, of_role};
+use crate::look::{Look, Plot, STROKE, Stacking};
+use crate::palette::Ground;
 use crate::path::{Polyline, dashes, rounded};
 use crate::pen::Pen;
-use crate::scale::Scale;
-use crate::solid::Stacking;
 use crate::{DrawError, Mark, Marker, Role, Series, solid};
 
-/// Strokes in CSS px.
-const STROKE: f64 = 1.5;
-const FAINT_STROKE: f64 = 1.0;
-/// How much of its colour a former result keeps.
-const FAINT: f64 = 0.42;
 /// Distance in CSS px between the markers along a line, and their size.
 const MARKER_GAP: f64 = 96.0;
 const MARKER_REACH: f64 = 3.0;
@@ -25,32 +19,6 @@ const POINT_REACH: f64 = 1.6;
 const FAINT_REACH: f64 = 1.2;
 /// Paper left free on either side of a law's line across bars.
 const CASING: f64 = 1.0;
-
-/// The plot's rectangle with its two scales.
-pub(crate) struct Plot {
-    pub(crate) rect: Rect,
-    pub(crate) x: Scale,
-    pub(crate) y: Scale,
-}
-
-/// How series look: in full, or faintly as the former result.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
-    pub(crate) faint: bool,
-    pub(crate) dark: bool,
-    pub(crate) stacking: Stacking,
-}
-
-impl Look {
-    pub(crate) fn colour(self, role: Role) -> RGBAColor {
-        let colour = of_role(role, self.dark);
-        if self.faint { colour.mix(FAINT) } else { colour.to_rgba() }
-    }
-
-    pub(crate) fn stroke(self) -> f64 {
-        if self.faint { FAINT_STROKE } else { STROKE }
-    }
-}
 
 /// Draws one series.
 pub(crate) fn series<B: DrawingBackend>(

@@ -4,11 +4,11 @@ use plotters::backend::DrawingBackend;
 use plotters::style::{Color, RGBAColor};
 
 use crate::frame::Rect;
-use crate::marks::{Look, Plot};
+use crate::look::{Look, Plot, Stacking};
 use crate::palette::Ground;
 use crate::path::{Polyline, polygon};
 use crate::pen::Pen;
-use crate::{DrawError, Mark, Series};
+use crate::{DrawError, Series};
 
 /// How much of the colour an area keeps below its edge, a band around its line, bars that overlap others, and the outline of
 /// former bars.
@@ -21,33 +21,6 @@ const WIDE: f64 = 4.0;
 
 /// Width in CSS px of a former stack beside its successor.
 const STRIP: f64 = 4.0;
-
-/// How the bars of a chart lie to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stacking {
-    /// There are none.
-    None,
-    /// One series of bars.
-    Single,
-    /// Several from the same ground.
-    Overlapping,
-    /// Several on top of each other.
-    Stacked,
-}
-
-impl Stacking {
-    pub(crate) fn of(series: &[Series]) -> Self {
-        let bars = || series.iter().filter(|series| series.mark == Mark::Bars);
-        if bars().any(|series| !series.y0.is_empty()) {
-            return Self::Stacked;
-        }
-        match bars().count() {
-            0 => Self::None,
-            1 => Self::Single,
-            _ => Self::Overlapping,
-        }
-    }
-}
 
 /// The surface of an area, whose edge is a line, or of a band, which keeps as much of its colour as `share`.
 pub(crate) fn area<B: DrawingBackend>(

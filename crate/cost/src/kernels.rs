@@ -9,6 +9,7 @@ mod base;
 mod curves;
 mod grid;
 pub mod import;
+mod layout;
 mod left_out;
 mod step;
 mod text;
@@ -18,8 +19,9 @@ mod tests;
 
 pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
+pub use layout::{Layout, MissingTable};
 pub use left_out::{FitError, left_out, ranges};
-pub use step::{CAPTURED_TOKENS, KernelCost, Layout, MissingTable, Overheads};
+pub use step::{CAPTURED_TOKENS, KernelCost, Overheads};
 pub use text::{Kernels, Measured};
 
 /// The format in which a product is computed.

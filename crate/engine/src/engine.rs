@@ -50,13 +50,13 @@ use crate::record::observer::{EventSink, Watch};
 use crate::record::request_phases::PhaseLog;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
-use crate::replica::context::ScheduleContext;
+use crate::replica::batch_scheduler::BatchScheduler;
+use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::queue::QueueConfig;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
-use crate::replica::scheduler::BatchScheduler;
 use crate::replica::scheduler::slora::Slora;
 use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
@@ -349,7 +349,7 @@ impl Fleet {
             cost: &*self.cost,
             watch: &mut self.watch,
             steps_singly: self.max_fast_forward == 1,
-            frontend: &self.frontend,
+            arrived_us: self.frontend.sent_us().unwrap_or(&self.trace.arrival_us),
             now_us,
             ends_are_over: self.ends_are_over,
         };

@@ -5,6 +5,7 @@
 
 pub mod adapters;
 pub(crate) mod batch_end;
+pub(crate) mod batch_scheduler;
 pub(crate) mod context;
 mod decisions;
 pub(crate) mod decode_batch;
@@ -31,7 +32,8 @@ use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
-use crate::replica::context::ScheduleContext;
+use crate::replica::batch_scheduler::BatchScheduler;
+use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::kv_cache::KvCache;
@@ -39,7 +41,7 @@ use crate::replica::longest_gap::SharedGaps;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
-use crate::replica::scheduler::BatchScheduler;
+use crate::replica::snapshot::ReplicaCamera;
 use crate::request::{BlockReason, Outcome};
 
 /// The state of one replica.
@@ -110,6 +112,8 @@ pub(crate) struct Replica {
     pub(crate) charged: u32,
     /// Number of the event that ends what is under way; others are stale.
     pub(crate) pending_event: u64,
+    /// What a debugger keeps of the replica while it looks.
+    camera: Option<Box<ReplicaCamera>>,
 }
 
 impl Replica {
@@ -140,7 +144,7 @@ impl Replica {
             waiting_prompt_blocks: 0,
             in_flight: 0,
             formed: 0,
-            state: config.policy().state(config, trace),
+            state: scheduler::State::new(config, trace),
             stall_us: 0.0,
             last_token_groups: Vec::new(),
             shared_gaps: SharedGaps::default(),
@@ -152,6 +156,7 @@ impl Replica {
             fast_forwarded: 0,
             charged: 0,
             pending_event: 0,
+            camera: None,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::shared_columns::Columns;
 
 use crate::engine::Fleet;
 use crate::engine::stepping::Looked;
+pub use crate::engine::stepping::ReplicaTotals;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
 use crate::record::decisions::passes::{AdapterLoad, Pass};
 use crate::record::decisions::{Decision, Verdict};
@@ -28,19 +29,6 @@ const CHECKPOINTS: [usize; 2] = [8, 256];
 /// more: a shorter interval would be doubled soon.
 const FIRST_INTERVAL: usize = 256;
 const FIRST_SHARE: usize = 100;
-
-/// How many requests wait and run on a replica, and its blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReplicaTotals {
-    /// Requests that wait.
-    pub waiting: u32,
-    /// Requests that hold memory.
-    pub running: u32,
-    /// Blocks that requests use.
-    pub used_blocks: u32,
-    /// Blocks that are free.
-    pub free_blocks: u32,
-}
 
 /// A place in a run at which a debugger stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -347,21 +335,16 @@ impl Steps {
 
 impl Looked {
     fn add(&mut self, other: Self) {
-        for (own, mut other) in
-            [(&mut self.of_engine, other.of_engine), (&mut self.of_gateway, other.of_gateway)]
-        {
-            let by = own.0.len();
-            own.0.append(&mut other.0);
-            let moved = |first: &mut usize, end: &mut usize| {
-                *first += by;
-                *end += by;
-            };
-            other.1.of_replicas.iter_mut().for_each(|pass| moved(&mut pass.first, &mut pass.end));
-            other.1.of_gateway.iter_mut().for_each(|pass| moved(&mut pass.first, &mut pass.end));
-            own.1.of_replicas.append(&mut other.1.of_replicas);
-            own.1.of_gateway.append(&mut other.1.of_gateway);
-        }
+        append(&mut self.of_engine, other.of_engine);
+        append(&mut self.of_gateway, other.of_gateway);
     }
+}
+
+/// Appends decisions and their passes to others.
+fn append<T>(own: &mut (Vec<Decision>, Vec<Pass<T>>), other: (Vec<Decision>, Vec<Pass<T>>)) {
+    let by = own.0.len();
+    own.0.extend(other.0);
+    own.1.extend(other.1.into_iter().map(|pass| Pass { first: pass.first + by, end: pass.end + by, ..pass }));
 }
 
 impl Cursor {
@@ -389,7 +372,7 @@ impl Cursor {
         let is = move |pass: &&Pass<ReplicaSnapshot>| {
             pass.before.replica == replica && pass.before.time_us == self.time_us && pass.before.has_loaded
         };
-        self.looked.of_engine.1.of_replicas.iter().filter(is)
+        self.looked.of_engine.1.iter().filter(is)
     }
 
     fn of_decision(&self, replica: Option<ReplicaIndex>, nth: usize) -> StepState {
@@ -398,7 +381,7 @@ impl Cursor {
         if is_gateways {
             let (decisions, passes) = &self.looked.of_gateway;
             // Several decisions may follow one look; the last look before the decision counts.
-            let pass = passes.of_gateway.iter().rev().find(|pass| pass.first <= place);
+            let pass = passes.iter().rev().find(|pass| pass.first <= place);
             if let Some(pass) = pass {
                 state.gateway = Some(pass.before.clone());
                 state.earlier = decisions[pass.first..place].to_vec();
@@ -407,7 +390,7 @@ impl Cursor {
         }
         let (decisions, passes) = &self.looked.of_engine;
         let of_pass = |pass: &&Pass<ReplicaSnapshot>| pass.first <= place && place < pass.end;
-        if let Some(pass) = passes.of_replicas.iter().find(of_pass) {
+        if let Some(pass) = passes.iter().find(of_pass) {
             state.replica = Some(pass.before.clone());
             state.earlier = decisions[pass.first..place].to_vec();
         } else if let Some(replica) = replica {

@@ -299,3 +299,13 @@ impl Diagnostic {
         }
     }
 }
+
+/// Most characters of a foreign text in a message.
+const MOST_SHOWN: usize = 60;
+
+/// A text of a foreign file as messages have it: its beginning, where it is long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut characters = text.chars();
+    let beginning: String = characters.by_ref().take(MOST_SHOWN).collect();
+    if characters.next().is_some() { beginning + "…" } else { beginning }
+}

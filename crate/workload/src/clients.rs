@@ -8,7 +8,6 @@ mod servegen;
 use crate::arrivals::Arrivals;
 use crate::distribution;
 use crate::formats::MAX_TOKENS;
-use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 
 pub use servegen::{ServeGen, servegen};
@@ -38,30 +37,6 @@ impl ClientSpec {
             (Arrivals::Gamma { .. }, Some(cv)) => Arrivals::Gamma { cv },
             _ => all,
         }
-    }
-}
-
-impl WorkloadSpec {
-    /// The share of the requests that each user is expected to send; `None` where that is an outcome.
-    pub fn expected_user_shares(&self) -> Option<Vec<f64>> {
-        self.closed_requests.is_none().then(|| self.users.popularity.shares(self.users.count.max(1)))
-    }
-
-    /// The share of the requests that is expected to ask for each adapter; `None` where that is an outcome.
-    pub fn expected_adapter_shares(&self) -> Option<Vec<f64>> {
-        let drawn = self.adapters.popularity.shares(self.adapters.count);
-        let own = self.clients.as_ref().map_or(&[][..], |clients| &clients.adapters);
-        if own.iter().all(Option::is_none) {
-            return Some(drawn);
-        }
-        let mut shares = vec![0.0; drawn.len()];
-        for (client, share) in self.expected_user_shares()?.into_iter().enumerate() {
-            match cycle_get(own, client).flatten() {
-                Some(adapter) => shares.get_mut(adapter as usize).into_iter().for_each(|sum| *sum += share),
-                None => shares.iter_mut().zip(&drawn).for_each(|(sum, drawn)| *sum += share * drawn),
-            }
-        }
-        Some(shares)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a workload is: arrivals, lengths, users, adapters, sessions.
 
 use crate::arrivals::Arrivals;
-use crate::clients::ClientSpec;
+use crate::clients::{ClientSpec, cycle_get};
 use crate::curve::RateCurve;
 use crate::lengths::{LengthDistribution, LengthPairs};
 use crate::popularity::Popularity;
@@ -145,6 +145,28 @@ impl AdapterSpec {
 }
 
 impl WorkloadSpec {
+    /// The share of the requests that each user is expected to send; `None` where that is an outcome.
+    pub fn expected_user_shares(&self) -> Option<Vec<f64>> {
+        self.closed_requests.is_none().then(|| self.users.popularity.shares(self.users.count.max(1)))
+    }
+
+    /// The share of the requests that is expected to ask for each adapter; `None` where that is an outcome.
+    pub fn expected_adapter_shares(&self) -> Option<Vec<f64>> {
+        let drawn = self.adapters.popularity.shares(self.adapters.count);
+        let own = self.clients.as_ref().map_or(&[][..], |clients| &clients.adapters);
+        if own.iter().all(Option::is_none) {
+            return Some(drawn);
+        }
+        let mut shares = vec![0.0; drawn.len()];
+        for (client, share) in self.expected_user_shares()?.into_iter().enumerate() {
+            match cycle_get(own, client).flatten() {
+                Some(adapter) => shares.get_mut(adapter as usize).into_iter().for_each(|sum| *sum += share),
+                None => shares.iter_mut().zip(&drawn).for_each(|(sum, drawn)| *sum += share * drawn),
+            }
+        }
+        Some(shares)
+    }
+
     /// floor(R D), of the product in double precision as S-LoRA takes it; under a curve its integral, rounded down.
     pub fn request_count(&self) -> usize {
         self.curve.as_ref().map_or(self.rate_rps * self.duration_s, |curve| curve.integral(self.duration_s))

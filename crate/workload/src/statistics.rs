@@ -7,6 +7,7 @@ mod dispersion;
 mod popularity;
 mod prefix;
 mod shape;
+pub(crate) mod stamps;
 
 pub use arrivals::{ArrivalStatistics, variation_quantiles};
 pub use correlation::{lag_1, pearson, spearman};

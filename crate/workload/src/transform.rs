@@ -40,7 +40,6 @@ pub use note::{FACTS, Fact, Note, Shape};
 pub use refusal::REJECTIONS;
 pub use step::{Step, StepKind};
 
-use job::Job;
 use step::Run;
 
 use crate::formats::{MAX_ARRIVAL_S, MAX_ROWS};
@@ -76,7 +75,7 @@ pub fn apply(steps: &[Step], mut trace: Trace) -> Result<(Trace, Vec<Note>), Ste
         let occurrence =
             steps[..place].iter().filter(|before| before.kind().name == step.kind().name).count();
         let before = Shape::of(&trace);
-        let mut job = Job::new(step, occurrence);
+        let mut job = step.job(occurrence);
         let made = match step.kind().run {
             Run::Always(run) => run(&mut job, trace),
             Run::One(run) => run(&mut job, trace)?,
@@ -95,7 +94,7 @@ pub fn apply(steps: &[Step], mut trace: Trace) -> Result<(Trace, Vec<Note>), Ste
 pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), StepError> {
     let Run::Many(run) = step.kind().run else { return Err(StepError::TakesOne { step: step.kind().name }) };
     let before = traces.first().map_or_else(Shape::default, |(_, trace)| Shape::of(trace));
-    let mut job = Job::new(step, 0);
+    let mut job = step.job(0);
     let (files, requests) = (traces.len(), traces.iter().map(|(_, trace)| trace.len()).sum::<usize>());
     if requests > MAX_ROWS {
         return Err(StepError::TooManyRequests { step: step.kind().name, count: requests, max: MAX_ROWS });
@@ -104,11 +103,6 @@ pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), 
     let trace = checked(step, run(&mut job, traces)?)?;
     let note = Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts };
     Ok((trace, note))
-}
-
-/// The interval in microseconds between time stamps that requests share, where times in order show one.
-pub(crate) fn stamp_interval(times_us: &[f64]) -> Option<f64> {
-    dequantise::interval(times_us).map(|(interval_us, _)| interval_us)
 }
 
 /// What a step made, if a file could hold it.

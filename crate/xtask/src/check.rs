@@ -17,7 +17,7 @@ use crate::process::{self, Outcome};
 use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
-use crate::{browser, fuzz, packages, programs, sizes, tools};
+use crate::{browser, fuzz, package, packages, page, programs, sizes, tools};
 
 use report::Ended;
 
@@ -62,11 +62,11 @@ pub(crate) const STEPS: &[Step] = &[
     whole("validate", Lane::Rust, validate),
     whole("fuzz", Lane::Rust, fuzz::check),
     whole("python", Lane::Rust, python::check),
-    quick("package", Lane::Page, Project::package),
+    quick("package", Lane::Page, package::build),
     quick("types", Lane::Page, types),
     quick("lint", Lane::Page, lint),
     quick("unit", Lane::Page, unit),
-    quick("build", Lane::Page, Project::page),
+    quick("build", Lane::Page, page::build),
     // Of one core each, beside the native tests.
     quick("wasm", Lane::Page, wasm),
     quick("clippy", Lane::Page, clippy),
@@ -280,7 +280,7 @@ fn wasm(project: &Project) -> Outcome {
             .current_dir(project.root());
         command
     } else {
-        let mut command = toolchain.cargo(project)?;
+        let mut command = toolchain.cargo(project.root(), project.cargo())?;
         command
             .args(["test", "--package", WEB, "--target", toolchain::TARGET])
             // As the page is built: nearly everything is compiled already, and what is tested is what is served.
@@ -297,25 +297,25 @@ fn wasm(project: &Project) -> Outcome {
 }
 
 fn types(project: &Project) -> Outcome {
-    project.package()?;
+    package::build(project)?;
     process::run(project.node_tool("tsc")?.arg("--build"))
 }
 
 fn lint(project: &Project) -> Outcome {
     // The rules know types, and those of the package are among them.
-    project.package()?;
+    package::build(project)?;
     process::run(project.node_tool("eslint")?.args(["--max-warnings", "0", "."]))
 }
 
 fn unit(project: &Project) -> Outcome {
-    project.package()?;
+    package::build(project)?;
     process::run(project.node_tool("vitest")?.arg("run"))
 }
 
 /// The page in Chromium: in the quick check without a window, where that is installed.
 fn chromium(project: &Project) -> Outcome {
     let browser = project.browser()?;
-    project.page()?;
+    page::build(project)?;
     // Asked the same questions as the page.
     programs::build(project, &[Program::Terminal])?;
     let mut command = project.node_tool("playwright")?;
@@ -331,7 +331,7 @@ fn chromium(project: &Project) -> Outcome {
 /// The page and its lessons in Firefox, which Playwright drives in no build but its own: through WebDriver BiDi.
 fn firefox(project: &Project) -> Outcome {
     let firefox = browser::firefox()?;
-    project.page()?;
+    page::build(project)?;
     programs::build(project, &[Program::Terminal])?;
     let mut command = project.node_tool("vitest")?;
     command.args(["run", "--config", "vitest.firefox.config.ts"]);
@@ -343,7 +343,7 @@ fn firefox(project: &Project) -> Outcome {
 /// of its own, which this step alone installs.
 fn lighthouse(project: &Project) -> Outcome {
     let browser = project.browser()?;
-    project.page()?;
+    page::build(project)?;
     let folder = project.www().join("tests/lighthouse");
     packages::install(&folder)?;
     let node = process::find(&["node"]).ok_or("node is missing: install Node 20.19 or newer")?;

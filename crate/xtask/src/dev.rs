@@ -1,13 +1,14 @@
 //! Vite's development server. Its watcher sees the Rust sources too (`www/vite.config.ts`): a change of them rebuilds the
 //! package with `cargo xtask package`, and the page reloads.
 
+use crate::package;
 use crate::process::Outcome;
 use crate::project::Project;
 use crate::serve::become_it;
 
 /// Serves until it is stopped.
 pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
-    project.package()?;
+    package::build(project)?;
     let mut server = project.node_tool("vite")?;
     if let Some(port) = port {
         server.args(["--port", &port.to_string()]);

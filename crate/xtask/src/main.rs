@@ -15,6 +15,7 @@ mod hash;
 #[cfg(test)]
 mod map;
 mod modules;
+mod package;
 mod packages;
 mod page;
 mod process;
@@ -64,9 +65,9 @@ fn run(verb: Verb) -> Outcome<bool> {
         Verb::Help => {}
         Verb::Setup => project.set_up()?,
         Verb::Generate => generate::write(&project)?,
-        Verb::Package => project.package()?,
+        Verb::Package => package::build(&project)?,
         Verb::Build => {
-            project.page()?;
+            page::build(&project)?;
             println!("the page is in {}", project.dist().display());
         }
         Verb::Serve { port } => serve::run(&project, port)?,

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::package;
 use crate::process::{self, Outcome};
 use crate::programs::{self, Program};
 use crate::project::Project;
@@ -9,9 +10,14 @@ use crate::project::Project;
 /// Where the documentation is built, for the bundler to put beside the page.
 const SITE: &str = "target/site";
 
-/// Builds the wasm package if its sources changed, and bundles the page with its documentation.
+/// The whole page, made once a run.
 pub(crate) fn build(project: &Project) -> Outcome {
-    project.package()?;
+    project.page.get_or_init(|| bundle(project)).clone()
+}
+
+/// Builds the wasm package if its sources changed, and bundles the page with its documentation.
+fn bundle(project: &Project) -> Outcome {
+    package::build(project)?;
     documentation(project)?;
     process::run(project.node_tool("vite")?.args(["build", "--logLevel", "warn"]))
 }

@@ -4,13 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::thread;
 
 use crate::browser::{self, Browser};
 use crate::process::Outcome;
 use crate::settings::{self, Settings};
 use crate::toolchain::{self, WasmToolchain};
-use crate::{generate, packages, page, process, tools, wasm};
+use crate::{packages, process, tools};
 
 /// Set to 1 for everything that a whole check runs, and absent from everything else: tests that read it do all of their
 /// cases, and else a part of them.
@@ -57,8 +56,8 @@ pub(crate) struct Project {
     bindgen: OnceLock<Outcome<PathBuf>>,
     node_modules: OnceLock<Outcome>,
     browser: OnceLock<Outcome<Browser>>,
-    package: OnceLock<Outcome>,
-    page: OnceLock<Outcome>,
+    pub(crate) package: OnceLock<Outcome>,
+    pub(crate) page: OnceLock<Outcome>,
 }
 
 impl Project {
@@ -148,28 +147,6 @@ impl Project {
     /// What the checks in a browser need.
     pub(crate) fn browser(&self) -> Outcome<&Browser> {
         self.browser.get_or_init(browser::find_or_install).as_ref().map_err(Clone::clone)
-    }
-
-    /// The wasm package and the generated sources: what the page's own sources need to make sense.
-    pub(crate) fn package(&self) -> Outcome {
-        self.package
-            .get_or_init(|| {
-                let log = process::log();
-                thread::scope(|scope| {
-                    let generated = scope.spawn(|| process::logged(log, || generate::write(self)));
-                    let built = wasm::build(self);
-                    let generated = generated
-                        .join()
-                        .unwrap_or_else(|_| Err("generating the sources panicked".to_owned()));
-                    generated.and(built)
-                })
-            })
-            .clone()
-    }
-
-    /// The whole page, in `dist/`.
-    pub(crate) fn page(&self) -> Outcome {
-        self.page.get_or_init(|| page::build(self)).clone()
     }
 
     /// A tool of the page's development, run in its folder.

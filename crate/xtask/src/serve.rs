@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
+use crate::page;
 use crate::process::Outcome;
 use crate::project::Project;
 
 /// Builds the page and serves it until it is stopped. Vite's server prints the address; it takes the next
 /// port, and says so, where the port is taken.
 pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
-    project.page()?;
+    page::build(project)?;
     let mut server = project.node_tool("vite")?;
     server.arg("preview");
     if let Some(port) = port {

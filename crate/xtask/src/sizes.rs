@@ -8,9 +8,9 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::modules;
 use crate::process::{self, Outcome};
 use crate::project::Project;
+use crate::{modules, page};
 
 /// The accepted sizes, at the top of the project.
 const FILE: &str = "sizes.json";
@@ -111,7 +111,7 @@ fn compare(found: Sizes, accepted: Sizes) -> (Vec<String>, Vec<String>) {
 
 /// Builds the page and weighs it.
 pub(crate) fn measure(project: &Project) -> Outcome<Sizes> {
-    project.page()?;
+    page::build(project)?;
     let dist = project.dist();
     let text = fs::read_to_string(dist.join(MANIFEST)).map_err(|error| format!("{MANIFEST}: {error}"))?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(|error| format!("{MANIFEST}: {error}"))?;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process::{self, Outcome, announce};
-use crate::project::Project;
 
 /// The target of the page's module.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
@@ -28,13 +27,13 @@ pub(crate) struct WasmToolchain {
 }
 
 impl WasmToolchain {
-    /// The cargo of this compiler.
-    pub(crate) fn cargo(self, project: &Project) -> Outcome<Command> {
+    /// The cargo of this compiler; `active` is the one on PATH.
+    pub(crate) fn cargo(self, root: &Path, active: Command) -> Outcome<Command> {
         let mut command = match self.compiler {
-            Compiler::Active => project.cargo(),
+            Compiler::Active => active,
             Compiler::Debian => Command::new(debian::CARGO),
         };
-        command.current_dir(project.root());
+        command.current_dir(root);
         self.apply(&mut command, &[])?;
         Ok(command)
     }

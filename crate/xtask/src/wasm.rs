@@ -75,7 +75,7 @@ fn ended(part: ScopedJoinHandle<'_, Outcome>) -> Outcome {
 
 /// Compiles the modules, in one call: what they have in common is compiled once.
 fn compile(project: &Project, toolchain: WasmToolchain) -> Outcome {
-    let mut command = toolchain.cargo(project)?;
+    let mut command = toolchain.cargo(project.root(), project.cargo())?;
     let build = &project.settings().build;
     command.args(["build", "--lib", "--target", toolchain::TARGET, "--profile", &build.profile]);
     command.arg("--target-dir").arg(project.root().join("target"));

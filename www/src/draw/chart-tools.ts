@@ -2,12 +2,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { refused } from '../belonging-words.js';
 import { menu, menuItem } from '../menu.js';
-import type { ChartView } from './chart-view.js';
 import { originLines } from '../run-origin.js';
-import { chartCsv, downloadPng, downloadSvg, downloadText, type Picture } from './export-chart.js';
+import { chartCsv, downloadPng, downloadSvg, downloadText } from './export-chart.js';
 import { part } from '../part.js';
+import type { Picture } from './picture.js';
+import type { ShownChart } from './shown-chart.js';
 
-export function chartTools(view: ChartView, title: string): TemplateResult {
+export function chartTools(view: ShownChart, title: string): TemplateResult {
   const { text } = view.app;
   const name = `servescope-${view.name.replaceAll('_', '-')}`;
   const save = (kind: string): string => `${text.t('chart.download')} ${kind}`;
@@ -29,15 +30,15 @@ export function chartTools(view: ChartView, title: string): TemplateResult {
 }
 
 /** What the picture is of: charts of the service name the run. */
-function origin({ app, source }: ChartView, title: string): string {
+function origin({ app, source }: ShownChart, title: string): string {
   return [title, ...(source.of === 'run' ? originLines(app) : [])].join('\n');
 }
 
-function maySave({ app, source }: ChartView): boolean {
+function maySave({ app, source }: ShownChart): boolean {
   return source.of === undefined || !refused(app, source.of);
 }
 
-function withPicture(view: ChartView, use: (picture: Picture) => void): void {
+function withPicture(view: ShownChart, use: (picture: Picture) => void): void {
   const { drawn: chart, ghost, app } = view;
   if (chart === undefined || !maySave(view)) return;
   const { clientWidth: width, clientHeight: height } = view.place;

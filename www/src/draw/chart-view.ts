@@ -15,6 +15,7 @@ import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
 import { xName, yName } from './read-out.js';
 import type { Drawable, Size } from './scheduler.js';
+import type { ShownChart } from './shown-chart.js';
 import { tableView } from './table-view.js';
 
 /** What the axis below takes of a canvas: of a stacked chart it is cut away. */
@@ -23,7 +24,7 @@ const AXIS_PX = 24;
 const LEAST_PX = 48;
 export const REQUEST_CHART = 'ttft_by_arrival';
 
-export class ChartView extends LightElement implements Drawable {
+export class ChartView extends LightElement implements Drawable, ShownChart {
   static override properties = {
     ...LightElement.properties, name: { attribute: false }, feed: { attribute: false }, stacked: { attribute: false }, beside: { attribute: false }, folded: { attribute: false }, tableOpen: { state: true }, aboutOpen: { state: true },
   };
@@ -39,8 +40,7 @@ export class ChartView extends LightElement implements Drawable {
   declare tableOpen: boolean;
   declare aboutOpen: boolean;
   frame: PlotFrame | null = null;
-  /** The point that is read out, by its request. */
-  near: { id: number; role: string; x: number; y: number } | null = null;
+  near: ShownChart['near'] = null;
   #surface: ChartSurface | null = null;
   #overlay: Overlay | null = null;
   #forget: (() => void)[] = [];

@@ -3,6 +3,7 @@ import { ChartSurface, palette } from '../simulation/module.js';
 import type { ChartData } from '../simulation/types.js';
 import type { App } from '../app.js';
 import { part } from '../part.js';
+import type { Picture } from './picture.js';
 
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');
@@ -16,8 +17,6 @@ export function download(name: string, content: Blob): void {
 export function downloadText(name: string, text: string, type: string): void {
   download(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }
-
-export interface Picture { chart: ChartData; ghost: ChartData | null; dark: boolean; width: number; height: number; chinese: boolean }
 
 async function chartPng({ chart, ghost, dark, width, height, chinese }: Picture): Promise<Blob> {
   const canvas = document.createElement('canvas');

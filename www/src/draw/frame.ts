@@ -2,8 +2,8 @@
 import type { App } from '../app.js';
 import { copied } from '../copy.js';
 import { EMBEDDED_LESSON, type Embed } from '../state/address.js';
-import type { ChartView } from './chart-view.js';
 import { escaped } from './picture-text.js';
+import type { ShownChart } from './shown-chart.js';
 
 /** What a frame has beside its chart: the first controls of the sidebar. */
 const FRAMED = ['workload.rate_rps', 'workload.arrivals.cv', 'workload.adapters.count'];
@@ -11,7 +11,7 @@ const FRAME_PX = { width: 720, height: 440 };
 const LESSON_PX = { width: 860, height: 820 };
 
 /** Copies the HTML of a frame with this chart alone. */
-export async function copyFrame({ app, name }: ChartView, title: string): Promise<void> {
+export async function copyFrame({ app, name }: ShownChart, title: string): Promise<void> {
   if (await copy(app, { chart: name, controls: FRAMED }, title, FRAME_PX)) app.notices.info('embed_copied', () => app.text.t('notice.embed_copied'));
 }
 

@@ -2,9 +2,9 @@
 // All of it moves by the object model; the canvas is not drawn again.
 import { render } from 'lit';
 import type { ChartData } from '../simulation/types.js';
-import type { ChartView } from './chart-view.js';
 import { PointUsers } from './point-users.js';
 import { insideX, nearestPoint, xToPixel, yToPixel } from './plot.js';
+import type { ShownChart } from './shown-chart.js';
 import { readOutAt, readOutBox, readOutOfPoint, readOutSentence, type ReadOut } from './read-out.js';
 
 const BESIDE = 10;
@@ -23,7 +23,7 @@ export class Overlay {
   readonly #users: PointUsers;
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly view: ChartView) {
+  constructor(private readonly view: ShownChart) {
     this.#users = new PointUsers(view.app, () => { this.update(); });
     const part = (selector: string): HTMLElement => {
       const element = view.querySelector<HTMLElement>(selector);

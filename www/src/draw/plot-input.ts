@@ -1,7 +1,7 @@
 // Pointer and keys over a chart: move the cursor, brush to zoom, pick a request.
-import type { ChartView } from './chart-view.js';
 import type { Overlay } from './overlay.js';
 import { nearestPoint, pixelToX, xToPixel } from './plot.js';
+import type { ShownChart } from './shown-chart.js';
 
 /** A press that moves less than this is a click. */
 const DRAG_PX = 5;
@@ -13,7 +13,7 @@ export class PlotInput {
   #pressedAt: number | null = null;
   #brushing = false;
 
-  constructor(private readonly view: ChartView, private readonly overlay: Overlay) {
+  constructor(private readonly view: ShownChart, private readonly overlay: Overlay) {
     const plot = view.place;
     plot.addEventListener('pointermove', (event) => { this.#move(event); });
     plot.addEventListener('pointerdown', (event) => { this.#press(event); });

@@ -3,7 +3,7 @@
 use super::base::{ExpertShape, Heads, Peaks};
 use super::curves::{DecodeTable, TokenCurve};
 use super::import::{ALL_REDUCE_BY_HOST, ragged};
-use super::step::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Span, Sum};
+use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Span, Sum};
 use super::{Format, Grid, Kernels};
 use crate::deployment::KvFormat;
 use crate::models::{Attention, Experts};

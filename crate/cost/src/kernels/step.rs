@@ -1,14 +1,14 @@
 //! One iteration of a replica as the sum of its kernels.
 
 use super::assembly::Assembly;
-use super::base::{ExpertShape, Heads, Peaks};
+use super::base::Peaks;
 use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
+use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Format, Grid, Kernels};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
-use crate::deployment::{Deployment, KvFormat};
-use crate::gpus::Gpu;
-use crate::models::{Attention, Model};
+use crate::deployment::Deployment;
+use crate::models::Attention;
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -60,87 +60,6 @@ impl Overheads {
     };
 }
 
-/// How a model lies on GPUs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Layout {
-    /// GPU.
-    pub gpu: &'static Gpu,
-    /// Model.
-    pub model: Model,
-    /// GPUs that share attention.
-    pub tensor_parallel: u32,
-    /// Replicas of attention that share the experts.
-    pub attention_data_parallel: u32,
-    /// GPUs that share each expert.
-    pub expert_tensor_parallel: u32,
-    /// Groups of GPUs with different experts.
-    pub expert_parallel: u32,
-    /// Format of attention's projections.
-    pub attention: Format,
-    /// Format of dense MLPs.
-    pub mlp: Format,
-    /// Format of experts.
-    pub experts: Format,
-    /// KV cache.
-    pub kv: KvFormat,
-    /// Whether GPUs of a node read each other's memory; else sums go through the memory of the host.
-    pub has_peer_access: bool,
-}
-
-/// A product whose matrix is known.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Product {
-    pub(super) format: Format,
-    pub(super) outputs: f64,
-    pub(super) inputs: f64,
-    pub(super) curve: TokenCurve,
-    /// Where tokens that are no multiple of 4 are copied first.
-    pub(super) ragged: Option<TokenCurve>,
-}
-
-/// Attention of one kind of layers.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Span {
-    pub(super) layers: f64,
-    pub(super) heads: Heads,
-    pub(super) prefill: Grid,
-    pub(super) decode: DecodeTable,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum AttentionKernels {
-    Grouped {
-        before: Product,
-        after: Product,
-        spans: Vec<Span>,
-    },
-    /// Projections are in the tables.
-    Latent {
-        heads: f64,
-        kv_bytes: f64,
-        prefill: Grid,
-        decode: DecodeTable,
-    },
-}
-
-/// Sums over the GPUs that share a layer.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sum {
-    pub(super) curve: TokenCurve,
-    /// Whether they go through the memory of the host, though they were timed without that.
-    pub(super) is_staged: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ExpertKernels {
-    pub(super) layers: f64,
-    pub(super) router: Product,
-    pub(super) shape: ExpertShape,
-    pub(super) format: Format,
-    pub(super) curve: TokenCurve,
-    pub(super) shared: Option<[Product; 2]>,
-}
-
 /// Iteration times of a layout from measured kernels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelCost {
@@ -161,10 +80,6 @@ pub struct KernelCost {
     stages: Option<Deployment>,
     borrowed: Vec<String>,
 }
-
-/// There is no such table, and none that stands in for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingTable(pub String);
 
 impl KernelCost {
     /// Puts the kernels of a layout together.

@@ -2,9 +2,9 @@
 //! ended.
 
 use super::Fleet;
+use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::index::ReplicaIndex;
 use crate::replica::run::BatchRun;
-use crate::replica::scheduler::BatchScheduler;
 use crate::replica::{requests, scheduler};
 
 impl Fleet {

@@ -8,7 +8,7 @@ use servescope_cost::BatchCost;
 
 use super::Fleet;
 use super::pipeline::Stage;
-use crate::replica::context::ScheduleContext;
+use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{Replica, batch_end};
 

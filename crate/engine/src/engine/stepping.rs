@@ -6,14 +6,14 @@ use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;
 use crate::gateway::proxy::Proxy;
+use crate::gateway::proxy::snapshot::GatewaySnapshot;
 use crate::record::EventLog;
-use crate::record::decisions::passes::{AdapterLoad, Camera, Passes};
-use crate::record::decisions::{Decision, DecisionLog};
+use crate::record::decisions::Decision;
+use crate::record::decisions::passes::{AdapterLoad, Pass};
 use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::shared_columns::{ColumnVisitor, Columns, Taker};
-use crate::steps::ReplicaTotals;
 
 /// About what a replica takes of memory, and each request that waits or runs, beside its entries in columns, bytes.
 const REPLICA_BYTES: usize = 8 << 10;
@@ -23,8 +23,21 @@ const HOLDER_BYTES: usize = 128;
 /// What was decided at a time, and what it was decided on; gateway and replicas each in their own order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Looked {
-    pub(crate) of_engine: (Vec<Decision>, Passes),
-    pub(crate) of_gateway: (Vec<Decision>, Passes),
+    pub(crate) of_engine: (Vec<Decision>, Vec<Pass<ReplicaSnapshot>>),
+    pub(crate) of_gateway: (Vec<Decision>, Vec<Pass<GatewaySnapshot>>),
+}
+
+/// How many requests wait and run on a replica, and its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicaTotals {
+    /// Requests that wait.
+    pub waiting: u32,
+    /// Requests that hold memory.
+    pub running: u32,
+    /// Blocks that requests use.
+    pub used_blocks: u32,
+    /// Blocks that are free.
+    pub free_blocks: u32,
 }
 
 impl Fleet {
@@ -105,22 +118,17 @@ impl Fleet {
 
     /// From now on snapshots are taken of what is decided on, or none are.
     pub(crate) fn take_snapshots(&mut self, takes: bool) {
-        let camera = Camera {
-            replica: Replica::snapshot,
-            resident: Replica::resident_adapters,
-            gateway: Proxy::snapshot,
-        };
-        let camera = takes.then_some(camera);
-        self.record.decisions.take_snapshots(camera);
-        if let Some(log) = self.frontend.decision_log() {
-            log.take_snapshots(camera);
-        }
+        self.replicas.iter_mut().for_each(|replica| replica.take_snapshots(takes));
+        self.frontend.proxy().into_iter().for_each(|proxy| proxy.take_snapshots(takes));
     }
 
-    /// What was decided since the last call.
+    /// What was decided since the last call; from now on no snapshots are taken.
     pub(crate) fn drain_decisions(&mut self) -> Looked {
-        let of_gateway = self.frontend.decision_log().map(DecisionLog::drain).unwrap_or_default();
-        Looked { of_engine: self.record.decisions.drain(), of_gateway }
+        let passes = self.replicas.iter_mut().flat_map(Replica::drain_passes).collect();
+        Looked {
+            of_engine: (self.record.decisions.drain(), passes),
+            of_gateway: self.frontend.proxy().map(Proxy::drain_decisions).unwrap_or_default(),
+        }
     }
 
     /// The adapters that replicas loaded so far.
@@ -157,12 +165,12 @@ impl Fleet {
     /// A replica of several stages is about to form a batch: notes what decodes in those under way, where snapshots are taken.
     #[inline]
     pub(super) fn note_under_way(&mut self, place: ReplicaIndex) {
-        if self.has_stages && self.record.decisions.camera().is_some() {
+        if self.has_stages && self.replicas[place].takes_snapshots() {
             let of = |batch: &ScheduledBatch| -> Vec<(RequestId, u32)> {
                 batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()
             };
             let requests = self.pipelines[place].under_way().flat_map(of).collect();
-            self.record.decisions.set_under_way(requests);
+            self.replicas[place].note_unwritten(requests);
         }
     }
 }

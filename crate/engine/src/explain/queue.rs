@@ -3,8 +3,8 @@
 
 use super::cause::{Cause, Part, in_ns};
 use super::iterations::IterationTable;
+use crate::replica::batch_scheduler::{Awaited, BatchScheduler};
 use crate::replica::index::ReplicaIndex;
-use crate::replica::scheduler::{Awaited, BatchScheduler};
 use crate::report::Report;
 use crate::request::BlockReason;
 

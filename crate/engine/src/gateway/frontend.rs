@@ -80,8 +80,9 @@ impl Frontend {
         self.proxy().map(Proxy::take_decisions).unwrap_or_default()
     }
 
+    /// The proxy, if there is one.
     #[inline]
-    fn proxy(&mut self) -> Option<&mut Proxy> {
+    pub(crate) fn proxy(&mut self) -> Option<&mut Proxy> {
         self.proxy.as_deref_mut()
     }
 

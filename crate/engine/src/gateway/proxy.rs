@@ -38,6 +38,7 @@ use super::record::ReservationRecorder;
 use super::reservations::{KvReservation, KvReservations};
 use super::retries;
 use super::waits::Waits;
+use crate::gateway::proxy::snapshot::GatewayCamera;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
@@ -158,6 +159,7 @@ pub(crate) struct Proxy {
     log: GatewayLog,
     record: ReservationRecorder,
     decisions: DecisionLog,
+    camera: Option<Box<GatewayCamera>>,
     #[cfg(test)]
     seen: conservation::Seen,
 }
@@ -200,6 +202,7 @@ impl Proxy {
             outcomes: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             decisions: DecisionLog::default(),
+            camera: None,
             config,
         }
     }

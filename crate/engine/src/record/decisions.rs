@@ -11,7 +11,7 @@ use crate::replica::index::{NO_REPLICA, ReplicaIndex};
 use servescope_workload::RequestId;
 
 use crate::request::Rejection;
-use passes::{AdapterLoad, Taking};
+use passes::AdapterLoad;
 
 /// In place of a request or a replica: none.
 const NONE_U32: u32 = u32::MAX;
@@ -235,8 +235,6 @@ struct KeptDecisions {
     /// The test for which each request, and behind the requests each replica's queue, waits or is skipped; `None`: it does not.
     holds: [Vec<Option<(Verdict, Test)>>; 2],
     loads: Vec<AdapterLoad>,
-    /// What a debugger wants to see of the passes in which decisions are taken.
-    taking: Option<Taking>,
 }
 
 impl DecisionLog {

@@ -5,63 +5,13 @@
 use servescope_workload::RequestId;
 
 use super::Replica;
-use super::context::ScheduleContext;
+use super::batch_scheduler::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::requests::RequestStatus;
 use super::run::{busy_us, written};
 use crate::config::FleetConfig;
 use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
 use crate::request::BlockReason;
-
-/// The requests of a batch that left the last stage are further.
-pub(crate) fn end_batch(
-    replica: &mut Replica,
-    context: &mut ScheduleContext<'_>,
-    batch: &mut ScheduledBatch,
-) {
-    replica.in_flight -= 1;
-    let scheduler = context.policy;
-    let now_us = context.now_us;
-    let before = replica.num_running;
-    let is_fresh =
-        |id: RequestId, context: &ScheduleContext<'_>| context.requests.seen_us[id] == batch.formed_us;
-    let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
-    let run = written(replica, context, batch, batch.formed_us, fresh);
-    context.record.iterations.push(&run, &batch.chunks);
-    share_iteration(context, batch, batch.formed_us);
-    for &id in &batch.members {
-        let i = id.index();
-        if !is_fresh(id, context) {
-            context.record.gap(context.requests.seen_us[i], now_us, 1);
-        }
-        let gap_us = now_us - context.requests.seen_us[i];
-        context.requests.waited_for_token(id, gap_us);
-        context.requests.seen_us[i] = now_us;
-        context.requests.done[i] += 1;
-        context.requests.execution_us[i] += batch.busy_us;
-        replica.waiting.made_token(context.trace, id, false);
-        if context.requests.done[i] >= context.total(id) {
-            let blocks = context.blocks_at_end(id);
-            replica.finish(context, id, blocks);
-        } else if scheduler.mixes_batches() {
-            replica.running.push(id);
-        }
-    }
-    replica.finish_prefill_chunks(context.policy, context, batch);
-    if replica.num_running < before {
-        for &id in batch.members.iter().chain(&batch.prompts) {
-            if context.requests.status[id] == RequestStatus::Decoding {
-                replica.waiting.finishing_beside(context.trace, id);
-            }
-        }
-    }
-    if !replica.pending_aborts.is_empty() {
-        replica.abort_pending(context, batch);
-    }
-    let finished = before - replica.num_running;
-    scheduler.ended(replica, context, batch, finished);
-    replica.adapters.offload_unused(&mut replica.kv);
-}
 
 /// Notes what a batch that ends held beside its requests that decode, where that is asked for.
 pub(crate) fn share_iteration(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, start_us: f64) {
@@ -284,6 +234,52 @@ impl Unwritten {
 }
 
 impl Replica {
+    /// The requests of a batch that left the last stage are further.
+    pub(crate) fn end_batch(&mut self, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+        self.in_flight -= 1;
+        let scheduler = context.policy;
+        let now_us = context.now_us;
+        let before = self.num_running;
+        let is_fresh =
+            |id: RequestId, context: &ScheduleContext<'_>| context.requests.seen_us[id] == batch.formed_us;
+        let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
+        let run = written(self, context, batch, batch.formed_us, fresh);
+        context.record.iterations.push(&run, &batch.chunks);
+        share_iteration(context, batch, batch.formed_us);
+        for &id in &batch.members {
+            let i = id.index();
+            if !is_fresh(id, context) {
+                context.record.gap(context.requests.seen_us[i], now_us, 1);
+            }
+            let gap_us = now_us - context.requests.seen_us[i];
+            context.requests.waited_for_token(id, gap_us);
+            context.requests.seen_us[i] = now_us;
+            context.requests.done[i] += 1;
+            context.requests.execution_us[i] += batch.busy_us;
+            self.waiting.made_token(context.trace, id, false);
+            if context.requests.done[i] >= context.total(id) {
+                let blocks = context.blocks_at_end(id);
+                self.finish(context, id, blocks);
+            } else if scheduler.mixes_batches() {
+                self.running.push(id);
+            }
+        }
+        self.finish_prefill_chunks(context.policy, context, batch);
+        if self.num_running < before {
+            for &id in batch.members.iter().chain(&batch.prompts) {
+                if context.requests.status[id] == RequestStatus::Decoding {
+                    self.waiting.finishing_beside(context.trace, id);
+                }
+            }
+        }
+        if !self.pending_aborts.is_empty() {
+            self.abort_pending(context, batch);
+        }
+        let finished = before - self.num_running;
+        scheduler.ended(self, context, batch, finished);
+        self.adapters.offload_unused(&mut self.kv);
+    }
+
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
         let is_looked_at_anew =

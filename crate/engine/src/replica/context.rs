@@ -1,36 +1,15 @@
-//! What a replica works on beside its own state: the trace, what is kept of each request, the record, the clock.
+//! What is told of a request from what a replica works on beside its own state, and what is written down of it.
 
 use crate::replica::index::ReplicaIndex;
-use servescope_cost::{BatchCost, Chunk};
-use servescope_workload::{BASE_MODEL, RequestId, Trace};
+use servescope_cost::Chunk;
+use servescope_workload::{BASE_MODEL, RequestId};
 
+use super::batch_scheduler::ScheduleContext;
 use super::decode_batch::DecodeSlot;
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
-use super::requests::{RequestStatus, Requests};
-use super::scheduler::BatchScheduler;
-use crate::config::FleetConfig;
-use crate::gateway::frontend::Frontend;
-use crate::record::EventLog;
+use super::requests::RequestStatus;
 use crate::record::decisions::{Compared, Decision, Verdict};
-use crate::record::observer::Watch;
-
-/// What a replica works on beside its own state.
-pub(crate) struct ScheduleContext<'a> {
-    pub(crate) config: &'a FleetConfig,
-    pub(crate) policy: &'static dyn BatchScheduler,
-    pub(crate) trace: &'a Trace,
-    pub(crate) requests: &'a mut Requests,
-    pub(crate) record: &'a mut EventLog,
-    pub(crate) cost: &'a dyn BatchCost,
-    pub(crate) watch: &'a mut Watch,
-    /// Whether iterations are charged one by one and each decision taken by itself.
-    pub(crate) steps_singly: bool,
-    pub(crate) frontend: &'a Frontend,
-    pub(crate) now_us: f64,
-    /// Whether what ends now has ended: at equal times arrivals come before it.
-    pub(crate) ends_are_over: bool,
-}
 
 impl ScheduleContext<'_> {
     /// Writes a decision about a request down, where decisions are kept.
@@ -143,7 +122,7 @@ impl ScheduleContext<'_> {
 
     /// When a request came in.
     pub(crate) fn arrival_us(&self, id: RequestId) -> f64 {
-        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id]
+        self.arrived_us[id.index()]
     }
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.

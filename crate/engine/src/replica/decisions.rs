@@ -3,7 +3,7 @@
 use servescope_workload::RequestId;
 
 use super::Replica;
-use super::context::ScheduleContext;
+use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};

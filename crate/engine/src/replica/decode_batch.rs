@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use servescope_cost::LoraBatch;
 use servescope_workload::RequestId;
 
-use super::adapters::Users;
+use super::adapters::users::Users;
 
 /// The requests in the decode batch.
 #[derive(Debug, Clone)]

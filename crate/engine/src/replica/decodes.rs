@@ -3,7 +3,7 @@
 use servescope_workload::RequestId;
 
 use super::Replica;
-use super::context::ScheduleContext;
+use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use super::requests::RequestStatus;
 

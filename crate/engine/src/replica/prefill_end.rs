@@ -1,10 +1,10 @@
 //! The end of an iteration for the prompts in it: they are further by their chunks, and the end of a prompt gives a token.
 
 use super::Replica;
-use super::context::ScheduleContext;
+use super::batch_scheduler::BatchScheduler;
+use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use super::requests::RequestStatus;
-use super::scheduler::BatchScheduler;
 use crate::record::request_phases::PrefillPhase;
 
 impl Replica {

@@ -22,6 +22,7 @@ pub mod policy;
 pub mod prediction;
 pub mod priority;
 pub mod priority_queue;
+pub mod queue_key;
 pub mod rpm;
 pub mod service_counters;
 pub mod sjf;

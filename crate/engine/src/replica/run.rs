@@ -3,7 +3,7 @@
 use servescope_cost::{Chunk, LinearDecode, StageTime};
 
 use super::Replica;
-use super::context::ScheduleContext;
+use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::record::timeline::{IterationRun, in_steps};
 

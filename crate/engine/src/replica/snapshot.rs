@@ -7,32 +7,15 @@ use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::adapters::pool::AdapterPool;
-use super::context::ScheduleContext;
+use super::batch_scheduler::HeldBlocks;
+use super::batch_scheduler::ScheduleContext;
 use super::queue::waiting_queue::listing::QueueKeyKind;
+pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
 use super::requests::RequestStatus;
-use super::scheduler::HeldBlocks;
-use crate::record::decisions::passes::AdapterLoad;
+use crate::record::decisions::passes::{AdapterLoad, Pass};
 pub use crate::replica::adapters::seen::ResidentAdapter;
 use crate::replica::peak_memory::KvFootprint;
 use crate::request::Outcome;
-
-/// Most waiting requests that a snapshot lists.
-pub const MOST_LISTED: usize = 200;
-
-/// A waiting request.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WaitingEntry {
-    /// Which request.
-    pub id: RequestId,
-    /// What it is ordered by; none of one that was preempted and stands before the order.
-    pub key: Option<f64>,
-    /// When it came to the replica, microseconds.
-    pub arrival_us: f64,
-    /// Prompt tokens that are to be processed; of a preempted one also what it had generated.
-    pub prompt_tokens: u32,
-    /// Whether it was admitted before and preempted.
-    pub was_preempted: bool,
-}
 
 /// A request that holds KV memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,39 +106,93 @@ pub struct ReplicaSnapshot {
     pub decode_steps: Option<u32>,
 }
 
+/// What a debugger keeps of a replica while it looks. Snapshots are taken through a pointer: what keeps decisions and never looks
+/// at them again does not name the function, so that a module for the page which does not step through decisions has no code of it.
+#[derive(Debug, Clone)]
+pub(crate) struct ReplicaCamera {
+    take: fn(&Replica, &ScheduleContext<'_>) -> ReplicaSnapshot,
+    resident: fn(&Replica) -> Vec<u32>,
+    passes: Vec<Pass<ReplicaSnapshot>>,
+    /// Of several stages: requests that decode in the batches under way, with the tokens of each that are not written down.
+    unwritten: Vec<(RequestId, u32)>,
+}
+
 /// A pass over the waiting queue begins: takes a snapshot where one is wanted. Returns the adapters loaded so far.
 #[inline]
-pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>) -> u64 {
+pub(super) fn begins(replica: &mut Replica, context: &ScheduleContext<'_>) -> u64 {
     if context.record.decisions.is_on() { begins_looked_at(replica, context) } else { 0 }
 }
 
 #[inline(never)]
-fn begins_looked_at(replica: &Replica, context: &mut ScheduleContext<'_>) -> u64 {
-    if let Some(camera) = context.record.decisions.camera() {
-        let before = (camera.replica)(replica, context);
-        context.record.decisions.begins_pass(before);
+fn begins_looked_at(replica: &mut Replica, context: &ScheduleContext<'_>) -> u64 {
+    if let Some(take) = replica.camera.as_ref().map(|camera| camera.take) {
+        let pass = Pass::begins(take(replica, context), &context.record.decisions);
+        replica.camera.as_mut().map(|camera| camera.passes.push(pass));
     }
     replica.loads_and_evictions().0
 }
 
 /// The pass is over.
 #[inline]
-pub(super) fn ends(replica: &Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
+pub(super) fn ends(replica: &mut Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
     if context.record.decisions.is_on() {
         ends_looked_at(replica, context, loads_before);
     }
 }
 
 #[inline(never)]
-fn ends_looked_at(replica: &Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
+fn ends_looked_at(replica: &mut Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
     let count = (replica.loads_and_evictions().0 - loads_before) as u32;
-    let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
-    let camera = context.record.decisions.camera().filter(|_| count > 0);
-    let resident = camera.map(|camera| (camera.resident)(replica));
-    context.record.decisions.ends_pass(load, resident);
+    if count > 0 {
+        let load = AdapterLoad { time_us: context.now_us, replica: replica.index, count };
+        context.record.decisions.add_load(load);
+    }
+    let resident = replica.camera.as_ref().filter(|_| count > 0).map(|camera| (camera.resident)(replica));
+    let Some(pass) = replica.camera.as_mut().and_then(|camera| camera.passes.last_mut()) else { return };
+    pass.end = context.record.decisions.len();
+    let before = &mut pass.before;
+    let is_new = |adapter: &u32| before.adapters.list.iter().all(|known| known.adapter != *adapter);
+    before.has_loaded = count > 0;
+    before.loaded = resident.into_iter().flatten().filter(is_new).collect();
 }
 
 impl Replica {
+    /// From now on a snapshot is taken at the beginning of each pass, or none is.
+    pub(crate) fn take_snapshots(&mut self, takes: bool) {
+        self.camera = takes.then(|| {
+            Box::new(ReplicaCamera {
+                take: Self::snapshot,
+                resident: Self::resident_adapters,
+                passes: Vec::new(),
+                unwritten: Vec::new(),
+            })
+        });
+    }
+
+    /// The passes of which snapshots were taken; from now on none are.
+    pub(crate) fn drain_passes(&mut self) -> Vec<Pass<ReplicaSnapshot>> {
+        self.camera.take().map(|camera| camera.passes).unwrap_or_default()
+    }
+
+    /// Whether snapshots are taken.
+    #[inline]
+    pub(crate) fn takes_snapshots(&self) -> bool {
+        self.camera.is_some()
+    }
+
+    /// Of several stages, where snapshots are taken: which requests decode in the batches under way, with the tokens of each that
+    /// are not written down.
+    pub(crate) fn note_unwritten(&mut self, requests: Vec<(RequestId, u32)>) {
+        if let Some(camera) = &mut self.camera {
+            camera.unwritten = requests;
+        }
+    }
+
+    /// Tokens of a request that are not written down; `None`: it decodes in no batch under way of several stages.
+    fn unwritten(&self, id: RequestId) -> Option<u32> {
+        self.camera.as_ref()?.unwritten.iter().find(|own| own.0 == id).map(|own| own.1)
+    }
+
     /// The adapters in GPU memory.
     pub(crate) fn resident_adapters(&self) -> Vec<u32> {
         self.resident().iter().map(|resident| resident.adapter).collect()
@@ -258,7 +295,7 @@ impl Replica {
         let of = |id: RequestId| {
             let decodes = context.requests.status[id] == RequestStatus::Decoding;
             // The blocks of an iteration are taken when it is formed.
-            let unwritten = context.record.decisions.unwritten(id).filter(|_| decodes);
+            let unwritten = self.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
             let blocks = if context.policy.allocates_by_batch() {
                 context.config.slot_blocks()

@@ -2,18 +2,24 @@
 //!
 //! Controls, the address, `--set`, validation, the JSON Schema and the reference page all come from it.
 
+// Before what its macros make.
+#[macro_use]
+mod table;
+
 mod builder;
 pub mod choices;
 mod conditions;
+mod id;
 mod kind;
 mod sections;
 pub mod string_list;
-mod table;
+mod typed;
 mod value;
 
+pub use id::Id;
 pub use kind::{Condition, Kind, Parameter, Scale, Slider, SliderStop};
 pub use sections::{SECTIONS, Section};
-pub use table::{Id, TABLE};
+pub use table::TABLE;
 pub use value::Value;
 
 /// Groups of the panel, in order.

@@ -18,14 +18,13 @@ mod workload;
 
 pub use adapters::AdapterRanks;
 pub use recognise::objections;
-pub(crate) use recognise::shown;
 pub use sampling::sampling_problems;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
 pub use timed::{CostSource, SourcePart};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shown};
 use crate::ordered::Ordered;
 pub use crate::parameters::choices::CostKind;
 use crate::parameters::choices::{Choice, ChoiceId};

@@ -2,8 +2,8 @@
 
 use super::{AssumedFrom, ReadTrace};
 use crate::message::filled;
+use crate::statistics::stamps::stamp_interval;
 use crate::trace::{PrefixBlocks, Trace};
-use crate::transform::stamp_interval;
 
 /// Every code of a [`Warning`], with its English text; `{name}` stands for a number of the warning.
 pub const WARNINGS: &[(&str, &str)] = &[
@@ -117,7 +117,8 @@ fn zero_gaps(trace: &Trace) -> Option<Warning> {
     let percent = ("percent", 100.0 * zero);
     let mean_us = (times.last()? - times.first()?) / times.len() as f64;
     // Stamps much finer than the gaps between requests do no harm.
-    let coarse = stamp_interval(times).filter(|&interval_us| interval_us >= COARSE * mean_us);
+    let coarse =
+        stamp_interval(times).map(|found| found.0).filter(|&interval_us| interval_us >= COARSE * mean_us);
     (zero >= SHARE).then(|| match coarse {
         Some(interval_us) => Warning::new("stamped_times", &[percent, ("interval_s", interval_us / 1e6)]),
         None => Warning::new("zero_gaps", &[percent]),

@@ -9,7 +9,8 @@ use super::field::Field;
 use super::job::Job;
 use super::step::{Run, StepKind};
 use crate::scale::retime;
-use crate::statistics::{quantile, sort};
+use crate::statistics::sort;
+use crate::statistics::stamps::stamp_interval;
 use crate::trace::Trace;
 
 pub(super) const KIND: StepKind = StepKind {
@@ -38,7 +39,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     let interval_us = if let Some(interval_s) = job.optional("interval_s") {
         interval_s * 1e6
     } else {
-        let found = interval(&trace.arrival_us);
+        let found = stamp_interval(&trace.arrival_us);
         let (interval_us, share) = found.ok_or(StepError::NoStamps { step: job.name() })?;
         job.tell("interval_found", &[("percent", 100.0 * share)]);
         interval_us
@@ -64,38 +65,4 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     // An interval longer than the distance of two stamps lets their requests overtake each other.
     trace.sort();
     Ok(trace)
-}
-
-/// Steps between stamps that are looked at.
-const LOOKED_AT: usize = 2000;
-/// Largest number of intervals in the median step.
-const MOST_INTERVALS: u32 = 5000;
-/// How far a step may be from a multiple of the interval, as a share of it: recorders' clocks jitter.
-const TOLERANCE: f64 = 0.01;
-/// Share of the steps that must be multiples.
-const SHARE: f64 = 0.99;
-
-/// The interval between stamps in microseconds, and the share of steps that are multiples of it: the largest part of the
-/// median step that fits. `None` where none does, or steps are too few.
-pub(super) fn interval(times: &[f64]) -> Option<(f64, f64)> {
-    let mut steps: Vec<f64> =
-        times.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0.0).collect();
-    if steps.len() < 3 {
-        return None;
-    }
-    let stride = steps.len().div_ceil(LOOKED_AT);
-    steps = steps.into_iter().step_by(stride).collect();
-    let mut sorted = steps.clone();
-    sort(&mut sorted);
-    let median = quantile(&sorted, 0.5);
-    let most_misses = ((1.0 - SHARE) * steps.len() as f64) as usize;
-    (1..=MOST_INTERVALS).find_map(|parts| {
-        let interval = median / f64::from(parts);
-        let misses = |step: &&f64| {
-            let multiple = *step / interval;
-            multiple < 0.5 || (multiple - libm::round(multiple)).abs() > TOLERANCE
-        };
-        let missed = steps.iter().filter(misses).take(most_misses + 1).count();
-        (missed <= most_misses).then(|| (interval, 1.0 - missed as f64 / steps.len() as f64))
-    })
 }

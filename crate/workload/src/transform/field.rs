@@ -123,3 +123,12 @@ impl Field {
     pub(super) const SEED: Self =
         Self::whole("seed", "", [0.0, 9_007_199_254_740_991.0], 1.0, "seed of the random numbers");
 }
+
+/// What stands in a field of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Empty,
+    Number(f64),
+    Choice(usize),
+    Text(String),
+}

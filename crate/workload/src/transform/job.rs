@@ -1,8 +1,8 @@
 //! A step at work: its values, its random numbers, and what it has to tell.
 
 use super::error::StepError;
+use super::field::{Field, Value};
 use super::note::Fact;
-use super::step::{Step, Value};
 use crate::stream::Stream;
 
 /// Most prefix blocks of a trace that a step makes: 128 MiB of ids.
@@ -10,7 +10,11 @@ const MAX_BLOCKS: f64 = 16_777_216.0;
 
 /// A step at work.
 pub(super) struct Job<'a> {
-    step: &'a Step,
+    /// The name of the step.
+    name: &'static str,
+    fields: &'static [Field],
+    /// One for each field.
+    values: &'a [Value],
     occurrence: usize,
     /// What it has to tell.
     pub(super) facts: Vec<Fact>,
@@ -18,13 +22,23 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// The `occurrence`-th step of its name in the pipeline, from 0.
-    pub(super) fn new(step: &'a Step, occurrence: usize) -> Self {
-        Self { step, occurrence, facts: Vec::new() }
+    pub(super) fn new(
+        name: &'static str,
+        fields: &'static [Field],
+        values: &'a [Value],
+        occurrence: usize,
+    ) -> Self {
+        Self { name, fields, values, occurrence, facts: Vec::new() }
     }
 
     /// The name of the step.
     pub(super) fn name(&self) -> &'static str {
-        self.step.kind().name
+        self.name
+    }
+
+    fn value(&self, field: &str) -> &'a Value {
+        let place = self.fields.iter().position(|own| own.name == field);
+        place.map_or(&Value::Empty, |place| &self.values[place])
     }
 
     /// The number in a field that is never empty.
@@ -34,13 +48,13 @@ impl<'a> Job<'a> {
 
     /// The number in a field.
     pub(super) fn optional(&self, field: &str) -> Option<f64> {
-        if let Value::Number(number) = self.step.value(field) { Some(*number) } else { None }
+        if let Value::Number(number) = self.value(field) { Some(*number) } else { None }
     }
 
     /// The option chosen in a field.
     pub(super) fn choice(&self, field: &str) -> &'static str {
-        let options = self.step.kind().fields.iter().find(|f| f.name == field).map_or(&[][..], |f| f.options);
-        match self.step.value(field) {
+        let options = self.fields.iter().find(|f| f.name == field).map_or(&[][..], |f| f.options);
+        match self.value(field) {
             Value::Choice(option) => options.get(*option).copied().unwrap_or(""),
             _ => "",
         }
@@ -48,7 +62,7 @@ impl<'a> Job<'a> {
 
     /// The text in a field.
     pub(super) fn text(&self, field: &str) -> &'a str {
-        if let Value::Text(text) = self.step.value(field) { text } else { "" }
+        if let Value::Text(text) = self.value(field) { text } else { "" }
     }
 
     /// Its random numbers, by the seed, the name of the step and its occurrence.

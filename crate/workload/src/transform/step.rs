@@ -1,7 +1,7 @@
 //! A step with its values, and its text: `thin:keep=0.5,seed=1`.
 
 use super::error::StepError;
-use super::field::{Absence, Field, FieldKind};
+use super::field::{Absence, Field, FieldKind, Value};
 use super::job::Job;
 use super::{JOINS, STEPS};
 use crate::trace::Trace;
@@ -37,15 +37,6 @@ impl StepKind {
     pub fn named(name: &str) -> Option<&'static Self> {
         STEPS.iter().chain(JOINS).find(|kind| kind.name == name)
     }
-}
-
-/// What stands in a field.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
-    Empty,
-    Number(f64),
-    Choice(usize),
-    Text(String),
 }
 
 /// A step with its values.
@@ -154,8 +145,9 @@ impl Step {
         Ok(())
     }
 
-    pub(super) fn value(&self, field: &str) -> &Value {
-        self.place(field).map_or(&Value::Empty, |place| &self.values[place])
+    /// The step at work, the `occurrence`-th of its name in the pipeline, from 0.
+    pub(super) fn job(&self, occurrence: usize) -> Job<'_> {
+        Job::new(self.kind.name, self.kind.fields, &self.values, occurrence)
     }
 
     fn place(&self, field: &str) -> Result<usize, StepError> {

@@ -270,7 +270,7 @@ fn stamps_are_found_and_spread() {
     // Whole seconds with idle time between.
     let mut seconds = poisson;
     seconds.arrival_us.iter_mut().for_each(|t| *t = (*t / 1e6).floor() * 7e6);
-    let interval = super::dequantise::interval(&seconds.arrival_us).unwrap().0;
+    let interval = crate::statistics::stamps::stamp_interval(&seconds.arrival_us).unwrap().0;
     assert!((interval - 7e6).abs() < 1.0, "{interval}");
 }
 

@@ -5,9 +5,10 @@ use servescope_workload::Trace;
 
 use super::Proxy;
 use crate::gateway::load::LoadState;
+use crate::record::decisions::Decision;
+use crate::record::decisions::passes::Pass;
 use crate::replica::queue::QueuePolicy;
-use crate::replica::queue::waiting_queue::listing::QueueKeyKind;
-use crate::replica::snapshot::{MOST_LISTED, WaitingEntry};
+use crate::replica::queue::waiting_queue::listing::{MOST_LISTED, QueueKeyKind, WaitingEntry};
 
 /// The gateway.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,14 +41,33 @@ pub struct GatewaySnapshot {
     pub counters: Vec<(ClientId, f64)>,
 }
 
+/// What a debugger keeps of the gateway while it looks. Snapshots are taken through a pointer: a module for the page which does
+/// not step through decisions has no code of them.
+#[derive(Debug, Clone)]
+pub(super) struct GatewayCamera {
+    take: fn(&Proxy, &Trace, f64) -> GatewaySnapshot,
+    passes: Vec<Pass<GatewaySnapshot>>,
+}
+
 impl Proxy {
     /// The gateway is about to decide: takes a snapshot where one is wanted.
     #[inline]
     pub(super) fn is_seen(&mut self, trace: &Trace, at_us: f64) {
-        if let Some(camera) = self.decisions.camera() {
-            let before = (camera.gateway)(self, trace, at_us);
-            self.decisions.gateway_looks(before);
+        if let Some(take) = self.camera.as_ref().map(|camera| camera.take) {
+            let pass = Pass::begins(take(self, trace, at_us), &self.decisions);
+            self.camera.as_mut().map(|camera| camera.passes.push(pass));
         }
+    }
+
+    /// From now on a snapshot is taken before each decision, or none is.
+    pub(crate) fn take_snapshots(&mut self, takes: bool) {
+        self.camera = takes.then(|| Box::new(GatewayCamera { take: Self::snapshot, passes: Vec::new() }));
+    }
+
+    /// The decisions since the last call, and the passes of which snapshots were taken; from now on none are.
+    pub(crate) fn drain_decisions(&mut self) -> (Vec<Decision>, Vec<Pass<GatewaySnapshot>>) {
+        let passes = self.camera.take().map(|camera| camera.passes).unwrap_or_default();
+        (self.decisions.drain(), passes)
     }
 
     /// What the gateway looks like.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-use super::priority_queue::{Numbered, QueueKey};
+use super::queue_key::{Numbered, QueueKey};
 use super::service_counters::ServiceCounters;
 
 /// The waiting requests of one client, first come, first served. Lists are told by numbers, the base model has one, too.

@@ -2,50 +2,12 @@
 //! of arrival.
 
 use crate::replica::queue::client::ClientId;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-use servescope_workload::RequestId;
 
 use super::adapter_lists::AdapterLists;
 use super::fcfs;
-
-/// A place, or whatever waits, and its key.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct QueueKey<I = u32> {
-    /// Smallest first.
-    pub key: f64,
-    /// Settles equal keys: smallest first.
-    pub id: I,
-}
-
-impl<I: Ord> Eq for QueueKey<I> {}
-
-impl<I: Ord> Ord for QueueKey<I> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.total_cmp(&other.key).then(self.id.cmp(&other.id))
-    }
-}
-
-impl<I: Ord> PartialOrd for QueueKey<I> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// A request, or a client; of equal keys that of the smaller number comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Numbered<I = RequestId> {
-    pub(super) number: u32,
-    pub(super) id: I,
-}
-
-impl QueueKey<Numbered> {
-    /// The same for the client of the request.
-    pub(super) fn of(self, client: ClientId) -> QueueKey<Numbered<ClientId>> {
-        QueueKey { key: self.key, id: Numbered { number: self.id.number, id: client } }
-    }
-}
+use super::queue_key::{Numbered, QueueKey};
 
 /// The waiting requests of one client.
 #[derive(Debug, Clone)]

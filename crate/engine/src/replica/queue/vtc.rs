@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 use super::fairness::FairnessRules;
 use super::prediction::Prediction;
-use super::priority_queue::{Numbered, QueueKey};
+use super::queue_key::{Numbered, QueueKey};
 use super::service_counters::{OutputAccounting, ServiceCounters};
 use super::token_cost::{TokenCost, TokenCostModel};
 

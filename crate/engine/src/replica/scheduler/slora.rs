@@ -23,7 +23,7 @@ mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
-use servescope_workload::{BASE_MODEL, RequestId, Trace};
+use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
     AdapterConfig, AdapterMemory, Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
@@ -81,10 +81,6 @@ impl BatchScheduler for Slora {
 
     fn decode_steps(&self, replica: &Replica) -> Option<u32> {
         replica.state.slora.as_ref().map(|slora| slora.decode_steps())
-    }
-
-    fn state(&self, config: &FleetConfig, trace: &Trace) -> super::State {
-        super::State { slora: Some(Box::new(State::new(config, trace))), ..super::State::default() }
     }
 
     fn may_block_queue(&self, config: &FleetConfig) -> bool {

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shown};
 use crate::parameters::Id;
 use crate::parameters::choices::Weights;
-use crate::scenario::shown;
 
 /// A constructor of [`Diagnostic`].
 type Make = fn(&'static str, &str, String) -> Diagnostic;

@@ -2,14 +2,11 @@
 //!
 //! A row of the table takes its names from here, and a scenario is read by [`ChoiceId`], which knows both the row and the
 //! type of its values: a match over it is exhaustive, so that a name without a use does not compile. That every row with
-//! names has such an enum, and these names, is checked when this module is compiled.
+//! names has such an enum, and these names, is checked when the table is compiled.
 
-use servescope_cost::calibration::CALIBRATION_IDS;
-use servescope_cost::gpus::GPU_IDS;
 use servescope_cost::models::{MODEL_IDS, OWN};
 
-use super::kind::Kind;
-use super::table::{Id, TABLE};
+use super::id::Id;
 use super::value::Value;
 
 /// An enum of the values of a choice parameter.
@@ -104,21 +101,16 @@ macro_rules! choices {
                     Self::name(self)
                 }
             }
-
-            $(const _: () = assert!(
-                super::has_names(Id::$id, $name::$row.names),
-                "the names of a row are not those of its enum"
-            );)+
         )+
 
-        /// The parameters whose values these are.
-        pub(super) const IDS: &[Id] = &[$($(Id::$id,)+)+];
+        /// The parameters whose values these are, each with their names.
+        pub(in super::super) const NAMED: &[(Id, &[&str])] = &[$($((Id::$id, $name::$row.names),)+)+];
     };
 }
 
-mod gateway;
-mod service;
-mod workload;
+pub(super) mod gateway;
+pub(super) mod service;
+pub(super) mod workload;
 
 pub use gateway::{
     GatewayCharge, GatewayKind, GatewayWindow, LoadPolicy, OverQuota, PredictKind, RetryKind, TimeoutKind,
@@ -145,69 +137,14 @@ pub(super) const MODEL_NAMES: [&str; MODEL_IDS.len() + 1] = {
     names
 };
 
-/// Choices among the entries of a list of data: an entry there is both the name and what it stands for.
-const LISTS: [(Id, &[&str]); 3] =
-    [(Id::FleetGpu, &GPU_IDS), (Id::FleetModel, &MODEL_NAMES), (Id::Calibration, &CALIBRATION_IDS)];
-
 const fn or_all<T>(some: &'static [T], all: &'static [T]) -> &'static [T] {
     if some.is_empty() { all } else { some }
 }
 
-/// Whether the row of a parameter has these names in this order.
-const fn has_names(id: Id, names: &[&str]) -> bool {
-    let Kind::Choice(of_row) = TABLE[id as usize].kind else { return false };
-    let mut i = 0;
-    while i < names.len() && i < of_row.len() && is_same(names[i], of_row[i]) {
-        i += 1;
-    }
-    i == names.len() && i == of_row.len()
-}
-
-const fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
-}
-
-const fn has(ids: &[Id], id: Id) -> bool {
-    let mut i = 0;
-    while i < ids.len() {
-        if ids[i] as usize == id as usize {
-            return true;
-        }
-        i += 1;
-    }
-    false
-}
-
-/// Whether the values of a parameter have a type, or are the entries of a list of data.
-const fn is_typed(id: Id) -> bool {
-    let mut i = 0;
-    while i < LISTS.len() {
-        if LISTS[i].0 as usize == id as usize {
-            return has_names(id, LISTS[i].1);
-        }
-        i += 1;
-    }
-    has(gateway::IDS, id) || has(service::IDS, id) || has(workload::IDS, id)
-}
-
-const _: () = {
-    let mut i = 0;
-    while i < TABLE.len() {
-        let is_choice = matches!(TABLE[i].kind, Kind::Choice(_));
-        assert!(!is_choice || is_typed(Id::ALL[i]), "a row has names that no enum has");
-        i += 1;
-    }
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Condition;
+    use crate::parameters::{Condition, Kind, TABLE};
     use crate::scenario::Scenario;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Conditions of the parameter table that several rows share.
 
+use super::id::Id;
 use super::kind::Condition;
-use super::table::Id;
 
 pub(super) const fn when_in(id: Id, values: &'static [&'static str]) -> Condition {
     Condition::In(id, values)

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
+use super::id::Id;
 use super::string_list;
-use super::table::Id;
 use super::value::Value;
-use crate::diagnostic::Diagnostic;
-use crate::scenario::shown;
+use crate::diagnostic::{Diagnostic, shown};
 
 /// Type, bounds and default.
 #[derive(Debug, Clone, Copy, PartialEq)]

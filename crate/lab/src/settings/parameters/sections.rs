@@ -1,6 +1,6 @@
 //! The sections of the page's controls: what people choose first, and the groups behind it.
 
-use super::table::Id;
+use super::id::Id;
 
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

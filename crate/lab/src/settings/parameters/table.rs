@@ -14,24 +14,29 @@ use super::conditions::{
     SLORA, SLOTS, SOME_ADAPTERS, SOME_USERS, SWAPS, TALKS, TPM, VLLM_V1, VTC, above, all, any, when_in,
     when_not_in,
 };
+use super::id::Id;
 use super::kind::{Condition, Kind, Parameter, SliderStop};
 
-// Each file has a macro that puts its rows behind those before it and hands all of them to the next one.
-macro_rules! table {
-    ([$file:ident $($next:ident)*] $($rows:tt)*) => {
-        $file! { [$($next)*] $($rows)* }
+// Each file has a macro that puts its rows behind those before it and hands all of them to the next one, and the last one to
+// whatever is made of them: the rows here, and beside this file the names. So a row is written once.
+macro_rules! rows {
+    ($make:ident [$file:ident $($next:ident)*] $($rows:tt)*) => {
+        $file! { $make [$($next)*] $($rows)* }
     };
-    ([] $($name:ident = $row:expr;)*) => {
-        /// A parameter, by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs, reason = "the table's rows describe them")]
-        pub enum Id { $($name,)* }
+    ($make:ident [] $($rows:tt)*) => {
+        $make! { $($rows)* }
+    };
+}
 
-        impl Id {
-            /// Every parameter, in the order of the table.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-        }
+/// Hands every row to a macro, in the order of the table.
+macro_rules! every_row {
+    ($make:ident) => {
+        rows! { $make [traffic queue gateway replicas model clients cost run] }
+    };
+}
 
+macro_rules! table {
+    ($($name:ident = $row:expr;)*) => {
         /// The rows, by [`Id`].
         pub static TABLE: [Parameter; Id::ALL.len()] = [$($row,)*];
     };
@@ -54,4 +59,4 @@ mod cost;
 #[macro_use]
 mod run;
 
-table! { [traffic queue gateway replicas model clients cost run] }
+every_row! { table }

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{edit_distance, is_group};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shown};
 use crate::parameters::{Id, TABLE};
 
 /// Why `json` is no scenario; `None` where it is one, be it with mistakes. It is none where it is no object, or where most of
@@ -37,16 +37,6 @@ pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
 pub fn objections(repeated: Vec<Diagnostic>, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let is_none = |error: &Diagnostic| matches!(error.code, "not_an_object" | "not_a_scenario");
     if errors.iter().any(is_none) { errors } else { repeated.into_iter().chain(errors).collect() }
-}
-
-/// Most characters of a foreign text in a message.
-const MOST_SHOWN: usize = 60;
-
-/// A text of a foreign file as messages have it: its beginning, where it is long.
-pub(crate) fn shown(text: &str) -> String {
-    let mut characters = text.chars();
-    let beginning: String = characters.by_ref().take(MOST_SHOWN).collect();
-    if characters.next().is_some() { beginning + "…" } else { beginning }
 }
 
 fn kind_of(json: &Json) -> &'static str {

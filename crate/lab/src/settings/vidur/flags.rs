@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::diagnostic::Diagnostic;
-use crate::scenario::shown;
+use crate::diagnostic::{Diagnostic, shown};
 
 /// Largest number of tokens, requests or iterations.
 pub(super) const MOST: u32 = 100_000_000;

@@ -4,6 +4,24 @@ use servescope_workload::{RequestId, Trace};
 
 use super::{QueuePolicy, WaitingQueue};
 
+/// Most waiting requests that a snapshot lists.
+pub const MOST_LISTED: usize = 200;
+
+/// A waiting request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WaitingEntry {
+    /// Which request.
+    pub id: RequestId,
+    /// What it is ordered by; none of one that was preempted and stands before the order.
+    pub key: Option<f64>,
+    /// When it came to the replica, microseconds.
+    pub arrival_us: f64,
+    /// Prompt tokens that are to be processed; of a preempted one also what it had generated.
+    pub prompt_tokens: u32,
+    /// Whether it was admitted before and preempted.
+    pub was_preempted: bool,
+}
+
 /// By what the requests of a queue are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueKeyKind {

@@ -1,8 +1,8 @@
 //! Rows of adapters, users, clients, sessions and shared prefixes.
 
 macro_rules! clients {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             Popularity = row("workload.adapters.popularity", "pop", "adapters", choice(choices::Popularity::ADAPTERS))
                 .when(&[SOME_ADAPTERS])
                 .beyond_tables(KNOWS_ADAPTERS)

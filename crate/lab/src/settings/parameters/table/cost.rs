@@ -1,8 +1,8 @@
 //! Rows of the iteration-time model, of the SLOs and of the capacity search.
 
 macro_rules! cost {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             Calibration = row("cost.calibration", "cal", "cost", Kind::Choice(&CALIBRATION_IDS))
                 .when(&[LINEAR])
                 .doc("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");

@@ -1,8 +1,8 @@
 //! Rows of the admission gateway.
 
 macro_rules! gateway {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             GatewayKind = row("gateway.kind", "gk", "gateway", choice(choices::GatewayKind::ID))
                 .doc("Admission gateway", "Direct: requests join the engine's waiting queue at once. Proxy: an admission gateway checks them, queues them, or rejects them (429).");
             GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })

@@ -1,8 +1,8 @@
 //! Rows of a model of one's own: its dimensions, named as in a `config.json` of Hugging Face where that has a plain name.
 
 macro_rules! model {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             ModelLayers = row("model.layers", "mly", "model", whole(1.0, 1000.0, 32.0)).linear(1.0, 128.0, 1.0)
                 .when(&[OWN_MODEL])
                 .doc("Layers", "Layers of your own model (num_hidden_layers). The defaults of this group are Llama-3.1-8B's.");

@@ -1,8 +1,8 @@
 //! Rows of a replica's waiting queue and scheduler, and of fairness between clients.
 
 macro_rules! queue {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
                 .also(&["scheduler.max_num_batched_tokens"])
                 .when(&[

@@ -1,8 +1,8 @@
 //! Rows of GPUs, replicas, router, KV cache and adapter memory.
 
 macro_rules! replicas {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
                 .when(HARDWARE)
                 .doc("GPU", "What the replicas run on.");

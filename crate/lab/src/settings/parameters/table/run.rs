@@ -1,8 +1,8 @@
 //! Rows of loaded traces, curves over time, request bodies, a request of one's own and the run.
 
 macro_rules! run {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             TimeScale = row("workload.trace.time_scale", "ts", "trace", number(0.0001, 10_000.0, 1.0)).log(0.1, 10.0, 0.01)
                 .doc("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.");
             TraceTurns = row("workload.trace.turns", "tt", "trace", choice(choices::TraceTurns::ID))

@@ -1,8 +1,8 @@
 //! Rows of the arrival rate, of prompt and output lengths.
 
 macro_rules! traffic {
-    ([$($next:ident)*] $($before:tt)*) => {
-        table! { [$($next)*] $($before)*
+    ($make:ident [$($next:ident)*] $($before:tt)*) => {
+        rows! { $make [$($next)*] $($before)*
             Rate = row("workload.rate_rps", "R", "headline", number(0.001, 100_000.0, 1.4)).unit("req/s").log(0.1, 50.0, 0.01)
                 .when(&[when_in(Id::Loop, &["open"])])
                 .doc("Rate R", "Mean number of requests that arrive each second, all users together.");

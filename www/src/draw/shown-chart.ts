@@ -1,0 +1,23 @@
+// A chart on the page, as its tools, its overlay and the pointer see it.
+import type { App } from '../app.js';
+import type { ChartData, PlotFrame } from '../simulation/types.js';
+import type { ChartFeed } from './chart-feed.js';
+
+export interface ShownChart extends HTMLElement {
+  readonly app: App;
+  readonly name: string;
+  readonly source: ChartFeed;
+  readonly chart: ChartData | undefined;
+  readonly ghost: ChartData | null;
+  /** As it is drawn: with its band behind it, on axes that hold what it is compared with. */
+  readonly drawn: ChartData | undefined;
+  readonly frame: PlotFrame | null;
+  /** Where it is drawn. */
+  readonly place: HTMLElement;
+  readonly idOf: string;
+  /** The point that is read out, by its request. */
+  near: { id: number; role: string; x: number; y: number } | null;
+  tableOpen: boolean;
+  aboutOpen: boolean;
+  resetZoom(): void;
+}
