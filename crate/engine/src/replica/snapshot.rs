@@ -127,7 +127,9 @@ pub(super) fn begins(replica: &mut Replica, context: &ScheduleContext<'_>) -> u6
 fn begins_looked_at(replica: &mut Replica, context: &ScheduleContext<'_>) -> u64 {
     if let Some(take) = replica.camera.as_ref().map(|camera| camera.take) {
         let pass = Pass::begins(take(replica, context), &context.record.decisions);
-        replica.camera.as_mut().map(|camera| camera.passes.push(pass));
+        if let Some(camera) = &mut replica.camera {
+            camera.passes.push(pass);
+        }
     }
     replica.loads_and_evictions().0
 }

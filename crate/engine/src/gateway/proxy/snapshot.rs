@@ -55,7 +55,9 @@ impl Proxy {
     pub(super) fn is_seen(&mut self, trace: &Trace, at_us: f64) {
         if let Some(take) = self.camera.as_ref().map(|camera| camera.take) {
             let pass = Pass::begins(take(self, trace, at_us), &self.decisions);
-            self.camera.as_mut().map(|camera| camera.passes.push(pass));
+            if let Some(camera) = &mut self.camera {
+                camera.passes.push(pass);
+            }
         }
     }
 
