@@ -323,7 +323,7 @@ impl Replica {
         }
     }
 
-    /// Charges the clients of requests that decode for so many iterations.
+    /// Charges the clients of requests that decode for this many iterations.
     pub(crate) fn charge(&mut self, iterations: u32) {
         if !self.state.charge(iterations) {
             self.waiting.decoded(iterations);
@@ -526,7 +526,7 @@ impl Replica {
     /// A request has its whole answer.
     #[inline]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let produced = context.answer(id);
+        let produced = context.output_tokens(id);
         context.requests.status[id] = RequestStatus::Finished;
         let result = &mut context.record.results[id];
         result.finish_us = Some(context.now_us);

@@ -25,7 +25,7 @@ impl Fleet {
         None
     }
 
-    /// The request with the next deadline is given up.
+    /// The request with the next deadline times out.
     pub(super) fn time_out(&mut self, now_us: f64) {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.results[id].outcome = Outcome::TimedOut;

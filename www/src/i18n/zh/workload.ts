@@ -4,7 +4,7 @@ import type { workload as english } from '../en/workload.js';
 export const workload: Translation<typeof english> = {
   'source.title': '来源',
   'source.generated': '由设置生成：{requests} 个请求，历时 {span}。',
-  'source.file': '{name}（{format}）：{requests} 个请求，历时 {span}，{rate} req/s；平均输入 {input} 个 token，输出 {output} 个（P:D 比 {pd}）。',
+  'source.file': '{name}（{format}）：{requests} 个请求，历时 {span}，{rate} 请求/秒；平均输入 {input} 个 token，输出 {output} 个（P:D 比 {pd}）。',
   'source.open': '打开文件……',
   'source.add': '再加一个文件……',
   'source.freeze': '固定生成的 trace 以便编辑',
@@ -36,7 +36,7 @@ export const workload: Translation<typeof english> = {
   'draw.title': '画出速率曲线',
   'draw.about': '按住并拖动：所画的就是各时刻的速率，以 R 的倍数计。左侧设置里有同样的点，以数字表示。',
   'draw.clear': '恢复恒定速率',
-  'draw.value': '{time} 时 {rate} req/s',
+  'draw.value': '{time} 时 {rate} 请求/秒',
   'draw.label': '速率随时间的变化，{points} 个点。方向键沿曲线移动并改变它。',
   'draw.file': '到达时间由文件决定；曲线只作用于生成的请求。',
 
@@ -49,7 +49,7 @@ export const workload: Translation<typeof english> = {
   'steps.needs_file': '步骤作用于文件。请打开文件，或固定生成的 trace。',
   'steps.command': '在终端里得到同样的结果',
   'steps.requests': '{before} → {after} 个请求',
-  'steps.rate': '{before} → {after} req/s',
+  'steps.rate': '{before} → {after} 请求/秒',
   'steps.cv': 'cv {before} → {after}',
 
   'charts.title': '负载特征',
@@ -88,9 +88,9 @@ export const workload: Translation<typeof english> = {
   'fit.users': '用户',
   'fit.window': '{window} 秒',
   'fit.twin_name': '合成 trace（{model}，种子 {seed}）',
-  'fit.fitted.rate': '速率，req/s',
+  'fit.fitted.rate': '速率（请求/秒）',
   'fit.fitted.cv': '到达间隔的 cv',
-  'fit.law.cv_minutes': '一分钟之内的 cv，中位数',
+  'fit.law.cv_minutes': '一分钟之内的 cv（中位数）',
   'fit.fitted.gamma': 'gamma 形状参数（最大似然）',
   'fit.fitted.weibull': 'Weibull 形状参数（最大似然）',
   'fit.fitted.dispersion': '1 / 10 / 60 秒的离散指数',

@@ -24,7 +24,7 @@ pub(super) struct KvOccupancy {
     pub(super) interpolated: u64,
 }
 
-/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly, and then at once.
+/// A stretch of time with this many more tokens of each request that decodes at its end, growing evenly, and then at once.
 struct KvStretch {
     start_us: f64,
     end_us: f64,
@@ -32,7 +32,7 @@ struct KvStretch {
     jumps: f64,
 }
 
-/// What one client holds that is told by the common count of iterations.
+/// What one client holds that follows from the common count of iterations.
 #[derive(Clone, Copy, Default)]
 struct KvAccount {
     requests: u32,
@@ -237,7 +237,7 @@ impl KvSweep<'_> {
         }
     }
 
-    /// Brings every active client up to date and begins to count anew, so that sums stay small.
+    /// Brings every active client up to date and begins to count again, so that sums stay small.
     fn settle_all(&mut self) {
         for place in 0..self.active.len() {
             self.settle(self.active[place]);
@@ -261,7 +261,7 @@ impl KvSweep<'_> {
         self.cells.add_kv(client, self.cell, token_us);
     }
 
-    /// A request of a client joins or leaves with so many tokens.
+    /// A request of a client joins or leaves with this many tokens.
     fn change(&mut self, client: ClientId, joins: bool, tokens: f64) {
         if self.accounts[client].requests > 0 {
             self.settle(client);

@@ -135,7 +135,7 @@ impl Turns {
         }
     }
 
-    /// The first client that waits, as `waits` tells, and whose deficit counter is, or becomes with its quantum, positive.
+    /// The first client that waits by `waits`, and whose deficit counter is, or becomes with its quantum, positive.
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,

@@ -118,7 +118,7 @@ impl LeastCounter {
         self.last_departed = Some(client);
     }
 
-    /// The client that is served next, with its counter; `is_ready` tells which clients may be.
+    /// The client that is served next, with its counter; `is_ready` says which clients may be.
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,
