@@ -134,7 +134,7 @@ export const parameters: ParameterTexts = {
   'fleet.model': { label: '模型', help: '副本所服务的模型；“自定义模型”的尺寸由你给出（model.layers 及其后各项），或取自 Hugging Face 的 config.json。' },
   'fleet.tensor_parallel': { label: '张量并行（TP）', help: '每一层由多少块 GPU 分担；每层两次 all-reduce。' },
   'fleet.pipeline_parallel': { label: '流水线并行（PP）级数', help: '把各层切成多少级；每级有自己的 GPU，算完交给下一级。' },
-  'fleet.peer_access': { label: 'GPU 直接互访', help: '同一节点的 GPU 直接读取彼此的显存（NVLink 或 PCIe）。关闭时 all-reduce 经主机内存中转，有些主机不允许 PCIe 卡直接互访（可用 nvidia-smi topo -p2p r 查看）。' },
+  'fleet.peer_access': { label: 'GPU 直接互访', help: '同一节点的 GPU 直接读取彼此的显存（NVLink 或 PCIe）。关闭时 all-reduce 经主机内存中转，有些主机不允许 PCIe 卡直接互访。' },
   'fleet.weights': { label: '权重格式', help: '各层矩阵的存储格式。权重为 FP8 且 GPU 支持时按 FP8 计算，否则按 16 位计算。' },
   'fleet.kv_format': { label: 'KV 格式', help: '缓存的键与值以什么格式存放。' },
   'fleet.kv_pool': { label: 'KV 显存', help: 'GPU 显存减去权重、激活与余量，或沿用给定的显存池。' },

@@ -23,9 +23,9 @@ const LEAST_QUANTUM: f64 = 1.0;
 pub struct DrrConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
-    /// Price of a prompt token.
+    /// Weight of a prompt token.
     pub input_price: f64,
-    /// Price of an output token.
+    /// Weight of an output token.
     pub output_price: f64,
     /// When output is charged.
     pub accounting: OutputAccounting,

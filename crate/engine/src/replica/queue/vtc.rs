@@ -38,9 +38,9 @@ pub enum Lift {
 pub struct VtcConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
-    /// Price of a prompt token.
+    /// Weight of a prompt token.
     pub input_price: f64,
-    /// Price of an output token.
+    /// Weight of an output token.
     pub output_price: f64,
     /// What tokens cost.
     pub cost: TokenCost,
