@@ -520,7 +520,7 @@ impl Fleet {
         self.dirty_replicas.pop()
     }
 
-    /// A replica has ended something, or its line has another head.
+    /// A replica has ended something, or its queue has another head.
     #[inline]
     fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: ReplicaIndex, now_us: f64) {
         if !self.pipelines.is_empty() {

@@ -298,7 +298,7 @@ impl Replica {
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);
-        // Where the whole line was passed over, or it is sorted, others than the head may be next.
+        // Where the whole queue was scanned, or it is sorted, others than the head may be next.
         let may_pass = self.passes_over
             && self.adapters.admits(adapter)
             && (self.waiting.is_ranked() || self.stop == Some(BlockReason::LoraSlots));
@@ -363,7 +363,7 @@ impl Replica {
         blocks: u32,
         tokens: u32,
     ) {
-        if let Some(id) = self.leave_line(context) {
+        if let Some(id) = self.pop_waiting(context) {
             self.start(context, batch, id, blocks, tokens);
         }
     }

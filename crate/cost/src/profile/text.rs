@@ -53,12 +53,9 @@ impl Profile {
             write_lines(&mut text, &degree.lines);
             let _ = writeln!(text, "attention {}", a.origin.name());
             let (d, p) = (&a.decode_formula, &a.prefill_formula);
-            let _ = writeln!(text, "decode_formula {} {} {} {}", d.us, d.requests, d.kv, d.requests_kv);
-            let _ = writeln!(
-                text,
-                "prefill_formula {} {} {} {} {}",
-                p.us, p.chunk, p.kv, p.chunk_kv, p.chunk_chunk
-            );
+            let _ = writeln!(text, "decode_law {} {} {} {}", d.us, d.requests, d.kv, d.requests_kv);
+            let _ =
+                writeln!(text, "prefill_law {} {} {} {} {}", p.us, p.chunk, p.kv, p.chunk_kv, p.chunk_chunk);
             for (name, grid) in [("decode", &a.decode), ("prefill", &a.prefill)] {
                 let Some(grid) = grid else { continue };
                 let _ = write!(text, "{name} rows");
@@ -273,17 +270,17 @@ impl<'a> TextReader<'a> {
         self.expect("attention")?;
         let origin = self.origin()?;
         self.advance();
-        self.expect("decode_formula")?;
+        self.expect("decode_law")?;
         let mut formula = [0.0; 5];
         for x in &mut formula[..4] {
-            *x = self.number("decode_formula", 0.0, MOST_COEFFICIENT)?;
+            *x = self.number("decode_law", 0.0, MOST_COEFFICIENT)?;
         }
         let [us, requests, kv, requests_kv, _] = formula;
         let decode_formula = DecodeFormula { us, requests, kv, requests_kv };
         self.advance();
-        self.expect("prefill_formula")?;
+        self.expect("prefill_law")?;
         for x in &mut formula {
-            *x = self.number("prefill_formula", 0.0, MOST_COEFFICIENT)?;
+            *x = self.number("prefill_law", 0.0, MOST_COEFFICIENT)?;
         }
         let [us, chunk, kv, chunk_kv, chunk_chunk] = formula;
         let prefill_formula = PrefillFormula { us, chunk, kv, chunk_kv, chunk_chunk };

@@ -158,7 +158,7 @@ pub struct InterTokenLatency {
 pub struct QueueBlockage {
     /// The decision, microseconds.
     pub start_us: f64,
-    /// Whose line.
+    /// The replica whose queue it is.
     pub replica: ReplicaIndex,
     /// Why it stopped; `None`: it picked every waiting request, later arrivals wait for the next decision.
     pub stop: Option<BlockReason>,

@@ -134,7 +134,7 @@ impl Replica {
             if !is_resumed {
                 break;
             }
-            self.leave_line(context);
+            self.pop_waiting(context);
             let kept = context.config.blocks_for(tokens - 1);
             context.requests.swapped[id] = 0;
             self.acquire_adapter(context, batch, id);

@@ -430,4 +430,7 @@ export const page = area('page', {
   'unit.ms': 'ms',
   'unit.points': 'points',
   'unit.iterations': 'steps',
+  'unit.adapters': 'adapters',
+  'unit.GPUs': 'GPUs',
+  'unit.bytes': 'bytes',
 });

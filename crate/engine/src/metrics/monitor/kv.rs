@@ -61,7 +61,7 @@ struct KvSweep<'a> {
 }
 
 /// A request on its replica: between its first token and its end it holds tokens by the count.
-struct KvStay {
+struct KvResidency {
     id: RequestId,
     from_us: f64,
     to_us: f64,
@@ -85,7 +85,7 @@ pub(super) fn held(
     };
     let preemption_intervals = preemption_intervals(report);
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    let mut stays: Vec<Vec<KvStay>> = (0..report.replicas).map(|_| Vec::new()).collect();
+    let mut stays: Vec<Vec<KvResidency>> = (0..report.replicas).map(|_| Vec::new()).collect();
     let mut interpolated = 0;
     for (id, &client) in client_of.iter().enumerate() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
@@ -102,7 +102,7 @@ pub(super) fn held(
         }
         sweep.grow(client, scheduled, first.unwrap_or(to_us), 0.0, input);
         if let Some(from_us) = first.filter(|&first| to_us > first) {
-            stays[report.replica(id)].push(KvStay { id: RequestId::new(id as u32), from_us, to_us });
+            stays[report.replica(id)].push(KvResidency { id: RequestId::new(id as u32), from_us, to_us });
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
@@ -173,7 +173,7 @@ impl KvSweep<'_> {
         &mut self,
         report: &Report,
         client_of: &[ClientId],
-        stays: &[KvStay],
+        stays: &[KvResidency],
         stretches: &mut dyn Iterator<Item = KvStretch>,
     ) {
         let ends: Vec<f64> = stays.iter().map(|stay| stay.to_us).collect();

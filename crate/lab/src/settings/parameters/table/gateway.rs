@@ -92,7 +92,7 @@ macro_rules! gateway {
                 .doc("Deadline sweep", "How often the gateway checks deadlines and replenished quotas.");
             TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
-                .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 = the SLO's bound on TTFT.");
+                .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO's bound on TTFT.");
             EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
                 .when(PROXY)
                 .doc("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
