@@ -430,6 +430,7 @@ export const page = area('page', {
   'unit.ms': 'ms',
   'unit.points': 'points',
   'unit.iterations': 'steps',
+  'unit.USD': 'USD',
   'unit.adapters': 'adapters',
   'unit.GPUs': 'GPUs',
   'unit.bytes': 'bytes',

@@ -430,6 +430,7 @@ export const page: Translation<typeof english> = {
   'unit.ms': '毫秒',
   'unit.points': '个百分点',
   'unit.iterations': '步',
+  'unit.USD': '美元',
   'unit.adapters': '个',
   'unit.GPUs': '块',
   'unit.bytes': '字节',
