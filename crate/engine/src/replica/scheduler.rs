@@ -93,7 +93,7 @@ impl State {
         self.slora.as_mut().is_some_and(|slora| slora.hears_of_arrival(id, at_us))
     }
 
-    /// A request came in and was refused; says whether the scheduler is told of that.
+    /// A request came in and was rejected; says whether the scheduler is notified.
     pub(crate) fn hears_of_refusal(&mut self, id: RequestId) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_refusal(id);
@@ -101,7 +101,7 @@ impl State {
         self.reads_mail()
     }
 
-    /// A request is over that waited, or whose client has gone; says whether the scheduler is told of that.
+    /// A request is over that waited, or whose client has gone; says whether the scheduler is notified.
     pub(crate) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_end(id, outcome);

@@ -54,7 +54,7 @@ impl DecisionLog {
         self.0.as_ref().map_or(&[], |kept| &kept.loads)
     }
 
-    /// The log without what was kept; it goes on telling each decision once.
+    /// The log without what was kept; it still reports each decision once.
     pub(crate) fn emptied(&self) -> Self {
         Self(
             self.0
