@@ -382,8 +382,8 @@ impl Replica {
         self.acquire_adapter(context, batch, id);
         self.kv.allocate(blocks);
         self.num_running += 1;
+        context.holds_memory(id, RequestStatus::Prefilling);
         let requests = &mut *context.requests;
-        requests.status[i] = RequestStatus::Prefilling;
         if requests.scheduled_us[i].is_nan() {
             requests.scheduled_us[i] = context.now_us;
             requests.seen_us[i] = context.now_us;

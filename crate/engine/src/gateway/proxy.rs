@@ -35,7 +35,7 @@ use super::log::{GatewayLog, Retry};
 use super::prediction::OutputLengthPredictor;
 use super::quotas::RateLimiter;
 use super::record::ReservationRecorder;
-use super::reservations::{KvReservation, KvReservations};
+use super::reservations::KvReservations;
 use super::retries;
 use super::waits::Waits;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
@@ -59,8 +59,9 @@ pub(crate) trait KvUsageProbe {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
-    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list.
-    fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>);
+    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list; `None` for one that is
+    /// in no batch, because it waits or has ended.
+    fn held_tokens(&self, requests: &[RequestId], at_us: f64, held: &mut Vec<Option<u32>>);
 }
 
 /// What the proxy does with a request, for the loop behind it.
@@ -144,8 +145,8 @@ pub(crate) struct Proxy {
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<QuotaCharge>,
     view: EngineSnapshot,
-    /// Tokens of the requests at the engine, while they are looked at.
-    held: Vec<u32>,
+    /// Tokens of the requests that the engine is asked for, while they are looked at.
+    held: Vec<Option<u32>>,
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
@@ -259,6 +260,11 @@ impl Proxy {
     /// Whether a request is at the engine.
     pub(crate) fn is_at_engine(&self, id: RequestId) -> bool {
         self.place[id] == Place::AtEngine
+    }
+
+    /// Requests at the engine hold memory from now on: the next look asks for their tokens.
+    pub(crate) fn are_scheduled(&mut self, requests: &mut Vec<RequestId>) {
+        requests.drain(..).for_each(|id| self.reservations.watch(id));
     }
 
     /// The engine tells of a request, in order of time.
