@@ -478,7 +478,7 @@ impl Fleet {
             });
             context.requests.status[i] = requests::RequestStatus::Finished;
             context.record.ends(id);
-            if replica.state.hears_of_refusal(id) {
+            if replica.state.notify_refusal(id) {
                 self.dirty_replicas.push(place);
             }
             return;

@@ -293,8 +293,8 @@ impl Replica {
         self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
-        if self.state.reads_mail() {
-            return self.state.hears_of_arrival(id, context.now_us);
+        if self.state.has_inbox() {
+            return self.state.notify_arrival(id, context.now_us);
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);

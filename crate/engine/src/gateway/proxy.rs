@@ -27,8 +27,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 
-use super::accounts::Accounts;
 use super::charge::QuotaCharge;
+use super::client_loads::ClientLoads;
 use super::config::GatewayConfig;
 use super::load::OverloadDetector;
 use super::log::{GatewayLog, Retry};
@@ -128,7 +128,7 @@ pub(crate) struct Proxy {
     clients: usize,
     place: Vec<Place>,
     limiter: RateLimiter,
-    accounts: Accounts,
+    client_loads: ClientLoads,
     reservations: KvReservations<QueuedNote>,
     lengths: OutputLengthPredictor,
     waits: Waits,
@@ -175,7 +175,7 @@ impl Proxy {
             place: vec![Place::Away; n],
             paid_early: if limiter.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
             limiter,
-            accounts: Accounts::new(clients),
+            client_loads: ClientLoads::new(clients),
             reservations: KvReservations::new(n, config.kv.leaks),
             lengths: OutputLengthPredictor::new(config.lengths, clients, config.seed),
             waits: Waits::new(clients, config.estimate_over_us),
@@ -375,7 +375,7 @@ impl Proxy {
             self.deadlines.pop();
             self.is_seen(trace, at_us);
             self.leave_queue(trace, id, at_us);
-            self.answer(trace, id, None, at_us, None);
+            self.end_attempt(trace, id, None, at_us, None);
             self.drop_old_deadlines();
         }
         let unparks = self.queue.next_unthrottle_us().is_some_and(|at| self.tick(at) <= at_us);
@@ -400,7 +400,7 @@ impl Proxy {
             // Nothing of it waits any more.
             self.waits.release(client, at_us);
         }
-        self.accounts.stops_waiting(client);
+        self.client_loads.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
             self.limiter.settle(client, paid, [0, 0], at_us);
         }
@@ -412,7 +412,7 @@ impl Proxy {
     }
 
     /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
-    fn answer(
+    fn end_attempt(
         &mut self,
         trace: &Trace,
         id: RequestId,
