@@ -8,6 +8,7 @@ use clap::Args;
 use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::capacity::{Load, quick_search};
+use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{ranges, seeds, with_seed};
@@ -149,7 +150,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     if arguments.json {
         return print(&json);
     }
-    let mut text = table(&summary, run.monitor(Client::User), load.as_ref(), ranges.as_ref());
+    let mut text =
+        table(&summary, ServiceFairness::measure(&run.report, Client::User), load.as_ref(), ranges.as_ref());
     if let Some((why, requests)) = &told {
         text.push_str(&why_text::table(why, requests));
     }

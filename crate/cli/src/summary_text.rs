@@ -7,7 +7,7 @@ use servescope_lab::RunSummary;
 use servescope_lab::capacity::Load;
 use servescope_lab::diagnostic::Severity;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
-use servescope_lab::engine::metrics::monitor::Monitor;
+use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::{ExpectedError, ModelErrors};
@@ -26,10 +26,10 @@ pub(crate) struct SeedRanges {
     pub(crate) ranges: BTreeMap<String, ValueRange>,
 }
 
-/// The table; `users` is what each of them used, `load` what the capacity search said, `ranges` what further seeds gave.
+/// The table; `users` says how evenly they were served, `load` what the capacity search said, `ranges` what further seeds gave.
 pub(crate) fn table(
     summary: &RunSummary,
-    users: &Monitor,
+    users: ServiceFairness,
     load: Option<&Load>,
     ranges: Option<&SeedRanges>,
 ) -> String {
@@ -104,7 +104,7 @@ pub(crate) fn table(
 }
 
 /// KV memory, prefix cache, iterations, adapters and fairness.
-fn engine_lines(run: &Summary, users: &Monitor) -> Vec<(&'static str, String)> {
+fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, String)> {
     let mut lines = vec![(
         "KV",
         format!(
@@ -137,7 +137,7 @@ fn engine_lines(run: &Summary, users: &Monitor) -> Vec<(&'static str, String)> {
         format!(
             "Jain {} of the service of {} users, largest gap {} tokens/s",
             number(users.jain),
-            users.clients.len(),
+            users.clients,
             number(users.largest_gap_per_s)
         ),
     ));

@@ -198,6 +198,7 @@ impl Fleet {
         }
         self.record.ended.get_or_insert_default();
         self.record.first_tokens = Some(Vec::new());
+        self.record.scheduled = Some(Vec::new());
         self
     }
 
@@ -376,6 +377,9 @@ impl Fleet {
     /// Sees which requests arrive and which go away up to `now_us`; either may let a held request go.
     fn process_arrivals(&mut self, now_us: f64, ends_are_over: bool) {
         self.ends_are_over = ends_are_over;
+        if let Some(scheduled) = &mut self.record.scheduled {
+            self.frontend.are_scheduled(scheduled);
+        }
         loop {
             let engines = ReplicaView {
                 config: &self.config,
@@ -474,7 +478,7 @@ impl Fleet {
             });
             context.requests.status[i] = requests::RequestStatus::Finished;
             context.record.ends(id);
-            if replica.state.hears_of_refusal(id) {
+            if replica.state.notify_refusal(id) {
                 self.dirty_replicas.push(place);
             }
             return;

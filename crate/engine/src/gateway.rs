@@ -4,8 +4,8 @@
 //! clients ──> frontend ──> proxy (quotas, queue, KV feasibility) ──> the engine's own bounds ──> waiting queue
 //! ```
 
-mod accounts;
 mod charge;
+mod client_loads;
 pub mod config;
 pub mod estimate;
 pub(crate) mod frontend;

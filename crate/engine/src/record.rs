@@ -34,6 +34,8 @@ pub(crate) struct EventLog {
     pub(crate) ended: Option<Vec<RequestId>>,
     /// Requests that have their first token and were not yet reported, where a client waits for that.
     pub(crate) first_tokens: Option<Vec<RequestId>>,
+    /// Requests that joined a batch and were not told of yet, where a gateway counts their tokens.
+    pub(crate) scheduled: Option<Vec<RequestId>>,
 }
 
 impl EventLog {
@@ -52,6 +54,14 @@ impl EventLog {
     pub(crate) fn has_first_token(&mut self, id: RequestId) {
         if let Some(first_tokens) = &mut self.first_tokens {
             first_tokens.push(id);
+        }
+    }
+
+    /// A request holds memory from now on.
+    #[inline]
+    pub(crate) fn is_scheduled(&mut self, id: RequestId) {
+        if let Some(scheduled) = &mut self.scheduled {
+            scheduled.push(id);
         }
     }
 

@@ -298,8 +298,8 @@ impl Replica {
         self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
-        if self.state.reads_mail() {
-            return self.state.hears_of_arrival(id, context.now_us);
+        if self.state.has_inbox() {
+            return self.state.notify_arrival(id, context.now_us);
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);
@@ -387,8 +387,8 @@ impl Replica {
         self.acquire_adapter(context, batch, id);
         self.kv.allocate(blocks);
         self.num_running += 1;
+        context.holds_memory(id, RequestStatus::Prefilling);
         let requests = &mut *context.requests;
-        requests.status[i] = RequestStatus::Prefilling;
         if requests.scheduled_us[i].is_nan() {
             requests.scheduled_us[i] = context.now_us;
             requests.seen_us[i] = context.now_us;

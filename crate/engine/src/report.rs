@@ -216,11 +216,9 @@ impl Report {
 fn settle(parts: &mut [f64; 5], total: f64) {
     let spacing = total.next_up() - total;
     let largest = (1..5).fold(0, |most, i| if parts[i].total_cmp(&parts[most]).is_ge() { i } else { most });
-    let mut others = 0.0;
-    for (_, part) in parts.iter_mut().enumerate().filter(|(i, _)| *i != largest) {
-        *part = nearest_whole(*part / spacing) * spacing;
-        others += *part;
-    }
+    parts.iter_mut().for_each(|part| *part = nearest_whole(*part / spacing) * spacing);
+    parts[largest] = 0.0;
+    let others = parts.iter().fold(0.0, |sum, part| sum + part);
     parts[largest] = total - others;
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::metrics::Slo;
 use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, largest_gap};
-use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions};
+use servescope_engine::metrics::monitor::{Cell, ClientTotals, Monitor, MonitorOptions, ServiceFairness};
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::VtcConfig;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
@@ -93,6 +93,12 @@ fn check_sums(report: &Report, monitor: &Monitor) {
         assert_eq!(all(&|c| c.refused[place].into()), outcomes(Outcome::Rejected(reason)));
     }
     assert_eq!(all(&|c| c.output_tokens), results(&|id| report.results[id].produced.into()));
+    let fairness = ServiceFairness {
+        clients: monitor.clients.len(),
+        jain: monitor.jain,
+        largest_gap_per_s: monitor.largest_gap_per_s,
+    };
+    assert_eq!(ServiceFairness::measure(report, monitor.client), fairness);
     for (row, client) in monitor.clients.iter().enumerate() {
         assert_eq!(
             client.offered,

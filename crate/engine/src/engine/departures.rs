@@ -38,8 +38,8 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        if self.replicas[0].state.reads_mail() {
-            return self.cancel_by_mail(id, now_us);
+        if self.replicas[0].state.has_inbox() {
+            return self.cancel_by_message(id, now_us);
         }
         let result = &mut self.record.results[i];
         if result.outcome != Outcome::Unfinished {
@@ -69,7 +69,7 @@ impl Fleet {
     }
 
     /// The same where the replica learns of it between two iterations.
-    fn cancel_by_mail(&mut self, id: RequestId, now_us: f64) {
+    fn cancel_by_message(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
         let place = self.requests.replica[i];
         if self.record.results[i].outcome == Outcome::Unfinished {
@@ -84,7 +84,7 @@ impl Fleet {
                 replica.drop_waiting(&mut context, id);
             }
         }
-        self.replicas[place].state.hears_of_end(id, Outcome::Cancelled);
+        self.replicas[place].state.notify_end(id, Outcome::Cancelled);
         self.dirty_replicas.push(place);
     }
 
@@ -94,7 +94,7 @@ impl Fleet {
         let outcome = context.record.results[id].outcome;
         let may_be_next = replica.drop_waiting(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
-        if replica.state.hears_of_end(id, outcome) || may_be_next {
+        if replica.state.notify_end(id, outcome) || may_be_next {
             self.dirty_replicas.push(place);
         }
     }

@@ -1,10 +1,9 @@
 //! How the proxy sees the fleet: all replicas' memory as one, and the tokens of a request in it.
 
-use servescope_workload::Trace;
+use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
 use crate::gateway::proxy::KvUsageProbe;
-use crate::gateway::reservations::KvReservation;
 use crate::replica::Replica;
 use crate::replica::index::NO_REPLICA;
 use crate::replica::requests::{RequestStatus, Requests};
@@ -28,14 +27,14 @@ impl KvUsageProbe for ReplicaView<'_> {
         (blocks * u64::from(self.config.block_size) + adapters) as f64
     }
 
-    fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>) {
+    fn held_tokens(&self, requests: &[RequestId], at_us: f64, held: &mut Vec<Option<u32>>) {
         // Iterations that are over, of the replicas that were asked for last.
         let mut overs = [(NO_REPLICA, 0); 8];
-        held.extend(open.iter().map(|entry| {
-            let i = entry.id.index();
+        held.extend(requests.iter().map(|&id| {
+            let i = id.index();
             let place = self.requests.status[i];
             if matches!(place, RequestStatus::Waiting | RequestStatus::Finished) {
-                return 0;
+                return None;
             }
             let number = self.requests.replica[i];
             let replica = &self.replicas[number];
@@ -47,12 +46,12 @@ impl KvUsageProbe for ReplicaView<'_> {
                 }
                 done.wrapping_add(replica.decode_batch.step).wrapping_add(over.1)
             } else if place == RequestStatus::Decoding {
-                let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, entry.id);
+                let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, id);
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done
             };
-            tokens.min(self.trace.input_tokens[i] + self.trace.output_tokens[i])
+            Some(tokens.min(self.trace.input_tokens[i] + self.trace.output_tokens[i]))
         }));
     }
 }

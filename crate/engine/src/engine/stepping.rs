@@ -76,6 +76,7 @@ impl Fleet {
             decisions: self.record.decisions.emptied(),
             ended: self.record.ended.clone(),
             first_tokens: self.record.first_tokens.clone(),
+            scheduled: self.record.scheduled.clone(),
             had_choice: self.record.had_choice,
             ..EventLog::default()
         };

@@ -1,6 +1,8 @@
-//! What a request is charged, and the limit that it is charged against.
+//! What a request is charged, the limit that it is charged against, and what is asked of that limit.
 
+use super::ledger::Kind;
 use super::window::Quota;
+use crate::replica::queue::client::ClientId;
 use crate::shared_columns::Entry;
 
 /// What was charged for a request.
@@ -28,4 +30,14 @@ pub(super) struct QuotaLimit {
     pub(super) own: Quota,
     pub(super) floor: Quota,
     pub(super) pool: Quota,
+}
+
+/// What is asked of a quota: of which kind, whose, how much of it, and when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct QuotaDemand<'a> {
+    pub(super) kind: Kind,
+    pub(super) client: ClientId,
+    pub(super) limit: &'a QuotaLimit,
+    pub(super) cost: f64,
+    pub(super) now_us: f64,
 }

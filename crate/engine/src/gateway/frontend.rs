@@ -157,6 +157,13 @@ impl Frontend {
         Some((given, at_us))
     }
 
+    /// Requests at the engine hold memory from now on; they are taken out of the list.
+    pub(crate) fn are_scheduled(&mut self, requests: &mut Vec<RequestId>) {
+        if let Some(proxy) = self.proxy() {
+            proxy.are_scheduled(requests);
+        }
+    }
+
     /// A request at the engine has its first token.
     #[inline]
     pub(crate) fn first_token(&mut self, id: RequestId, at_us: f64) {

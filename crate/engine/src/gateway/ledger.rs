@@ -76,7 +76,7 @@ impl Kind {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Account {
+struct ClientWindow {
     sums: ChargeSums,
     /// Numbers of its first and last entry, as long as it has any.
     first: u64,
@@ -92,7 +92,7 @@ pub(super) struct SlidingWindowLog {
     gone: u64,
     /// When the first entry leaves; infinite where there is none.
     leaves_us: f64,
-    accounts: Vec<Account>,
+    clients: Vec<ClientWindow>,
     /// Where quotas are lent, of each kind of tokens: how many a client may always take, and what all of them together took
     /// beyond that.
     floors: Option<[i64; 3]>,
@@ -105,7 +105,7 @@ impl SlidingWindowLog {
             entries: VecDeque::new(),
             gone: 0,
             leaves_us: f64::INFINITY,
-            accounts: vec![Account::default(); clients],
+            clients: vec![ClientWindow::default(); clients],
             floors: None,
             beyond: [0; 3],
         }
@@ -118,7 +118,7 @@ impl SlidingWindowLog {
 
     /// Adds to what a client took.
     fn add(&mut self, client: ClientId, taken: &Taken, times: i64) {
-        let sums = &mut self.accounts[client].sums;
+        let sums = &mut self.clients[client].sums;
         let before = *sums;
         sums.add(taken, times);
         let Some(floors) = &self.floors else { return };
@@ -129,7 +129,7 @@ impl SlidingWindowLog {
 
     /// It is `now_us`: what is a minute old leaves. Times never decrease.
     #[inline]
-    pub(super) fn pass(&mut self, now_us: f64) {
+    pub(super) fn advance_to(&mut self, now_us: f64) {
         while self.leaves_us <= now_us {
             self.drop_first();
         }
@@ -138,16 +138,16 @@ impl SlidingWindowLog {
     fn drop_first(&mut self) {
         let Some(LedgerEntry { client, next, taken, .. }) = self.entries.pop_front() else { return };
         self.add(client, &taken, -1);
-        let account = &mut self.accounts[client];
-        account.first += u64::from(next);
-        account.entries -= 1;
+        let own = &mut self.clients[client];
+        own.first += u64::from(next);
+        own.entries -= 1;
         self.gone += 1;
         self.leaves_us = self.entries.front().map_or(f64::INFINITY, |entry| entry.at_us + MINUTE_US);
     }
 
     /// What a client took in the last minute.
     pub(super) fn used(&self, kind: Kind, client: ClientId) -> f64 {
-        self.accounts[client].sums.of(kind) as f64
+        self.clients[client].sums.of(kind) as f64
     }
 
     /// What all clients together took beyond their floors in the last minute; 0 where there are none.
@@ -157,16 +157,16 @@ impl SlidingWindowLog {
 
     /// Enters a charge, allowed or not, and gives its number.
     pub(super) fn charge(&mut self, client: ClientId, taken: Taken, now_us: f64) -> u64 {
-        self.pass(now_us);
+        self.advance_to(now_us);
         let number = self.gone + self.entries.len() as u64;
-        let account = &mut self.accounts[client];
-        if account.entries == 0 {
-            account.first = number;
+        let own = &mut self.clients[client];
+        if own.entries == 0 {
+            own.first = number;
         } else {
-            self.entries[(account.last - self.gone) as usize].next = (number - account.last) as u32;
+            self.entries[(own.last - self.gone) as usize].next = (number - own.last) as u32;
         }
-        account.last = number;
-        account.entries += 1;
+        own.last = number;
+        own.entries += 1;
         self.add(client, &taken, 1);
         if self.entries.is_empty() {
             self.leaves_us = now_us + MINUTE_US;
@@ -177,7 +177,7 @@ impl SlidingWindowLog {
 
     /// The charge of that number was for so many tokens and should be for fewer, as far as it still counts.
     pub(super) fn give_back(&mut self, number: u64, tokens: [u32; 2], now_us: f64) {
-        self.pass(now_us);
+        self.advance_to(now_us);
         let place = number.checked_sub(self.gone);
         let Some(entry) = place.and_then(|place| self.entries.get_mut(place as usize)) else { return };
         let back = Taken { tokens, ..Taken::default() };
@@ -194,10 +194,10 @@ impl SlidingWindowLog {
         most: impl Fn(f64) -> bool,
         now_us: f64,
     ) -> f64 {
-        let account = &self.accounts[client];
-        let mut left = account.sums;
-        let mut number = account.first;
-        for _ in 0..account.entries {
+        let own = &self.clients[client];
+        let mut left = own.sums;
+        let mut number = own.first;
+        for _ in 0..own.entries {
             let entry = &self.entries[(number - self.gone) as usize];
             left.add(&entry.taken, -1);
             if most(left.of(kind) as f64) {
@@ -272,7 +272,7 @@ mod tests {
                     }
                 }
             }
-            ledger.pass(now + MINUTE_US);
+            ledger.advance_to(now + MINUTE_US);
             prop_assert!(KINDS.iter().all(|&kind| ledger.beyond_floors(kind) == 0.0));
             prop_assert!((0..CLIENTS).all(|client| KINDS.iter().all(|&kind| ledger.used(kind, ClientId::new(client)) == 0.0)));
         }

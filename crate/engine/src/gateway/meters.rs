@@ -1,6 +1,6 @@
 //! The meters of every client's quotas where a minute is not the last 60 s: input, output and all tokens, and requests.
 
-use super::charge::{QuotaCharge, QuotaLimit};
+use super::charge::{QuotaCharge, QuotaDemand, QuotaLimit};
 use super::config::Charge;
 use super::ledger::Kind;
 use super::window::Meter;
@@ -48,21 +48,16 @@ impl WindowCounters {
     }
 
     /// What of a cost a client's floor has left.
-    pub(super) fn left_of_floor(
-        &mut self,
-        kind: Kind,
-        client: ClientId,
-        bound: &QuotaLimit,
-        cost: f64,
-        now_us: f64,
-    ) -> f64 {
+    pub(super) fn left_of_floor(&mut self, demand: QuotaDemand<'_>) -> f64 {
+        let QuotaDemand { kind, client, limit, cost, now_us } = demand;
         let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
-        lent.floors[client].part_left(&bound.floor, cost, now_us)
+        lent.floors[client].part_left(&limit.floor, cost, now_us)
     }
 
     /// Whether the pool of what is lent holds so much.
-    pub(super) fn pool_allows(&mut self, kind: Kind, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
-        self.lent[kind as usize].as_mut().is_none_or(|lent| lent.pool.allows(&bound.pool, cost, now_us))
+    pub(super) fn pool_allows(&mut self, demand: QuotaDemand<'_>) -> bool {
+        let QuotaDemand { kind, limit, cost, now_us, .. } = demand;
+        self.lent[kind as usize].as_mut().is_none_or(|lent| lent.pool.allows(&limit.pool, cost, now_us))
     }
 
     /// Charges a request to the requests a minute.
@@ -79,34 +74,29 @@ impl WindowCounters {
         now_us: f64,
     ) -> [f64; 3] {
         let mut pooled = [0.0; 3];
-        for (kind, bound) in Kind::TOKENS.into_iter().zip(tpm) {
-            if let Some(bound) = bound {
-                pooled[kind as usize] = self.charge_kind(kind, client, bound, kind.amount(tokens), now_us);
+        for (kind, limit) in Kind::TOKENS.into_iter().zip(tpm) {
+            if let Some(limit) = limit {
+                let cost = kind.amount(tokens);
+                pooled[kind as usize] = self.charge_kind(QuotaDemand { kind, client, limit, cost, now_us });
             }
         }
         pooled
     }
 
     /// A client's floor gives what it has left, the pool gives the rest.
-    fn charge_kind(
-        &mut self,
-        kind: Kind,
-        client: ClientId,
-        bound: &QuotaLimit,
-        amount: f64,
-        now_us: f64,
-    ) -> f64 {
-        self.own(kind, client).charge(&bound.own, amount, now_us);
+    fn charge_kind(&mut self, demand: QuotaDemand<'_>) -> f64 {
+        let QuotaDemand { kind, client, limit, cost, now_us } = demand;
+        self.own(kind, client).charge(&limit.own, cost, now_us);
         let Some(lent) = &mut self.lent[kind as usize] else { return 0.0 };
         let floor = &mut lent.floors[client];
-        let given = floor.part_left(&bound.floor, amount, now_us);
+        let given = floor.part_left(&limit.floor, cost, now_us);
         if given > 0.0 {
-            floor.charge(&bound.floor, given, now_us);
+            floor.charge(&limit.floor, given, now_us);
         }
-        if amount > given {
-            lent.pool.charge(&bound.pool, amount - given, now_us);
+        if cost > given {
+            lent.pool.charge(&limit.pool, cost - given, now_us);
         }
-        amount - given
+        cost - given
     }
 
     /// What was paid ahead is corrected to what was spent, or that is charged.
@@ -123,22 +113,22 @@ impl WindowCounters {
             self.charge(client, tpm, spent, now_us);
             return;
         }
-        for (kind, bound) in Kind::TOKENS.into_iter().zip(tpm) {
-            let Some(bound) = bound else { continue };
+        for (kind, limit) in Kind::TOKENS.into_iter().zip(tpm) {
+            let Some(limit) = limit else { continue };
             let difference = kind.amount(spent) - kind.amount(paid.tokens);
             if difference > 0.0 {
-                self.charge_kind(kind, client, bound, difference, now_us);
+                self.charge_kind(QuotaDemand { kind, client, limit, cost: difference, now_us });
             } else if difference < 0.0 {
-                self.own(kind, client).settle(&bound.own, paid.at_us, difference, now_us);
+                self.own(kind, client).settle(&limit.own, paid.at_us, difference, now_us);
                 let Some(lent) = &mut self.lent[kind as usize] else { continue };
                 // The pool gave the last of it.
                 let to_pool = (-difference).min(paid.pooled[kind as usize]);
                 if to_pool > 0.0 {
-                    lent.pool.settle(&bound.pool, paid.at_us, -to_pool, now_us);
+                    lent.pool.settle(&limit.pool, paid.at_us, -to_pool, now_us);
                 }
                 if -difference > to_pool {
                     let floor = &mut lent.floors[client];
-                    floor.settle(&bound.floor, paid.at_us, difference + to_pool, now_us);
+                    floor.settle(&limit.floor, paid.at_us, difference + to_pool, now_us);
                 }
             }
         }

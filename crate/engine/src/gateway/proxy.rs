@@ -27,15 +27,15 @@ use std::collections::{BinaryHeap, VecDeque};
 use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 
-use super::accounts::Accounts;
 use super::charge::QuotaCharge;
+use super::client_loads::ClientLoads;
 use super::config::GatewayConfig;
 use super::load::OverloadDetector;
 use super::log::{GatewayLog, Retry};
 use super::prediction::OutputLengthPredictor;
 use super::quotas::RateLimiter;
 use super::record::ReservationRecorder;
-use super::reservations::{KvReservation, KvReservations};
+use super::reservations::KvReservations;
 use super::retries;
 use super::waits::Waits;
 use crate::gateway::proxy::snapshot::GatewayCamera;
@@ -60,8 +60,9 @@ pub(crate) trait KvUsageProbe {
     /// Tokens in KV memory, adapters included, at a time that is not over for the engine.
     fn used_tokens(&self, at_us: f64) -> f64;
 
-    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list.
-    fn held_tokens(&self, open: &[KvReservation], at_us: f64, held: &mut Vec<u32>);
+    /// Tokens of each of these requests in KV memory at that time, in their order, into an empty list; `None` for one that is
+    /// in no batch, because it waits or has ended.
+    fn held_tokens(&self, requests: &[RequestId], at_us: f64, held: &mut Vec<Option<u32>>);
 }
 
 /// What the proxy does with a request, for the loop behind it.
@@ -128,7 +129,7 @@ pub(crate) struct Proxy {
     clients: usize,
     place: Vec<Place>,
     limiter: RateLimiter,
-    accounts: Accounts,
+    client_loads: ClientLoads,
     reservations: KvReservations<QueuedNote>,
     lengths: OutputLengthPredictor,
     waits: Waits,
@@ -145,8 +146,8 @@ pub(crate) struct Proxy {
     /// What waiting requests have paid; empty where they pay when they are let through.
     paid_early: Vec<QuotaCharge>,
     view: EngineSnapshot,
-    /// Tokens of the requests at the engine, while they are looked at.
-    held: Vec<u32>,
+    /// Tokens of the requests that the engine is asked for, while they are looked at.
+    held: Vec<Option<u32>>,
     /// When the dispatcher should look again although nothing happens.
     wake_us: f64,
     next_sample_us: f64,
@@ -176,7 +177,7 @@ impl Proxy {
             place: vec![Place::Away; n],
             paid_early: if limiter.pays_on_arrival() { vec![QuotaCharge::default(); n] } else { Vec::new() },
             limiter,
-            accounts: Accounts::new(clients),
+            client_loads: ClientLoads::new(clients),
             reservations: KvReservations::new(n, config.kv.leaks),
             lengths: OutputLengthPredictor::new(config.lengths, clients, config.seed),
             waits: Waits::new(clients, config.estimate_over_us),
@@ -262,6 +263,11 @@ impl Proxy {
     /// Whether a request is at the engine.
     pub(crate) fn is_at_engine(&self, id: RequestId) -> bool {
         self.place[id] == Place::AtEngine
+    }
+
+    /// Requests at the engine hold memory from now on: the next look asks for their tokens.
+    pub(crate) fn are_scheduled(&mut self, requests: &mut Vec<RequestId>) {
+        requests.drain(..).for_each(|id| self.reservations.watch(id));
     }
 
     /// The engine tells of a request, in order of time.
@@ -372,7 +378,7 @@ impl Proxy {
             self.deadlines.pop();
             self.is_seen(trace, at_us);
             self.leave_queue(trace, id, at_us);
-            self.answer(trace, id, None, at_us, None);
+            self.end_attempt(trace, id, None, at_us, None);
             self.drop_old_deadlines();
         }
         let unparks = self.queue.next_unthrottle_us().is_some_and(|at| self.tick(at) <= at_us);
@@ -397,7 +403,7 @@ impl Proxy {
             // Nothing of it waits any more.
             self.waits.release(client, at_us);
         }
-        self.accounts.stops_waiting(client);
+        self.client_loads.stops_waiting(client);
         if let Some(paid) = self.paid_early.get(i) {
             self.limiter.settle(client, paid, [0, 0], at_us);
         }
@@ -409,7 +415,7 @@ impl Proxy {
     }
 
     /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
-    fn answer(
+    fn end_attempt(
         &mut self,
         trace: &Trace,
         id: RequestId,

@@ -6,7 +6,7 @@
 //! beyond that, while the pressure is below the threshold, what the pool has left. So no floor is ever lent, and all clients
 //! together never take more than their quotas.
 
-use super::charge::{QuotaCharge, QuotaLimit};
+use super::charge::{QuotaCharge, QuotaDemand, QuotaLimit};
 use super::config::{Charge, Quotas};
 use super::ledger::{Kind, SlidingWindowLog, Taken};
 use super::meters::WindowCounters;
@@ -183,12 +183,13 @@ impl RateLimiter {
 
     /// Whether requests a minute allow one more; otherwise when, `None`: at no time.
     fn allows_request(&mut self, client: ClientId, now_us: f64) -> Result<(), Option<f64>> {
-        let Some(bound) = &self.rpm else { return Ok(()) };
-        self.counts.pass(now_us);
-        if self.counts.allows(Kind::Requests, client, bound, 1.0, now_us) {
+        let Some(limit) = &self.rpm else { return Ok(()) };
+        self.counts.advance_to(now_us);
+        let demand = QuotaDemand { kind: Kind::Requests, client, limit, cost: 1.0, now_us };
+        if self.counts.allows(demand) {
             return Ok(());
         }
-        Err(self.counts.when(Kind::Requests, client, bound, 1.0, now_us))
+        Err(self.counts.when(demand))
     }
 
     /// Whether every token quota allows a request; otherwise when, `None`: at no time.
@@ -199,30 +200,31 @@ impl RateLimiter {
         pressure: f64,
         now_us: f64,
     ) -> Result<(), Option<f64>> {
-        self.counts.pass(now_us);
+        self.counts.advance_to(now_us);
         let mut until_us = now_us;
-        for (kind, bound) in Kind::TOKENS.into_iter().zip(&self.tpm) {
-            let Some(bound) = bound else { continue };
+        for (kind, limit) in Kind::TOKENS.into_iter().zip(&self.tpm) {
+            let Some(limit) = limit else { continue };
             // What it will cost is not known where it is charged afterwards: something has to be left.
             let cost = match self.rules.charge {
                 Charge::Ahead => kind.amount(tokens),
                 Charge::After => 1.0,
             };
+            let demand = QuotaDemand { kind, client, limit, cost, now_us };
             let Some(lending) = self.rules.lending else {
-                until_us = until_us.max(self.counts.when(kind, client, bound, cost, now_us).ok_or(None)?);
+                until_us = until_us.max(self.counts.when(demand).ok_or(None)?);
                 continue;
             };
             // Below a threshold of 0 lies no pressure: nothing is ever lent.
             let most_lent =
-                if lending.threshold > 0.0 { bound.floor.capacity() + bound.pool.capacity() } else { 0.0 };
-            if !bound.own.ever_allows(cost) && cost > most_lent {
+                if lending.threshold > 0.0 { limit.floor.capacity() + limit.pool.capacity() } else { 0.0 };
+            if !limit.own.ever_allows(cost) && cost > most_lent {
                 return Err(None);
             }
-            let pooled = self.counts.beyond_floor(kind, client, bound, cost, now_us);
+            let pooled = self.counts.beyond_floor(demand);
             let may_borrow = pressure < lending.threshold;
             let is_allowed = pooled <= 0.0
-                || (self.counts.pool_allows(kind, bound, pooled, now_us)
-                    && (may_borrow || self.counts.allows(kind, client, bound, cost, now_us)));
+                || (self.counts.pool_allows(QuotaDemand { cost: pooled, ..demand })
+                    && (may_borrow || self.counts.allows(demand)));
             if !is_allowed {
                 until_us = until_us.max(now_us + TRY_AGAIN_US);
             }
@@ -233,65 +235,56 @@ impl RateLimiter {
 
 impl Counts {
     /// It is `now_us`, for everything that is asked below.
-    fn pass(&mut self, now_us: f64) {
+    fn advance_to(&mut self, now_us: f64) {
         match self {
-            Self::Sliding(ledger) => ledger.pass(now_us),
+            Self::Sliding(ledger) => ledger.advance_to(now_us),
             Self::Metered(_) => {}
         }
     }
 
     /// What of a cost a client's floor has not left, so that the pool would have to give it.
-    fn beyond_floor(
-        &mut self,
-        kind: Kind,
-        client: ClientId,
-        bound: &QuotaLimit,
-        cost: f64,
-        now_us: f64,
-    ) -> f64 {
+    fn beyond_floor(&mut self, demand: QuotaDemand<'_>) -> f64 {
+        let QuotaDemand { kind, client, limit, cost, .. } = demand;
         match self {
             Self::Sliding(ledger) => {
-                let left = bound.floor.per_minute - ledger.used(kind, client);
+                let left = limit.floor.per_minute - ledger.used(kind, client);
                 cost - left.clamp(0.0, cost)
             }
-            Self::Metered(meters) => cost - meters.left_of_floor(kind, client, bound, cost, now_us),
+            Self::Metered(meters) => cost - meters.left_of_floor(demand),
         }
     }
 
     /// Whether the pool of what is lent holds so much.
-    fn pool_allows(&mut self, kind: Kind, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
+    fn pool_allows(&mut self, demand: QuotaDemand<'_>) -> bool {
         match self {
-            Self::Sliding(ledger) => ledger.beyond_floors(kind) + cost <= bound.pool.per_minute,
-            Self::Metered(meters) => meters.pool_allows(kind, bound, cost, now_us),
+            Self::Sliding(ledger) => {
+                ledger.beyond_floors(demand.kind) + demand.cost <= demand.limit.pool.per_minute
+            }
+            Self::Metered(meters) => meters.pool_allows(demand),
         }
     }
 
     /// Whether a client's own quota allows so much.
-    fn allows(&mut self, kind: Kind, client: ClientId, bound: &QuotaLimit, cost: f64, now_us: f64) -> bool {
+    fn allows(&mut self, demand: QuotaDemand<'_>) -> bool {
+        let QuotaDemand { kind, client, limit, cost, now_us } = demand;
         match self {
-            Self::Sliding(ledger) => ledger.used(kind, client) + cost <= bound.own.per_minute,
-            Self::Metered(meters) => meters.own(kind, client).allows(&bound.own, cost, now_us),
+            Self::Sliding(ledger) => ledger.used(kind, client) + cost <= limit.own.per_minute,
+            Self::Metered(meters) => meters.own(kind, client).allows(&limit.own, cost, now_us),
         }
     }
 
-    /// From when on a client's own quota allows so much, never before `now_us`; `None`: at no time.
-    fn when(
-        &mut self,
-        kind: Kind,
-        client: ClientId,
-        bound: &QuotaLimit,
-        cost: f64,
-        now_us: f64,
-    ) -> Option<f64> {
+    /// From when on a client's own quota allows so much, never before the demand; `None`: at no time.
+    fn when(&mut self, demand: QuotaDemand<'_>) -> Option<f64> {
+        let QuotaDemand { kind, client, limit, cost, now_us } = demand;
         let ledger = match self {
             Self::Sliding(ledger) => ledger,
-            Self::Metered(meters) => return meters.own(kind, client).when(&bound.own, cost, now_us),
+            Self::Metered(meters) => return meters.own(kind, client).when(&limit.own, cost, now_us),
         };
-        let fits = |used: f64| used + cost <= bound.own.per_minute;
+        let fits = |used: f64| used + cost <= limit.own.per_minute;
         if fits(ledger.used(kind, client)) {
             return Some(now_us);
         }
-        let falls = bound.own.ever_allows(cost);
+        let falls = limit.own.ever_allows(cost);
         falls.then(|| ledger.falls_to_us(kind, client, fits, now_us).max(now_us))
     }
 }

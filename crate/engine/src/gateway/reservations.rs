@@ -5,6 +5,9 @@
 //! prompt and output, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
 //! has ended, whichever way. The usage is looked at when the proxy decides and its last look is too old.
 //!
+//! A request that waits at the engine holds nothing, so a look asks only for the requests that joined a batch since the last one and
+//! those that held something then: it costs O(running requests), however many wait.
+//!
 //! What was reserved for a request over a time is kept without looking at it: with changes d at times t it is
 //! left x now - sum of d t, so each change costs one multiplication.
 
@@ -24,6 +27,8 @@ pub struct KvReservation {
     pub predicted: u32,
     /// How many of them were not in the usage at the last look.
     pub left: u32,
+    /// Whether the next look asks for it; of any other one all that is predicted is left.
+    is_watched: bool,
     /// Changes of `left`, each times when it came, since the last cut, token microseconds.
     moment: f64,
 }
@@ -54,6 +59,8 @@ pub struct KvReservations<T> {
     notes: Vec<T>,
     /// Place of each request in `open`.
     place: Vec<u32>,
+    /// The requests that the next look asks for, and some that have ended.
+    watched: Vec<RequestId>,
     reserved: u64,
     leaks: bool,
     leaked: u64,
@@ -71,6 +78,7 @@ impl<T> KvReservations<T> {
             open: Vec::new(),
             notes: Vec::new(),
             place: vec![NOWHERE; requests],
+            watched: Vec::new(),
             reserved: 0,
             leaks,
             leaked: 0,
@@ -126,24 +134,58 @@ impl<T> KvReservations<T> {
         self.place[id] = self.open.len() as u32;
         self.changes(at_us);
         let moment = f64::from(predicted) * (at_us - self.cut_us);
-        self.open.push(KvReservation { id, predicted, left: predicted, moment });
+        self.open.push(KvReservation { id, predicted, left: predicted, is_watched: false, moment });
         self.notes.push(note);
         self.reserved += u64::from(predicted);
     }
 
-    /// The usage is looked at: `held` tells how many tokens the engine holds of each request of [`Self::open`], and `each` is
-    /// told of them. A preempted request holds fewer than before, and its reservation grows again.
-    pub fn look(&mut self, at_us: f64, held: &[u32], mut each: impl FnMut(&KvReservation, &mut T, u32)) {
+    /// A request holds memory at the engine from now on, or may. One that is not at the engine changes nothing.
+    pub fn watch(&mut self, id: RequestId) {
+        if let Some(entry) = self.open.get_mut(self.place[id] as usize)
+            && !entry.is_watched
+        {
+            entry.is_watched = true;
+            self.watched.push(id);
+        }
+    }
+
+    /// The requests that may hold memory, in the order of [`Self::open`].
+    pub fn watched(&mut self) -> &[RequestId] {
+        let Self { open, place, watched, .. } = self;
+        watched.retain(|&id| open.get(place[id] as usize).is_some_and(|entry| entry.is_watched));
+        watched.sort_unstable_by_key(|&id| place[id]);
+        // One that ended and came again is there twice.
+        watched.dedup();
+        watched
+    }
+
+    /// The usage is looked at: `held` says how many tokens the engine holds of each request of [`Self::watched`], and `each` is
+    /// told of them; one that holds none and waits is watched no more. A preempted request holds fewer than before, and its
+    /// reservation grows again.
+    pub fn look(
+        &mut self,
+        at_us: f64,
+        held: &[Option<u32>],
+        mut each: impl FnMut(&KvReservation, &mut T, u32),
+    ) {
         self.changes(at_us);
-        self.reserved = 0;
         let since_us = at_us - self.cut_us;
-        for ((entry, note), &held) in self.open.iter_mut().zip(&mut self.notes).zip(held) {
+        let Self { open, notes, place, watched, reserved, .. } = self;
+        debug_assert!(held.len() == watched.len(), "those that are watched were asked for");
+        let mut told = held.iter();
+        watched.retain(|&id| {
+            let place = place[id] as usize;
+            let (entry, note) = (&mut open[place], &mut notes[place]);
+            let told = told.next().copied().flatten();
+            let held = told.unwrap_or(0);
             each(entry, note, held);
             let left = entry.predicted.saturating_sub(held);
             entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
+            *reserved = *reserved - u64::from(entry.left) + u64::from(left);
             entry.left = left;
-            self.reserved += u64::from(left);
-        }
+            entry.is_watched = told.is_some();
+            entry.is_watched
+        });
     }
 
     /// Hands out what was reserved for each request at the engine since the last cut, token microseconds, and begins anew.
@@ -186,28 +228,35 @@ mod tests {
         reservations.open().iter().map(|entry| u64::from(entry.left)).sum()
     }
 
+    /// What is left of a request by the look that asks for every request.
+    fn left_of(predicted: u32, held: Option<u32>) -> u32 {
+        predicted.saturating_sub(held.unwrap_or(0))
+    }
+
     #[test]
     fn a_million_admissions_looks_and_ends_of_every_kind_leave_nothing() {
         const REQUESTS: usize = 2_000;
         let mut draws = Stream::named(7, "reservations");
         let mut reservations = KvReservations::new(REQUESTS, false);
-        let mut held = vec![0u32; REQUESTS];
+        let mut held = vec![None; REQUESTS];
+        let mut left = vec![0; REQUESTS];
         let mut is_there = [false; REQUESTS];
         for step in 0..1_000_000u32 {
             let id = (draws.bits() % REQUESTS as u64) as usize;
             match draws.bits() % 16 {
                 // Admission of one that is not there, a retry included.
                 0..=7 if !is_there[id] => {
-                    reservations.admit(
-                        RequestId::new(id as u32),
-                        (draws.bits() % 4_000) as u32,
-                        (),
-                        f64::from(step),
-                    );
-                    (is_there[id], held[id]) = (true, 0);
+                    let predicted = (draws.bits() % 4_000) as u32;
+                    reservations.admit(RequestId::new(id as u32), predicted, (), f64::from(step));
+                    (is_there[id], held[id], left[id]) = (true, None, predicted);
                 }
-                // Tokens appear, or an eviction takes them away.
-                0..=10 => held[id] = (draws.bits() % 5_000) as u32,
+                // Tokens appear, or a preemption takes some or all of them away.
+                0..=10 => {
+                    held[id] = (!draws.bits().is_multiple_of(4)).then(|| (draws.bits() % 5_000) as u32);
+                    if held[id].is_some() {
+                        reservations.watch(RequestId::new(id as u32));
+                    }
+                }
                 // Completion, cancellation, timeout; also of one that is not there.
                 11..=14 => {
                     assert_eq!(
@@ -217,13 +266,17 @@ mod tests {
                     is_there[id] = false;
                 }
                 _ if step % 64 == 0 => {
-                    let seen: Vec<u32> = reservations.open().iter().map(|entry| held[entry.id]).collect();
+                    let seen: Vec<_> = reservations.watched().iter().map(|&id| held[id]).collect();
                     reservations.look(f64::from(step), &seen, |_, (), _| {});
+                    for entry in reservations.open() {
+                        left[entry.id] = left_of(entry.predicted, held[entry.id]);
+                    }
                 }
                 _ => {}
             }
             if step % 1_000 == 0 {
                 assert_eq!(reservations.reserved(), recounted(&reservations));
+                assert!(reservations.open().iter().all(|entry| entry.left == left[entry.id]));
                 assert_eq!(reservations.open().len(), is_there.iter().filter(|&&there| there).count());
             }
         }
@@ -243,8 +296,8 @@ mod tests {
             for (id, &(predicted, _)) in requests.iter().enumerate() {
                 reservations.admit(RequestId::new(id as u32), predicted, (), 0.0);
             }
-            // They were let through in the order of their numbers.
-            let held: Vec<u32> = requests.iter().map(|request| request.1).collect();
+            RequestId::first(requests.len()).for_each(|id| reservations.watch(id));
+            let held: Vec<_> = reservations.watched().iter().map(|&id| Some(requests[id.index()].1)).collect();
             reservations.look(1.0, &held, |_, (), _| {});
             let left: u64 = requests.iter().map(|&(p, h)| u64::from(p.saturating_sub(h))).sum();
             prop_assert_eq!(reservations.reserved(), left);

@@ -385,7 +385,9 @@ mod tests {
                     }
                     Step::Admit(..) => {}
                     Step::QueueScan(tokens) => {
-                        let seen: Vec<u32> = reservations.open().iter().map(|e| tokens / (1 + e.id.get() % 3)).collect();
+                        RequestId::first(REQUESTS as usize).for_each(|id| reservations.watch(id));
+                        let held_of = |id: &RequestId| Some(tokens / (1 + id.get() % 3));
+                        let seen: Vec<_> = reservations.watched().iter().map(held_of).collect();
                         reservations.look(now_us, &seen, |_, (), _| {});
                         for (id, held) in (0..REQUESTS).zip(&mut held) {
                             *held = held.map(|(all, _): (u32, u32)| (all, all.saturating_sub(tokens / (1 + id % 3))));

@@ -106,7 +106,7 @@ impl Meter {
     }
 
     /// Brings the state to `now_us`. Times never decrease.
-    fn pass(&mut self, quota: &Quota, now_us: f64) {
+    fn advance_to(&mut self, quota: &Quota, now_us: f64) {
         match &mut self.0 {
             WindowState::Minute(minute, used) => {
                 let present = (now_us / MINUTE_US).floor();
@@ -131,7 +131,7 @@ impl Meter {
 
     /// What of [`Quota::capacity`] is used at `now_us`.
     pub(super) fn used(&mut self, quota: &Quota, now_us: f64) -> f64 {
-        self.pass(quota, now_us);
+        self.advance_to(quota, now_us);
         match &self.0 {
             WindowState::Minute(_, used) => *used,
             WindowState::Parts { first, present, taken } => {
@@ -144,7 +144,7 @@ impl Meter {
 
     /// Whether `cost` may be taken at `now_us`.
     pub(super) fn allows(&mut self, quota: &Quota, cost: f64, now_us: f64) -> bool {
-        self.pass(quota, now_us);
+        self.advance_to(quota, now_us);
         match (&self.0, quota.window) {
             (WindowState::Parts { first, present, taken }, _) => quota.is_open(*taken, present - first),
             (WindowState::Bucket(level, _), _) => cost <= *level,
@@ -188,7 +188,7 @@ impl Meter {
 
     /// Takes `cost`, allowed or not.
     pub(super) fn charge(&mut self, quota: &Quota, cost: f64, now_us: f64) {
-        self.pass(quota, now_us);
+        self.advance_to(quota, now_us);
         match &mut self.0 {
             WindowState::Minute(_, used) => *used += cost,
             WindowState::Parts { taken, .. } => *taken += cost,
@@ -204,7 +204,7 @@ impl Meter {
             self.charge(quota, difference, now_us);
             return;
         }
-        self.pass(quota, now_us);
+        self.advance_to(quota, now_us);
         match &mut self.0 {
             WindowState::Minute(minute, used) => {
                 if (charged_us / MINUTE_US).floor() == *minute {
@@ -213,7 +213,7 @@ impl Meter {
             }
             WindowState::Parts { taken, .. } => {
                 *taken += difference;
-                self.pass(quota, now_us);
+                self.advance_to(quota, now_us);
             }
             WindowState::Bucket(level, _) => *level = (*level - difference).min(quota.capacity()),
             WindowState::Gcra(expected_us) => {

@@ -95,7 +95,7 @@ impl ClientTotals {
 
     /// Input + 2 output tokens.
     pub fn service(&self) -> f64 {
-        self.input_tokens as f64 + OUTPUT_PRICE * self.output_tokens as f64
+        service(self.input_tokens, self.output_tokens)
     }
 
     /// Share of its requests with a first token within the bound on TTFT.
@@ -126,6 +126,49 @@ pub struct Monitor {
     pub kv_interpolated: u64,
     /// End of the run, microseconds.
     pub end_us: f64,
+}
+
+/// How evenly clients were served: of a [`Monitor`] what a line of text tells, without the pass over the iterations and without
+/// what each client used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServiceFairness {
+    /// Clients that sent a request.
+    pub clients: usize,
+    /// [`Monitor::jain`].
+    pub jain: Option<f64>,
+    /// [`Monitor::largest_gap_per_s`].
+    pub largest_gap_per_s: Option<f64>,
+}
+
+impl ServiceFairness {
+    /// Measures a run.
+    pub fn measure(report: &Report, client: Client) -> Self {
+        let (client_of, count) = clients_of(&report.trace, client);
+        let mut served = vec![None; count];
+        for (id, result) in report.results.iter().enumerate() {
+            let [input, output] = served[client_of[id]].get_or_insert([0, 0]);
+            *input += input_tokens(report, id);
+            *output += u64::from(result.produced);
+        }
+        let services: Vec<Option<f64>> =
+            served.into_iter().map(|tokens| tokens.map(|[input, output]| service(input, output))).collect();
+        let order = best_served_first(&services);
+        Self {
+            clients: order.len(),
+            jain: jain(order.iter().filter_map(|&client| services[client.index()])),
+            largest_gap_per_s: gap(report, &client_of, count),
+        }
+    }
+}
+
+/// Input + 2 output tokens.
+fn service(input_tokens: u64, output_tokens: u64) -> f64 {
+    input_tokens as f64 + OUTPUT_PRICE * output_tokens as f64
+}
+
+/// Prompt tokens of a request that got a first token.
+fn input_tokens(report: &Report, id: usize) -> u64 {
+    if report.first_token_us(id).is_some() { u64::from(report.trace.input_tokens[id]) } else { 0 }
 }
 
 /// The client of every request, and how many there may be.
@@ -181,7 +224,9 @@ impl Monitor {
         for (id, &client) in client_of.iter().enumerate() {
             all[client].in_system_s += (left_us[id] - report.trace.arrival_us[id]) / 1e6;
         }
-        let order = best_served_first(&all);
+        let services: Vec<Option<f64>> =
+            all.iter().map(|totals| (totals.offered > 0).then(|| totals.service())).collect();
+        let order = best_served_first(&services);
         let grid = Grid::new(options.window_us, end_us, options.windows);
         let mut cells = WindowedTotals::new(grid, &order, count, options.most);
         cells.count(report, &client_of, &left_us, &wasted);
@@ -250,9 +295,7 @@ fn totals(
             Outcome::Cancelled => totals.cancelled += 1,
             Outcome::Unfinished => totals.unfinished += 1,
         }
-        if report.first_token_us(id).is_some() {
-            totals.input_tokens += u64::from(report.trace.input_tokens[id]);
-        }
+        totals.input_tokens += input_tokens(report, id);
         totals.slo.add(slo, report, id);
         totals.output_tokens += u64::from(result.produced);
         totals.wasted_tokens += wasted[id];
@@ -260,11 +303,11 @@ fn totals(
     all
 }
 
-/// Clients with a request, by service, then by index.
-fn best_served_first(all: &[ClientTotals]) -> Vec<ClientId> {
-    let key = |totals: &ClientTotals| if totals.offered > 0 { -totals.service() } else { f64::INFINITY };
-    let mut order = sort_places(&all.iter().map(key).collect::<Vec<f64>>());
-    order.truncate(all.iter().filter(|totals| totals.offered > 0).count());
+/// Clients with a request, by service, then by index; `None`: a client without one.
+fn best_served_first(services: &[Option<f64>]) -> Vec<ClientId> {
+    let key = |service: &Option<f64>| service.map_or(f64::INFINITY, |service| -service);
+    let mut order = sort_places(&services.iter().map(key).collect::<Vec<f64>>());
+    order.truncate(services.iter().flatten().count());
     order.into_iter().map(ClientId::new).collect()
 }
 

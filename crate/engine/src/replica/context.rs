@@ -32,6 +32,13 @@ impl ScheduleContext<'_> {
         self.record.decisions.add(|| Decision::of_queue(time_us, replica, compared()));
     }
 
+    /// A request that waited holds memory from now on.
+    #[inline]
+    pub(crate) fn holds_memory(&mut self, id: RequestId, status: RequestStatus) {
+        self.requests.status[id] = status;
+        self.record.is_scheduled(id);
+    }
+
     /// Whether a request is over.
     pub(crate) fn is_gone(&self, id: RequestId) -> bool {
         self.requests.status[id] == RequestStatus::Finished

@@ -157,7 +157,7 @@ impl Replica {
         tokens: u32,
     ) {
         let i = id.index();
-        context.requests.status[i] = RequestStatus::Decoding;
+        context.holds_memory(id, RequestStatus::Decoding);
         context.resume(id);
         if !self.is_single() {
             context.requests.done[i] = tokens;

@@ -84,29 +84,29 @@ impl State {
     }
 
     /// Whether the scheduler learns of arrivals between two iterations.
-    pub(crate) fn reads_mail(&self) -> bool {
+    pub(crate) fn has_inbox(&self) -> bool {
         self.slora.is_some()
     }
 
     /// A request comes in at `at_us`; says whether that can change what the replica does next.
-    pub(crate) fn hears_of_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
-        self.slora.as_mut().is_some_and(|slora| slora.hears_of_arrival(id, at_us))
+    pub(crate) fn notify_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
+        self.slora.as_mut().is_some_and(|slora| slora.notify_arrival(id, at_us))
     }
 
     /// A request came in and was rejected; says whether the scheduler is notified.
-    pub(crate) fn hears_of_refusal(&mut self, id: RequestId) -> bool {
+    pub(crate) fn notify_refusal(&mut self, id: RequestId) -> bool {
         if let Some(slora) = &mut self.slora {
-            slora.hears_of_refusal(id);
+            slora.notify_refusal(id);
         }
-        self.reads_mail()
+        self.has_inbox()
     }
 
     /// A request is over that waited, or whose client has gone; says whether the scheduler is notified.
-    pub(crate) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
+    pub(crate) fn notify_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
         if let Some(slora) = &mut self.slora {
-            slora.hears_of_end(id, outcome);
+            slora.notify_end(id, outcome);
         }
-        self.reads_mail()
+        self.has_inbox()
     }
 
     /// Charges the clients of requests that decode for iterations, where the scheduler does that.

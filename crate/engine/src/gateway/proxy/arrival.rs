@@ -41,8 +41,10 @@ impl Proxy {
         self.attempts += 1;
         self.next_sample_us = self.next_sample_us.min(self.next_look(at_us));
         let mut paid = QuotaCharge::default();
-        if let Err((reason, wait_us)) = self.pass(client, [input, predicted], estimate, &mut paid, at_us) {
-            return self.answer(trace, id, Some(reason), at_us, wait_us);
+        if let Err((reason, wait_us)) =
+            self.run_checks(client, [input, predicted], estimate, &mut paid, at_us)
+        {
+            return self.end_attempt(trace, id, Some(reason), at_us, wait_us);
         }
         if let Some(early) = self.paid_early.get_mut(i) {
             *early = paid;
@@ -50,7 +52,7 @@ impl Proxy {
         self.place[i] = Place::Queued;
         self.waiting += 1;
         self.waiting_tokens += u64::from(input) + u64::from(predicted);
-        self.accounts.waits(client);
+        self.client_loads.waits(client);
         self.waits.arrives(client, input, at_us);
         self.queue.push(id, client, f64::from(predicted), at_us);
         self.dispatch(trace, at_us, probe);
@@ -79,7 +81,7 @@ impl Proxy {
 
     /// The checks that are made when a request comes in, in the order of the chain. What the earlier ones charged stays
     /// charged when a later one refuses.
-    fn pass(
+    fn run_checks(
         &mut self,
         client: ClientId,
         [input, predicted]: [u32; 2],
@@ -129,6 +131,6 @@ impl Proxy {
     }
 
     pub(super) fn client_is_busy(&self, client: ClientId) -> bool {
-        self.accounts.at_engine(client) >= self.config.client_concurrency
+        self.client_loads.at_engine(client) >= self.config.client_concurrency
     }
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use servescope_cost::{AdapterCost, LinearCost};
+use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_workload::BASE_MODEL;
 use servescope_workload::trace::Request;
 
@@ -21,8 +21,10 @@ use crate::{Outcome, Report};
 const REQUESTS: u32 = 24_000;
 const POOL_TOKENS: u32 = 4_000;
 const RUNS: u64 = 8;
+/// Requests of a run with every scheduler.
+const FEWER: u32 = 1_500;
 
-/// Tokens that the engine held of each request at the last look; `None` = it was not there yet.
+/// Tokens that the engine held of each request at the last look; `None` = it was in no batch, or not there yet.
 pub(super) type Seen = Vec<Option<u32>>;
 
 thread_local! {
@@ -34,9 +36,18 @@ impl Proxy {
     /// A look is taken: the engine is asked for every request with a reservation.
     pub(super) fn note_what_is_seen(&mut self, at_us: f64, probe: &dyn KvUsageProbe) {
         let mut held = Vec::new();
-        probe.held_tokens(self.reservations.open(), at_us, &mut held);
-        for (entry, tokens) in self.reservations.open().iter().zip(held) {
-            self.seen[entry.id] = Some(tokens);
+        let open: Vec<RequestId> = self.reservations.open().iter().map(|entry| entry.id).collect();
+        probe.held_tokens(&open, at_us, &mut held);
+        for (id, tokens) in open.into_iter().zip(held) {
+            self.seen[id] = tokens;
+        }
+    }
+
+    /// A look was taken: it asked for the requests that may hold memory, and each reservation is what it is when all are asked for.
+    pub(super) fn compare_with_all(&self) {
+        for entry in self.reservations.open() {
+            let left = entry.predicted.saturating_sub(self.seen[entry.id].unwrap_or(0));
+            assert_eq!(entry.left, left, "{:?}", entry.id);
         }
     }
 
@@ -57,11 +68,11 @@ impl Proxy {
 }
 
 /// Bursts beyond what the engine can do, a part of the clients impatient.
-fn trace(seed: u64) -> Trace {
+fn trace(seed: u64, requests: u32) -> Trace {
     let mut draws = Stream::named(seed, "conservation");
     let mut trace = Trace::default();
     let mut arrival_us = 0.0;
-    for id in 0..REQUESTS {
+    for id in 0..requests {
         let is_burst = (id / 500) % 3 == 0;
         arrival_us += if is_burst { 3e3 } else { 9e3 } * draws.uniform() * 2.0;
         let output_tokens = 1 + (draws.bits() % 60) as u32;
@@ -166,7 +177,7 @@ fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
     };
     let mut all = 0;
     for seed in 0..RUNS {
-        let trace = Arc::new(trace(seed));
+        let trace = Arc::new(trace(seed, REQUESTS));
         let looped = Fleet::new(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
         let spread = Fleet::new(trace, fleet, Box::new(COST)).with_gateway(gateway(seed)).run();
         all += moves(&looped) + moves(&spread);
@@ -174,4 +185,55 @@ fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
     assert!(all >= 1_000_000, "{all} moves");
     let (samples, requests) = EXPLAINED.get();
     assert!(samples > 10_000 && requests > 10 * samples, "{requests} requests in {samples} samples");
+}
+
+/// The same cost on some pipeline stages.
+#[derive(Debug)]
+struct OnStages(u32);
+
+impl BatchCost for OnStages {
+    fn stages(&self) -> u32 {
+        self.0
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        COST.stage_time(batch, is_last)
+    }
+}
+
+/// [`Proxy::compare_with_all`] at every look, of requests that wait, are preempted in every way, and go away.
+#[test]
+fn a_look_at_running_requests_sees_what_a_look_at_all_requests_sees() {
+    use SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
+    let swap = Preemption::Swap { host_blocks: 40, us_per_block: 10.0 };
+    let mut preemptions = [0; 3];
+    for scheduler in [Static, Orca, Vllm, Sarathi, LightLlm, VllmV1, Slora] {
+        for (k, preemption) in [Preemption::Recompute, Preemption::Regenerate, swap].into_iter().enumerate() {
+            let stages = if matches!(scheduler, LightLlm | Slora) { 1 } else { 1 + k as u32 % 2 };
+            let base = if scheduler == Slora { FleetConfig::slora() } else { FleetConfig::default() };
+            let block_size = if scheduler == Slora { 1 } else { 16 };
+            let config = FleetConfig {
+                scheduler,
+                replicas: 1,
+                blocks: POOL_TOKENS / 4 / block_size,
+                block_size,
+                max_requests: 60,
+                max_slots: 4,
+                max_request_tokens: 180,
+                watermark_blocks: 0,
+                preemption,
+                ..base
+            };
+            let trace = Arc::new(trace(k as u64, FEWER));
+            // Room for more than the pool has, so that requests wait at the engine and are preempted there.
+            let mut gateway = gateway(k as u64);
+            gateway.pool_tokens *= 4.0;
+            gateway.kv.lag_us = 0.0;
+            let report = Fleet::new(trace, config, Box::new(OnStages(stages))).with_gateway(gateway).run();
+            let log = report.gateway.as_deref().expect("there was a proxy");
+            assert_eq!((log.reserved_tokens, log.leaked_tokens), (0, 0), "all have ended");
+            preemptions[k] += report.preemptions;
+        }
+    }
+    assert!(preemptions.iter().all(|&count| count > 20), "{preemptions:?}");
 }

@@ -52,7 +52,7 @@ impl Proxy {
                 }
                 DispatchDecision::Never(reason) => {
                     self.leave_queue(trace, id, at_us);
-                    self.answer(trace, id, Some(reason), at_us, None);
+                    self.end_attempt(trace, id, Some(reason), at_us, None);
                 }
             }
         }
@@ -85,7 +85,7 @@ impl Proxy {
         let shares = self.load.state() == LoadState::Over
             && self.config.load.policy == LoadPolicy::FairShare
             && !self.reservations.open().is_empty()
-            && self.accounts.is_over_share(client);
+            && self.client_loads.is_over_share(client);
         let tokens = [trace.input_tokens[id], self.log.passages[id].predicted_tokens];
         for k in 0..self.config.checks.len() {
             let check = self.config.checks[k];
@@ -150,7 +150,7 @@ impl Proxy {
         self.log.forwarded_us[i] = at_us;
         let paid = self.limiter.pay(client, [input, predicted], at_us);
         let paid = self.paid_early.get(i).copied().unwrap_or(paid);
-        self.accounts.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
+        self.client_loads.enters_engine(client, f64::from(input) + f64::from(predicted), at_us);
         let note = QueuedNote {
             client,
             predicted_output: predicted,

@@ -1,4 +1,4 @@
-//! What the engine tells of a request: its first token, its end, and what both change in accounts, reservations and estimates.
+//! What the engine tells of a request: its first token, its end, and what both change in loads, reservations and estimates.
 
 use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
@@ -45,7 +45,7 @@ impl Proxy {
                     self.charge_again(trace, note.client, input, produced);
                 }
                 self.limiter.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
-                self.accounts.leaves_engine(note.client);
+                self.client_loads.leaves_engine(note.client);
                 self.queue.unthrottle(note.client);
                 self.waits.release(note.client, at_us);
                 true

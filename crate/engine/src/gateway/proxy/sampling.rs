@@ -43,7 +43,7 @@ impl Proxy {
         self.note_what_is_seen(at_us, probe);
         self.view = EngineSnapshot { at_us, used_tokens: probe.used_tokens(at_us), is_stale: false };
         self.held.clear();
-        probe.held_tokens(self.reservations.open(), at_us, &mut self.held);
+        probe.held_tokens(self.reservations.watched(), at_us, &mut self.held);
         let queue = &mut self.queue;
         // The order of the queue matters where several wait; what is not charged now is charged at a request's end.
         let counts = self.waiting > 1 && queue.keeps_counters();
@@ -59,6 +59,8 @@ impl Proxy {
                 note.charged_output = output;
             }
         });
+        #[cfg(test)]
+        self.compare_with_all();
     }
 
     /// The first look at the load after a time.

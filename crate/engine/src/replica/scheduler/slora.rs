@@ -37,7 +37,7 @@ use crate::replica::requests::RequestStatus;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
-use state::News;
+use state::RouterMessage;
 pub(super) use state::State;
 
 /// The scheduler.
@@ -190,7 +190,7 @@ impl State {
         if self.sleeps_on(context.now_us, context.config.idle_poll_us) {
             return QueueScan::Skipped;
         }
-        self.read_mail(replica, context);
+        self.read_inbox(replica, context);
         let is_idle = replica.decode_batch.count == 0;
         let between = context.config.decode_steps_between_prefills;
         self.decides = is_idle || self.decode_steps_since_prefill >= between;
@@ -217,25 +217,25 @@ impl State {
     }
 
     /// Learns of what came in and went away since the last step.
-    fn read_mail(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
-        if self.mail.is_empty() {
+    fn read_inbox(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
+        if self.inbox.is_empty() {
             return;
         }
-        let mut mail = std::mem::take(&mut self.mail);
-        for news in mail.drain(..) {
-            match news {
-                News::Arrived(id, at_us) => {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        for message in inbox.drain(..) {
+            match message {
+                RouterMessage::Arrived(id, at_us) => {
                     context.watch.emit(|| Event::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
                         self.next_admissible_step = 0;
                     }
                 }
-                News::HeadBlocked(id) => {
+                RouterMessage::HeadBlocked(id) => {
                     context.watch.emit(|| Event::Arrived(id));
                     context.watch.emit(|| Event::Rejected(id));
                 }
-                News::Ended(id, outcome) => {
+                RouterMessage::Ended(id, outcome) => {
                     context.watch.emit(|| match outcome {
                         Outcome::TimedOut => Event::TimedOut(id),
                         _ => Event::Cancelled(id),
@@ -247,7 +247,7 @@ impl State {
                 }
             }
         }
-        self.mail = mail;
+        self.inbox = inbox;
     }
 
     /// A running request whose client has gone leaves the batch after one more token.

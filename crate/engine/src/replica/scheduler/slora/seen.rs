@@ -3,7 +3,7 @@
 use servescope_workload::Trace;
 
 use super::State;
-use super::state::News;
+use super::state::RouterMessage;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::PeakKvEstimator;
 use crate::replica::queue::waiting_queue::WaitingQueue;
@@ -12,8 +12,8 @@ impl State {
     /// The waiting queue with what came in since the last step.
     pub(in crate::replica::scheduler) fn waiting_as_seen(&self, trace: &Trace) -> WaitingQueue {
         let mut queue = self.queue.clone();
-        for news in &self.mail {
-            if let News::Arrived(id, at_us) = *news {
+        for message in &self.inbox {
+            if let RouterMessage::Arrived(id, at_us) = *message {
                 queue.arrive(id, at_us, trace);
             }
         }

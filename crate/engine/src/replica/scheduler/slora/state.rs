@@ -1,4 +1,4 @@
-//! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the mail that it has not read, its sleep.
+//! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the inbox that it has not read, its sleep.
 
 use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
@@ -13,7 +13,7 @@ use crate::request::Outcome;
 
 /// What the router is told of between two steps.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum News {
+pub(super) enum RouterMessage {
     /// A request came in, at this time in microseconds.
     Arrived(RequestId, f64),
     /// A request came in that was over its client's rate limit.
@@ -42,7 +42,7 @@ pub(in crate::replica::scheduler) struct State {
     pub(super) is_finishing: bool,
     /// How many joined the batch so far.
     pub(super) joined: u32,
-    pub(super) mail: Vec<News>,
+    pub(super) inbox: Vec<RouterMessage>,
     /// Iterations under way that an arrival does not cut short.
     pub(super) least_leap: u32,
     sleep: Option<Sleep>,
@@ -55,7 +55,7 @@ struct Sleep {
     wakes_us: f64,
     /// Polls until then.
     polls: f64,
-    /// Whether news does not shorten it.
+    /// Whether no message shortens it.
     is_deaf: bool,
 }
 
@@ -81,7 +81,7 @@ impl State {
             decides: false,
             is_finishing: false,
             joined: 0,
-            mail: Vec::new(),
+            inbox: Vec::new(),
             least_leap: 0,
             sleep: Some(Sleep { since_us: 0.0, wakes_us: 0.0, polls: 1.0, is_deaf: true }),
         }
@@ -97,8 +97,8 @@ impl State {
         self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
-        self.mail.push(News::Arrived(id, at_us));
+    pub(in crate::replica::scheduler) fn notify_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
+        self.inbox.push(RouterMessage::Arrived(id, at_us));
         let invalidates = self.queue.arrival_invalidates_decision();
         if invalidates {
             self.least_leap = 0;
@@ -112,12 +112,12 @@ impl State {
             }
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_refusal(&mut self, id: RequestId) {
-        self.mail.push(News::HeadBlocked(id));
+    pub(in crate::replica::scheduler) fn notify_refusal(&mut self, id: RequestId) {
+        self.inbox.push(RouterMessage::HeadBlocked(id));
     }
 
-    pub(in crate::replica::scheduler) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) {
-        self.mail.push(News::Ended(id, outcome));
+    pub(in crate::replica::scheduler) fn notify_end(&mut self, id: RequestId, outcome: Outcome) {
+        self.inbox.push(RouterMessage::Ended(id, outcome));
         self.least_leap = 0;
     }
 
@@ -139,12 +139,12 @@ impl State {
         self.owns_adapters.then_some(&self.adapters)
     }
 
-    /// When it wakes, infinite where only news wakes it.
+    /// When it wakes, infinite where only a message wakes it.
     pub(super) fn wakes_us(&self) -> f64 {
         self.sleep.map_or(f64::INFINITY, |sleep| sleep.wakes_us)
     }
 
-    /// Whether the router is asleep and stays so. News shortens a sleep to the first poll that hears of it.
+    /// Whether the router is asleep and stays so. A message shortens a sleep to the first poll that hears of it.
     pub(super) fn sleeps_on(&mut self, now_us: f64, poll_us: f64) -> bool {
         let Some(sleep) = &mut self.sleep else { return false };
         if now_us < sleep.wakes_us && !sleep.is_deaf {

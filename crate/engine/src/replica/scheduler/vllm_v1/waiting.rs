@@ -123,7 +123,7 @@ fn admit(
     replica.kv.take_blocks(blocks, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     replica.num_running += 1;
-    context.requests.status[id] = RequestStatus::Prefilling;
+    context.holds_memory(id, RequestStatus::Prefilling);
     context.requests.done[id] = computed;
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;

@@ -6,17 +6,17 @@ use crate::replica::queue::client::ClientId;
 const FORGET_US: f64 = 60e6;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct QuotaAccount {
+struct ClientLoad {
     waiting: u32,
     at_engine: u32,
-    /// Tokens let through, the newer the heavier ([`Accounts::weight`]).
+    /// Tokens let through, the newer the heavier ([`ClientLoads::weight`]).
     used: f64,
 }
 
-/// The accounts of all clients.
+/// The loads of all clients.
 #[derive(Debug, Clone)]
-pub(super) struct Accounts {
-    accounts: Vec<QuotaAccount>,
+pub(super) struct ClientLoads {
+    loads: Vec<ClientLoad>,
     /// Clients with a request here or at the engine.
     active: u32,
     used: f64,
@@ -27,22 +27,22 @@ pub(super) struct Accounts {
 /// Weights grow up to e to this power before all are scaled down.
 const MOST: f64 = 200.0;
 
-impl Accounts {
+impl ClientLoads {
     pub(super) fn new(clients: usize) -> Self {
-        Self { accounts: vec![QuotaAccount::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
+        Self { loads: vec![ClientLoad::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
     }
 
     /// Requests of a client at the engine.
     pub(super) fn at_engine(&self, client: ClientId) -> u32 {
-        self.accounts[client].at_engine
+        self.loads[client].at_engine
     }
 
     fn change(&mut self, client: ClientId, waiting: i32, at_engine: i32) {
-        let account = &mut self.accounts[client];
-        let was_active = account.waiting + account.at_engine > 0;
-        account.waiting = account.waiting.saturating_add_signed(waiting);
-        account.at_engine = account.at_engine.saturating_add_signed(at_engine);
-        let is_active = account.waiting + account.at_engine > 0;
+        let load = &mut self.loads[client];
+        let was_active = load.waiting + load.at_engine > 0;
+        load.waiting = load.waiting.saturating_add_signed(waiting);
+        load.at_engine = load.at_engine.saturating_add_signed(at_engine);
+        let is_active = load.waiting + load.at_engine > 0;
         self.active += u32::from(is_active);
         self.active -= u32::from(was_active);
     }
@@ -59,7 +59,7 @@ impl Accounts {
     pub(super) fn enters_engine(&mut self, client: ClientId, tokens: f64, now_us: f64) {
         self.change(client, -1, 1);
         let weighed = tokens * self.weight(now_us);
-        self.accounts[client].used += weighed;
+        self.loads[client].used += weighed;
         self.used += weighed;
     }
 
@@ -70,7 +70,7 @@ impl Accounts {
             return libm::exp(age);
         }
         let kept = libm::exp(-age);
-        self.accounts.iter_mut().for_each(|account| account.used *= kept);
+        self.loads.iter_mut().for_each(|load| load.used *= kept);
         self.used *= kept;
         self.since_us = now_us;
         1.0
@@ -82,7 +82,7 @@ impl Accounts {
 
     /// Whether a client was let through with more than an equal share of the active clients' tokens.
     pub(super) fn is_over_share(&self, client: ClientId) -> bool {
-        let own = self.accounts[client].used;
+        let own = self.loads[client].used;
         self.active > 1 && own * f64::from(self.active) > self.used
     }
 }
