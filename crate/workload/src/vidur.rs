@@ -158,7 +158,7 @@ impl<'a> VidurStreams<'a> {
                 zipf = Some(Zipf::of_vidur(*low, *high, *theta));
             }
             VidurLengths::Trace { rows, seed } => {
-                order = Legacy::seeded(*seed).permutation(rows.len() as u32)
+                order = Legacy::seeded(*seed).permutation(rows.len() as u32);
             }
             VidurLengths::Fixed { .. } | VidurLengths::Uniform { .. } => {}
         }
