@@ -155,7 +155,7 @@ fn one_adapter_a_batch_serves_less_the_more_adapters_there_are() {
 }
 
 /// The measured rows, where they are.
-fn measured_rows() -> Option<Vec<silicon::Row>> {
+fn measured_rows() -> Option<Vec<silicon::SiliconRow>> {
     let file = servescope_tests::named_folder("SERVESCOPE_SILICON")?.join("silicon_a.csv");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     Some(silicon::read(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())))

@@ -1,8 +1,8 @@
 //! The highest rate that meets a goal, for one configuration or a grid of them.
 
 use pyo3::prelude::*;
-use servescope_lab::capacity::{Grid, Search, rank, rank_again, search, to_json};
-use servescope_lab::notes::{Context, Purpose, common, lines};
+use servescope_lab::capacity::{ConfigurationGrid, Search, rank, rank_again, search, to_json};
+use servescope_lab::notes::{NoteContext, Purpose, common, lines};
 
 use crate::errors::{raised, raised_one};
 use crate::inputs::{Scenario, Trace, loaded};
@@ -20,8 +20,8 @@ pub(crate) fn capacity(
 ) -> PyResult<(String, Vec<String>)> {
     let one = |error| raised_one(py, error);
     let threads = number(py, threads)?;
-    let mut whole = Grid::of(&scenario.0).map_err(one)?;
-    whole.axes.extend(Grid::parse(grid.iter().map(String::as_str)).map_err(one)?.axes);
+    let mut whole = ConfigurationGrid::of(&scenario.0).map_err(one)?;
+    whole.axes.extend(ConfigurationGrid::parse(grid.iter().map(String::as_str)).map_err(one)?.axes);
     whole.check().map_err(one)?;
     let loaded = loaded(trace);
     let configurations = whole.configurations(&scenario.0);
@@ -32,7 +32,7 @@ pub(crate) fn capacity(
     }
     let purpose = Purpose::Capacity;
     let context =
-        loaded.as_ref().map_or(Context { purpose, ..Context::default() }, |loaded| loaded.context(purpose));
+        loaded.as_ref().map_or(NoteContext { purpose, ..NoteContext::default() }, |loaded| loaded.context(purpose));
     let scenarios = configurations.iter().map(|configuration| &configuration.scenario);
     notes.extend(lines(&common(scenarios, &context)));
     let found = all(py, configurations.len(), threads, |place| {

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 use servescope_lab::SimulationHandle;
-use servescope_lab::files::{Column, Values, request_columns};
+use servescope_lab::files::{RequestColumn, Values, request_columns};
 
 use crate::errors::raised;
 use crate::inputs::{Scenario, Trace, loaded};
@@ -37,7 +37,7 @@ pub(crate) fn simulate(
     Ok((text, columns.into_iter().map(|column| column_fields(py, column)).collect()))
 }
 
-fn column_fields(py: Python<'_>, Column { name, values }: Column) -> ColumnFields {
+fn column_fields(py: Python<'_>, RequestColumn { name, values }: RequestColumn) -> ColumnFields {
     let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
     match values {
         Values::Whole(all) => {

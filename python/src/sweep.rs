@@ -9,7 +9,7 @@ use servescope_lab::LoadedTrace;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::MAX_SEEDS;
 use servescope_lab::sweep::journal::{self, text};
-use servescope_lab::sweep::{self, Axis, Line, Results, Shape, Sweep, resume};
+use servescope_lab::sweep::{self, SweepAxis, SweepLine, Results, SweepShape, Sweep, resume};
 
 use crate::errors::{count, raised_one, raised_sweep};
 use crate::inputs::{Profile, Scenario, Trace, loaded};
@@ -36,7 +36,7 @@ impl Plan {
     ) -> PyResult<Self> {
         let one = |error| raised_one(py, error);
         let seeds = count(py, "seeds", seeds, MAX_SEEDS)?;
-        let axes = over.iter().map(|text| Axis::parse(text)).collect::<Result<_, _>>().map_err(one)?;
+        let axes = over.iter().map(|text| SweepAxis::parse(text)).collect::<Result<_, _>>().map_err(one)?;
         let metrics = Metric::parse_all(metrics.iter().map(String::as_str)).map_err(one)?;
         let loaded = loaded(trace);
         let sweep = Sweep::new(&scenario.0, axes, metrics, seeds, loaded.as_ref()).map_err(one)?;
@@ -125,7 +125,7 @@ fn shown(results: &Results) -> String {
 
 type Named = (String, Vec<u8>);
 
-fn joined(py: Python<'_>, files: &[Named]) -> PyResult<(Shape, Vec<Line>)> {
+fn joined(py: Python<'_>, files: &[Named]) -> PyResult<(SweepShape, Vec<SweepLine>)> {
     let bytes: Vec<&[u8]> = files.iter().map(|(_, bytes)| bytes.as_slice()).collect();
     py.detach(|| sweep::join(&bytes)).map_err(|(file, error)| {
         let message = file.map_or_else(|| error.to_string(), |file| format!("{}: {error}", files[file].0));
@@ -144,17 +144,17 @@ pub(crate) fn join(py: Python<'_>, files: Vec<Named>) -> PyResult<(String, Strin
 #[pyclass(frozen, module = "servescope._servescope")]
 pub(crate) struct Journal {
     file: journal::Journal,
-    shape: Shape,
-    lines: Mutex<BTreeMap<usize, Line>>,
+    shape: SweepShape,
+    lines: Mutex<BTreeMap<usize, SweepLine>>,
 }
 
 impl Journal {
-    fn lines(&self) -> MutexGuard<'_, BTreeMap<usize, Line>> {
+    fn lines(&self) -> MutexGuard<'_, BTreeMap<usize, SweepLine>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a line, unless the run is there already.
-    fn take(&self, py: Python<'_>, line: Line) -> PyResult<()> {
+    fn take(&self, py: Python<'_>, line: SweepLine) -> PyResult<()> {
         let mut lines = self.lines();
         match lines.get(&line.index) {
             Some(known) if *known == line => return Ok(()),
@@ -208,7 +208,7 @@ impl Journal {
 
     /// Puts the lines of the file in their order.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let lines: Vec<Line> = self.lines().values().cloned().collect();
+        let lines: Vec<SweepLine> = self.lines().values().cloned().collect();
         self.file.finish(&lines).map_err(|error| raised_sweep(py, &error.to_string()))
     }
 }

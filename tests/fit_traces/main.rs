@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use servescope_workload::fit::{self, FitOptions, Model, fit_clients};
+use servescope_workload::fit::{self, ArrivalModel, FitOptions, fit_clients};
 use servescope_workload::formats::{self, Contents, TraceFile};
 use servescope_workload::{Popularity, Trace};
 
@@ -39,7 +39,7 @@ struct Twins {
     ratios: [Vec<f64>; 3],
 }
 
-fn twins(source: &Trace, fitted: &fit::Fit, model: Model) -> Twins {
+fn twins(source: &Trace, fitted: &fit::Fit, model: ArrivalModel) -> Twins {
     let mut twins = Twins { gaps: Vec::new(), ratios: [const { Vec::new() }; 3] };
     for seed in 0..SEEDS {
         let apart = fit::compare(source, &fitted.twin(seed, model));
@@ -81,19 +81,19 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
         let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         println!("{name}: median of {SEEDS} seeds (least, largest)");
         let mut cases = 0;
-        for model in Model::ALL {
+        for model in ArrivalModel::ALL {
             let twins = twins(&source, &fitted, model);
             print!("  {:<12} gap distance {:.3}", model.name(), median(&twins.gaps));
             for (ratios, window) in twins.ratios.iter().zip(WINDOWS_S) {
                 let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
                 print!("  {window} s {:.2} ({least:.2}, {most:.2})", median(ratios));
-                if model == Model::Bursts && !(agrees(least) && agrees(most)) {
+                if model == ArrivalModel::Bursts && !(agrees(least) && agrees(most)) {
                     off.push(format!("{name}: bursts at {window} s: {least:.3} to {most:.3}"));
                 }
-                cases += usize::from(model == Model::Bursts);
+                cases += usize::from(model == ArrivalModel::Bursts);
             }
             println!();
-            if model == Model::Gamma && fitted.findings.iter().any(|n| n.code == "no_single_gamma") {
+            if model == ArrivalModel::Gamma && fitted.findings.iter().any(|n| n.code == "no_single_gamma") {
                 let fails = twins.ratios.iter().any(|ratios| !agrees(median(ratios)));
                 assert!(
                     fails,

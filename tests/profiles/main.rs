@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_cost::profile::{AttentionFormula, Origin, Profile};
+use servescope_cost::profile::{AttentionFormula, Profile, TimedOrigin};
 use servescope_lab::profiles::{
     self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, formula_errors, law_attention,
 };
@@ -118,7 +118,7 @@ fn the_attention_law_is_that_of_the_measured_attention() {
     let all = fitted();
     let raw: Vec<_> = all.into_iter().map(|one| one.raw).collect();
     let sets = law_attention(&raw);
-    if !sets.iter().any(|a| a.origin == Origin::Measured) {
+    if !sets.iter().any(|a| a.origin == TimedOrigin::Measured) {
         println!("no measured attention: skipped");
         return;
     }

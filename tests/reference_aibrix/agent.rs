@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use servescope_workload::aibrix::agent::{self, AgentConfig, Event, ModelCall, NodeId, SCHEMA_VERSION, Step};
+use servescope_workload::aibrix::agent::{
+    self, AgentConfig, AgentEvent, AgentStep, ModelCall, NodeId, SCHEMA_VERSION,
+};
 use servescope_workload::aibrix::config::agents_from_json;
 use servescope_workload::aibrix::lines;
 
@@ -44,7 +46,7 @@ fn check_call(case: &Case<'_>, names: &mut Names, ours: &ModelCall, theirs: &Val
     names.common(case, agent, ours.node, ours.parent.as_slice());
     names.same(case, &theirs["session_id"], &format!("session {}", ours.node.session));
     assert_eq!(agent["node_type"], "model", "{case}");
-    let phase = if ours.node.step == Step::Plan { "plan" } else { "followup" };
+    let phase = if ours.node.step == AgentStep::Plan { "plan" } else { "followup" };
     assert_eq!(agent["phase"], phase, "{case}: {}", ours.node);
     let pairs = [
         (ours.input_tokens, &theirs["prompt_length"]),
@@ -55,15 +57,15 @@ fn check_call(case: &Case<'_>, names: &mut Names, ours: &ModelCall, theirs: &Val
     assert!(pairs.iter().all(|(ours, theirs)| theirs.as_u64() == Some(*ours)), "{case}: {ours:?}, {theirs}");
 }
 
-fn check_event(case: &Case<'_>, names: &mut Names, ours: &Event, theirs: &Value) {
+fn check_event(case: &Case<'_>, names: &mut Names, ours: &AgentEvent, theirs: &Value) {
     names.common(case, theirs, ours.node, &ours.parents);
     names.same(case, &theirs["session_id"], &format!("session {}", ours.node.session));
     let (kind, tool) = match ours.node.step {
-        Step::Tool { branch, attempt: 0 } => ("tool", Some((branch, 0))),
-        Step::Tool { branch, attempt } => ("retry", Some((branch, attempt))),
-        Step::Join => ("join", None),
-        Step::Wait => ("wait", None),
-        Step::Plan | Step::Followup => panic!("{case}: {} is a call", ours.node),
+        AgentStep::Tool { branch, attempt: 0 } => ("tool", Some((branch, 0))),
+        AgentStep::Tool { branch, attempt } => ("retry", Some((branch, attempt))),
+        AgentStep::Join => ("join", None),
+        AgentStep::Wait => ("wait", None),
+        AgentStep::Plan | AgentStep::Followup => panic!("{case}: {} is a call", ours.node),
     };
     assert_eq!(theirs["node_type"], kind, "{case}: {}", ours.node);
     let recorded = theirs["branch"].as_u64().zip(theirs["attempt"].as_u64());

@@ -1,11 +1,11 @@
 //! `08_concat_merge.json`: workload files after one another and into one another.
 
 use serde_json::{Map, Value};
-use servescope_workload::aibrix::concat::{Entry, concat, merge};
+use servescope_workload::aibrix::concat::{WorkloadLine, concat, merge};
 
 use crate::Case;
 
-type Line = Entry<Value, Map<String, Value>>;
+type Line = WorkloadLine<Value, Map<String, Value>>;
 
 /// A file's lines: a list, or the text of the file.
 fn lines(file: &Value) -> Option<Vec<Line>> {
@@ -23,7 +23,7 @@ fn lines(file: &Value) -> Option<Vec<Line>> {
             let Value::Object(mut other) = object else { return None };
             let timestamp_ms = other.remove("timestamp")?.as_f64()?;
             let Value::Array(requests) = other.remove("requests")? else { return None };
-            Some(Entry { timestamp_ms, requests, other })
+            Some(WorkloadLine { timestamp_ms, requests, other })
         })
         .collect()
 }

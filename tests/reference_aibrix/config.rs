@@ -3,12 +3,12 @@
 use serde_json::Value;
 use servescope_workload::aibrix::AibrixError;
 use servescope_workload::aibrix::config;
-use servescope_workload::aibrix::curve::{NamedPattern, Pattern};
+use servescope_workload::aibrix::curve::{NamedPattern, SinePattern};
 
 use crate::Case;
 
 /// The curve that a case asks for.
-pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<Pattern, AibrixError> {
+pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<SinePattern, AibrixError> {
     if let Some(name) = case.input("named_pattern").as_str() {
         return Ok(NamedPattern::from_name(name)?.pattern(mean));
     }
@@ -20,7 +20,7 @@ pub(crate) fn asked(case: &Case<'_>, mean: f64) -> Result<Pattern, AibrixError> 
 }
 
 /// Holds a curve to the recorded parameters.
-pub(crate) fn compare(case: &Case<'_>, ours: &Pattern, theirs: &Value) {
+pub(crate) fn compare(case: &Case<'_>, ours: &SinePattern, theirs: &Value) {
     let pairs = [("A", ours.amplitude), ("B", ours.mean), ("sigma", ours.noise), ("period", ours.cycles)];
     for (key, value) in pairs {
         assert_eq!(Some(value), theirs[key].as_f64(), "{case}: {key}");

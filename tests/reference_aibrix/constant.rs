@@ -1,11 +1,11 @@
 //! `04_constant.json`: the length of a constant workload's lists.
 
-use servescope_workload::aibrix::arrivals::{Target, constant};
+use servescope_workload::aibrix::arrivals::{TargetLengths, constant};
 
 #[test]
 fn constant_workloads() {
     crate::check_all("_constant", |case, _| {
-        let wanted = Target {
+        let wanted = TargetLengths {
             input_tokens: case.input("input_len").as_f64(),
             output_tokens: case.input("output_len").as_f64(),
         };

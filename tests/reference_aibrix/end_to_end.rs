@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 use servescope_workload::aibrix::AibrixError;
-use servescope_workload::aibrix::arrivals::Target;
-use servescope_workload::aibrix::concat::Entry;
-use servescope_workload::aibrix::curve::{NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, Pattern};
-use servescope_workload::aibrix::generate::{self, Choice, Collection, Synthetic};
+use servescope_workload::aibrix::arrivals::TargetLengths;
+use servescope_workload::aibrix::concat::WorkloadLine;
+use servescope_workload::aibrix::curve::{NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, SinePattern};
+use servescope_workload::aibrix::generate::{self, CurveWorkload, MatchedPrompt, PromptSource};
 use servescope_workload::aibrix::grouping::{azure_groups, azure_rows};
-use servescope_workload::aibrix::inputs::{Input, TraceType};
+use servescope_workload::aibrix::inputs::{TraceType, WorkloadInput};
 use servescope_workload::aibrix::matching::{
     AZURE_INITIAL_ERROR, ERROR_STEP, INITIAL_ERROR, Match, PromptLengths, find,
 };
@@ -64,11 +64,11 @@ impl Prompts {
     }
 
     /// AIBrix's lines as choices of ours, each held to the lengths of what it names.
-    fn choices(&self, case: &Case<'_>) -> Vec<Entry<Choice>> {
+    fn choices(&self, case: &Case<'_>) -> Vec<WorkloadLine<MatchedPrompt>> {
         let lines = case.json["output"].as_array().unwrap_or_else(|| panic!("{case}: no lines"));
         lines
             .iter()
-            .map(|line| Entry {
+            .map(|line| WorkloadLine {
                 timestamp_ms: line["timestamp"].as_u64().unwrap_or_else(|| panic!("{case}: {line}")) as f64,
                 requests: line["requests"]
                     .as_array()
@@ -81,18 +81,18 @@ impl Prompts {
             .collect()
     }
 
-    fn choice(&self, case: &Case<'_>, request: &Value) -> Choice {
+    fn choice(&self, case: &Case<'_>, request: &Value) -> MatchedPrompt {
         let text = request["prompt"].as_str().unwrap_or_else(|| panic!("{case}: {request}"));
         let choice = if request.get("session_id").is_some() {
             let item = self.session_ids.iter().position(|id| *id == request["session_id"]);
             let item = item.unwrap_or_else(|| panic!("{case}: no such session: {request}"));
             let turn = self.texts[item].iter().position(|t| t == text);
             let turn = turn.unwrap_or_else(|| panic!("{case}: no such turn: {request}"));
-            Choice { item, turn, lengths: self.sessions[item][turn] }
+            MatchedPrompt { item, turn, lengths: self.sessions[item][turn] }
         } else {
             let number = text.strip_prefix('p').and_then(|t| t.split('-').next()?.parse::<usize>().ok());
             let item = number.unwrap_or_else(|| panic!("{case}: no such prompt: {request}"));
-            Choice { item, turn: 0, lengths: self.plain[item] }
+            MatchedPrompt { item, turn: 0, lengths: self.plain[item] }
         };
         assert_eq!(request["prompt_length"].as_u64(), Some(choice.lengths.input_tokens.into()), "{case}");
         // A missing completion is null or NaN, and turns the others into numbers with a point.
@@ -124,7 +124,7 @@ impl Run<'_> {
         &self.case.json["arguments"][key]
     }
 
-    fn pattern(&self, key: &str, mean: f64) -> Option<Pattern> {
+    fn pattern(&self, key: &str, mean: f64) -> Option<SinePattern> {
         Some(NamedPattern::from_name(self.argument(key).as_str()?).ok()?.pattern(mean))
     }
 
@@ -149,21 +149,21 @@ impl Run<'_> {
         self.argument("max_concurrent_sessions").as_u64().unwrap_or(1) as usize
     }
 
-    fn inputs(&self) -> Vec<Input> {
-        let mut inputs = vec![Input::Prompts];
+    fn inputs(&self) -> Vec<WorkloadInput> {
+        let mut inputs = vec![WorkloadInput::Prompts];
         let keys = [
-            ("traffic_pattern", Input::TrafficPattern),
-            ("traffic_pattern_config", Input::TrafficPattern),
-            ("traffic_file", Input::TrafficFile),
-            ("agent_config", Input::AgentConfig),
+            ("traffic_pattern", WorkloadInput::TrafficPattern),
+            ("traffic_pattern_config", WorkloadInput::TrafficPattern),
+            ("traffic_file", WorkloadInput::TrafficFile),
+            ("agent_config", WorkloadInput::AgentConfig),
         ];
         inputs.extend(keys.iter().filter(|(key, _)| !self.argument(key).is_null()).map(|(_, input)| *input));
         inputs
     }
 
     /// Our own run of `duration_ms`.
-    fn ours(&self, duration_ms: f64) -> Result<Vec<Entry<Choice>>, AibrixError> {
-        let target = Target {
+    fn ours(&self, duration_ms: f64) -> Result<Vec<WorkloadLine<MatchedPrompt>>, AibrixError> {
+        let target = TargetLengths {
             input_tokens: self.argument("target_prompt_len").as_f64(),
             output_tokens: self.argument("target_completion_len").as_f64(),
         };
@@ -173,7 +173,7 @@ impl Run<'_> {
                 (generate::azure_entries(&groups), AZURE_INITIAL_ERROR)
             }
             TraceType::Synthetic => {
-                let spec = Synthetic {
+                let spec = CurveWorkload {
                     rate: self.pattern("traffic_pattern", NAMED_MEAN_RPS).expect("it was asked for"),
                     input: self.pattern("prompt_len_pattern", NAMED_MEAN_TOKENS),
                     output: self.pattern("completion_len_pattern", NAMED_MEAN_TOKENS),
@@ -189,15 +189,15 @@ impl Run<'_> {
             }
         };
         let collection = if self.sessioned() {
-            Collection::Sessions(&self.prompts.sessions)
+            PromptSource::Sessions(&self.prompts.sessions)
         } else {
-            Collection::Plain(&self.prompts.plain)
+            PromptSource::Plain(&self.prompts.plain)
         };
         Ok(generate::choose(&lines, collection, self.most_sessions(), error, 12))
     }
 
     /// What holds for the lines of any such run.
-    fn check(&self, whose: &str, lines: &[Entry<Choice>]) {
+    fn check(&self, whose: &str, lines: &[WorkloadLine<MatchedPrompt>]) {
         let case = self.case;
         let sorted = lines.is_sorted_by(|a, b| a.timestamp_ms <= b.timestamp_ms);
         assert!(sorted, "{case}, {whose}: times go back");
@@ -205,7 +205,8 @@ impl Run<'_> {
             return self.check_azure(whose, lines);
         }
         assert!(lines.iter().all(|line| line.requests.len() <= 1), "{case}, {whose}: two requests at once");
-        let chosen: Vec<Choice> = lines.iter().filter_map(|line| line.requests.first().copied()).collect();
+        let chosen: Vec<MatchedPrompt> =
+            lines.iter().filter_map(|line| line.requests.first().copied()).collect();
         if self.sessioned() {
             let turns = self.prompts.sessions.iter().map(Vec::len).collect();
             let mut pool = SessionPool::new(turns, self.most_sessions());
@@ -247,7 +248,7 @@ impl Run<'_> {
         let mut allowed = Vec::new();
         for input_tokens in lengths("prompt_len_pattern", "target_prompt_len") {
             for &output_tokens in &lengths("completion_len_pattern", "target_completion_len") {
-                let target = Target { input_tokens, output_tokens };
+                let target = TargetLengths { input_tokens, output_tokens };
                 match find(&self.prompts.plain, target, INITIAL_ERROR, ERROR_STEP) {
                     Some(Match::Band { prompts, .. }) => allowed.extend(prompts),
                     Some(Match::Nearest(prompt)) => allowed.push(prompt),
@@ -258,7 +259,7 @@ impl Run<'_> {
         allowed
     }
 
-    fn check_azure(&self, whose: &str, lines: &[Entry<Choice>]) {
+    fn check_azure(&self, whose: &str, lines: &[WorkloadLine<MatchedPrompt>]) {
         let case = self.case;
         let rows = azure_rows(self.azure).unwrap_or_else(|e| panic!("{case}: {e}"));
         let groups = azure_groups(&rows, f64::MAX, INTERVAL_MS).unwrap_or_else(|e| panic!("{case}: {e}"));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use servescope_workload::aibrix::grouping::{MooncakeRow, azure_groups, azure_rows, mooncake_groups};
-use servescope_workload::aibrix::inputs::{Input, TraceType};
+use servescope_workload::aibrix::inputs::{TraceType, WorkloadInput};
 
 use crate::Case;
 
@@ -86,7 +86,8 @@ fn mooncake_row(line: &str) -> Option<MooncakeRow> {
 fn mooncake_grouping() {
     crate::check_all("mooncake_grouping", |case, _| {
         if !case.input("prompt_file").is_null() {
-            let refused = TraceType::Mooncake.check(&[Input::TrafficFile, Input::Prompts]).is_err();
+            let refused =
+                TraceType::Mooncake.check(&[WorkloadInput::TrafficFile, WorkloadInput::Prompts]).is_err();
             assert!(refused && case.is_error(), "{case}: a prompt file");
             return;
         }

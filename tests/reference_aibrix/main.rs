@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use serde_json::Value;
-use servescope_workload::aibrix::field::Field;
+use servescope_workload::aibrix::field::ConfigValue;
 
 /// A case of a reference file, with where it is from.
 struct Case<'a> {
@@ -100,19 +100,19 @@ fn replay(draws: Vec<f64>) -> impl FnMut() -> f64 {
 }
 
 /// A JSON value as configurations take it.
-fn field(value: &Value) -> Field {
+fn field(value: &Value) -> ConfigValue {
     match value {
         Value::Number(n) => {
-            n.as_i64().map_or_else(|| Field::Real(n.as_f64().unwrap_or(f64::NAN)), Field::Integer)
+            n.as_i64().map_or_else(|| ConfigValue::Real(n.as_f64().unwrap_or(f64::NAN)), ConfigValue::Integer)
         }
-        Value::String(text) => Field::Text(text.clone()),
-        Value::Bool(flag) => Field::Flag(*flag),
-        Value::Array(values) => Field::List(values.iter().map(field).collect()),
-        Value::Null | Value::Object(_) => Field::Other,
+        Value::String(text) => ConfigValue::Text(text.clone()),
+        Value::Bool(flag) => ConfigValue::Flag(*flag),
+        Value::Array(values) => ConfigValue::List(values.iter().map(field).collect()),
+        Value::Null | Value::Object(_) => ConfigValue::Other,
     }
 }
 
 /// The value of a key of a JSON object.
-fn get(object: &Value) -> impl Fn(&str) -> Option<Field> + '_ {
+fn get(object: &Value) -> impl Fn(&str) -> Option<ConfigValue> + '_ {
     |key| object.get(key).map(field)
 }

@@ -1,6 +1,6 @@
 //! `11_prompt_matching.json`: which prompt stands for wanted lengths; the random pick is the first candidate.
 
-use servescope_workload::aibrix::arrivals::Target;
+use servescope_workload::aibrix::arrivals::TargetLengths;
 use servescope_workload::aibrix::matching::{Match, PromptLengths, find, nearest};
 
 #[test]
@@ -16,7 +16,7 @@ fn prompt_matching() {
                 output_tokens: pair[1].as_u64().map(|n| n as u32),
             })
             .collect();
-        let target = Target {
+        let target = TargetLengths {
             input_tokens: case.input("target_input").as_f64(),
             output_tokens: case.input("target_output").as_f64(),
         };

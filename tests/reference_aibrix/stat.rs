@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use servescope_workload::aibrix::percentiles::{LEVELS, Lognormal, fit};
-use servescope_workload::aibrix::stat::{self, StatRow, Statistics};
+use servescope_workload::aibrix::stat::{self, MatchedRows, StatRow};
 
 use crate::Case;
 use crate::percentiles::{compare_fit, compare_lengths, recorded};
@@ -13,7 +13,7 @@ struct Drawn {
     normal: Vec<f64>,
 }
 
-fn read(case: &Case<'_>) -> Result<Statistics, servescope_workload::aibrix::AibrixError> {
+fn read(case: &Case<'_>) -> Result<MatchedRows, servescope_workload::aibrix::AibrixError> {
     let text = |key: &str| case.input("csv")[key].as_str().unwrap_or("").as_bytes();
     match case.input("kind").as_str() {
         Some("maas") => stat::maas(text("qps"), text("input"), text("output")),
@@ -102,7 +102,7 @@ fn check(case: &Case<'_>) {
 }
 
 /// The lists of whole runs, each from its own statistics.
-fn whole<'a>(case: &Case<'_>, ours: &Statistics, distribution_of: &impl Fn(usize, bool) -> &'a Drawn) {
+fn whole<'a>(case: &Case<'_>, ours: &MatchedRows, distribution_of: &impl Fn(usize, bool) -> &'a Drawn) {
     let draws = |completion: bool| {
         let normal = (0..ours.rows.len()).flat_map(|row| distribution_of(row, completion).normal.clone());
         crate::replay(normal.collect())

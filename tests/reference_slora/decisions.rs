@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use servescope_engine::Outcome;
 use servescope_engine::RequestResult;
-use servescope_engine::observer::{Event, EventSink, Watch};
+use servescope_engine::observer::{EventSink, RouterEvent, Watch};
 use servescope_engine::peak_memory::{KvFootprint, PeakKvEstimator};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
@@ -21,8 +21,8 @@ use super::number;
 struct Checks(Vec<(u32, i64, u32, usize, bool)>);
 
 impl EventSink for Checks {
-    fn emit(&mut self, event: Event<'_>) {
-        if let Event::Check { id, need_tokens, adapter_tokens, requests, fits } = event {
+    fn emit(&mut self, event: RouterEvent<'_>) {
+        if let RouterEvent::Check { id, need_tokens, adapter_tokens, requests, fits } = event {
             self.0.push((id.get(), need_tokens, adapter_tokens, requests, fits));
         }
     }

@@ -2,7 +2,7 @@
 
 use servescope_lab::published::shipped;
 use servescope_lab::published::single_run::ONE_RUN;
-use servescope_lab::published::vtc::{Recording, VtcComparison, compare};
+use servescope_lab::published::vtc::{VtcComparison, VtcRecording, compare};
 use servescope_lab::validate::vtc_table;
 
 /// What the page ships; it holds the runs of the authors' repository.
@@ -65,11 +65,11 @@ fn the_page_ships_what_is_computed() {
     println!("checked {checked} cases of static/published/vtc.json");
 }
 
-fn recordings() -> impl Iterator<Item = Recording> {
-    super::named(Recording::is_named).into_iter().map(|path| {
+fn recordings() -> impl Iterator<Item = VtcRecording> {
+    super::named(VtcRecording::is_named).into_iter().map(|path| {
         let name = servescope_tests::plain_name(&path);
         let text = servescope_tests::text(&path);
-        let recording = Recording::read(&name, &text).unwrap_or_else(|error| panic!("{error}"));
+        let recording = VtcRecording::read(&name, &text).unwrap_or_else(|error| panic!("{error}"));
         servescope_tests::report_cases(&path, 1);
         recording
     })

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value, json};
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::Outcome;
-use servescope_engine::observer::{Event, EventSink};
+use servescope_engine::observer::{EventSink, RouterEvent};
 use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
@@ -93,25 +93,25 @@ impl Steps {
 }
 
 impl EventSink for Steps {
-    fn emit(&mut self, event: Event<'_>) {
+    fn emit(&mut self, event: RouterEvent<'_>) {
         match event {
-            Event::Arrived(id) => self.add("arrived", self.id(id)),
-            Event::Cancelled(id) => self.add("cancelled", self.id(id)),
-            Event::Rejected(id) => self.rejected.push(self.id(id)),
-            Event::Decided { at_us, picked } => {
+            RouterEvent::Arrived(id) => self.add("arrived", self.id(id)),
+            RouterEvent::Cancelled(id) => self.add("cancelled", self.id(id)),
+            RouterEvent::Rejected(id) => self.rejected.push(self.id(id)),
+            RouterEvent::Decided { at_us, picked } => {
                 self.decided(at_us);
                 self.joining = picked.to_vec();
                 if !picked.is_empty() {
                     self.insert("picked", self.ids(picked));
                 }
             }
-            Event::Loaded(adapter) => self.loaded.push(json!(self.adapters[adapter as usize])),
-            Event::Prefetched => {
+            RouterEvent::Loaded(adapter) => self.loaded.push(json!(self.adapters[adapter as usize])),
+            RouterEvent::Prefetched => {
                 let loaded = std::mem::take(&mut self.loaded);
                 self.insert("load_prefetch", json!(loaded));
             }
-            Event::Offloaded(adapter) => self.add("offload", json!(self.adapters[adapter as usize])),
-            Event::Prefill { duration_us, .. } => {
+            RouterEvent::Offloaded(adapter) => self.add("offload", json!(self.adapters[adapter as usize])),
+            RouterEvent::Prefill { duration_us, .. } => {
                 let loaded = std::mem::take(&mut self.loaded);
                 self.insert("load", json!(loaded));
                 if self.merges && self.running.is_empty() {
@@ -121,7 +121,7 @@ impl EventSink for Steps {
                 self.insert("cost_us", json!(duration_us as u64));
                 self.running.append(&mut self.joining.clone());
             }
-            Event::Decode { at_us, duration_us, iterations, requests, decided } => {
+            RouterEvent::Decode { at_us, duration_us, iterations, requests, decided } => {
                 assert_eq!(iterations, 1);
                 self.insert("t_us", json!(at_us as u64));
                 self.insert("decode", json!(requests));
@@ -130,7 +130,7 @@ impl EventSink for Steps {
                     self.insert("sched", json!(true));
                 }
             }
-            Event::Finished(id) => {
+            RouterEvent::Finished(id) => {
                 self.add("finished", self.id(id));
                 self.running.retain(|&other| other != id);
                 let leaves_none = self.running.is_empty()
@@ -139,7 +139,7 @@ impl EventSink for Steps {
                     self.insert("unmerge", json!(true));
                 }
             }
-            Event::StepEnd { decode_steps_since_prefill, counters, predicted } => {
+            RouterEvent::StepEnd { decode_steps_since_prefill, counters, predicted } => {
                 self.step.entry("cost_us").or_insert(json!(0));
                 self.insert("running", self.ids(&self.running));
                 self.insert("wait_tokens", json!(decode_steps_since_prefill));
@@ -154,7 +154,7 @@ impl EventSink for Steps {
                 }
                 self.push();
             }
-            Event::TimedOut(_) | Event::Check { .. } => {}
+            RouterEvent::TimedOut(_) | RouterEvent::Check { .. } => {}
         }
     }
 }

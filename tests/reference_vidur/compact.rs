@@ -4,7 +4,7 @@
 //! `SERVESCOPE_PROFILING` names has them with attention.
 
 use servescope_cost::memory_plan::vidur::MODELS;
-use servescope_cost::profile::{CompactTables, OperatorError, Origin, Profile, RawTables};
+use servescope_cost::profile::{CompactTables, OperatorError, Profile, RawTables, TimedOrigin};
 use servescope_cost::{Batch, BatchCost, StageTime};
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
@@ -60,7 +60,7 @@ fn fitted() -> Vec<Fitted> {
 fn of_raw<'a>(fitted: &'a [Fitted], look_ups: &RawTables) -> Option<&'a Profile> {
     let degree = look_ups.degrees[0].degree;
     let has_attention =
-        |p: &Profile| p.degree(degree).is_some_and(|d| d.attention.origin != Origin::Modelled);
+        |p: &Profile| p.degree(degree).is_some_and(|d| d.attention.origin != TimedOrigin::Modelled);
     let same = |f: &&Fitted| f.raw.gpu == look_ups.gpu && f.raw.model == look_ups.model;
     fitted.iter().find(same).map(|f| &f.profile).filter(|p| has_attention(p))
 }

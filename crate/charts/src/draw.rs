@@ -10,8 +10,8 @@ use crate::look::{Look, Plot, Stacking};
 use crate::marks;
 use crate::palette::Ground;
 use crate::pen::{FONT, Pen};
-use crate::scale::Scale;
-use crate::ticks::{self, MOST, Steps, Tick};
+use crate::scale::PixelScale;
+use crate::ticks::{self, MOST, Tick, TickSteps};
 use crate::{Axis, AxisKind, Chart, DrawError, Mark, PlotFrame, ScaleKind, Style};
 
 /// Least distances in CSS px between two ticks of the axes, and between two labels side by side.
@@ -50,8 +50,8 @@ pub(crate) fn draw_scaled<B: DrawingBackend>(
     let (canvas, rect) = style.layout()?;
     let plot = Plot {
         rect,
-        x: Scale::new(&chart.x, rect.left, rect.right),
-        y: Scale::new(&chart.y, rect.bottom, rect.top),
+        x: PixelScale::new(&chart.x, rect.left, rect.right),
+        y: PixelScale::new(&chart.y, rect.bottom, rect.top),
     };
     let dark = style.dark;
     let mut pen = Pen::new(backend, style.dpr, font_scale)?;
@@ -157,11 +157,11 @@ fn x_ticks(plot: &Plot, axis: &Axis, style: &Style) -> Vec<Tick> {
     }
 }
 
-fn ticks_of(axis: &Axis, scale: &Scale, most: usize, clock: Clock) -> Vec<Tick> {
+fn ticks_of(axis: &Axis, scale: &PixelScale, most: usize, clock: Clock) -> Vec<Tick> {
     let steps = match axis.kind {
-        AxisKind::Time => Steps::Clock,
-        AxisKind::Value => Steps::Decimal,
-        AxisKind::Index => Steps::Whole,
+        AxisKind::Time => TickSteps::Clock,
+        AxisKind::Value => TickSteps::Decimal,
+        AxisKind::Index => TickSteps::Whole,
     };
     let ticks = match axis.scale {
         ScaleKind::Linear => ticks::linear(scale.min, scale.max, most, steps),

@@ -4,7 +4,7 @@ use plotters::style::{Color, RGBAColor};
 
 use crate::frame::Rect;
 use crate::palette::of_role;
-use crate::scale::Scale;
+use crate::scale::PixelScale;
 use crate::{Mark, Role, Series};
 
 /// Strokes in CSS px.
@@ -43,8 +43,8 @@ impl Stacking {
 /// The plot's rectangle with its two scales.
 pub(crate) struct Plot {
     pub(crate) rect: Rect,
-    pub(crate) x: Scale,
-    pub(crate) y: Scale,
+    pub(crate) x: PixelScale,
+    pub(crate) y: PixelScale,
 }
 
 /// How series look: in full, or faintly as the former result.

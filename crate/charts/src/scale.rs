@@ -43,7 +43,7 @@ pub(crate) fn range(axis: &Axis) -> (f64, f64) {
 
 /// Maps values to device pixels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
+pub(crate) struct PixelScale {
     pub(crate) min: f64,
     pub(crate) max: f64,
     log: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Scale {
     factor: f64,
 }
 
-impl Scale {
+impl PixelScale {
     /// The axis' minimum lies at pixel `from`, its maximum at `to`.
     pub(crate) fn new(axis: &Axis, from: i32, to: i32) -> Self {
         let (min, max) = range(axis);
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn ends_lie_at_the_ends() {
-        let linear = Scale::new(&axis(ScaleKind::Linear, -5.0, 15.0), 100, 300);
+        let linear = PixelScale::new(&axis(ScaleKind::Linear, -5.0, 15.0), 100, 300);
         assert_eq!([-5.0, 5.0, 15.0].map(|v| linear.pixel(v)), [100.0, 200.0, 300.0]);
-        let log = Scale::new(&axis(ScaleKind::Log, 0.01, 100.0), 400, 0);
+        let log = PixelScale::new(&axis(ScaleKind::Log, 0.01, 100.0), 400, 0);
         let close = |value: f64, pixel: f64| (log.pixel(value) - pixel).abs() < 1e-9;
         assert!(close(0.01, 400.0) && close(1.0, 200.0) && close(100.0, 0.0));
         assert!(close(0.0, 400.0) && close(-3.0, 400.0));
@@ -115,7 +115,7 @@ mod tests {
                         let (low, high) = range(&axis);
                         assert!(low < high && low.is_finite() && high.is_finite(), "{axis:?}: {low}, {high}");
                         assert!(scale == ScaleKind::Linear || low > 0.0);
-                        let scale = Scale::new(&axis, 0, 500);
+                        let scale = PixelScale::new(&axis, 0, 500);
                         assert!((scale.pixel(low)).abs() < 1e-3, "{axis:?}");
                         assert!((scale.pixel(high) - 500.0).abs() < 1e-3, "{axis:?}");
                         assert!(odd.iter().all(|v| v.is_finite() == scale.pixel(*v).is_finite()));

@@ -11,7 +11,7 @@ pub(crate) struct Tick {
 
 /// What the steps are round in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Steps {
+pub(crate) enum TickSteps {
     /// 1, 2 and 5 times a power of ten.
     Decimal,
     /// The same without fractions.
@@ -60,9 +60,9 @@ impl TickStep {
 }
 
 /// Multiples of a round step within `min..=max`: as many as `most` allows, but two where it can be.
-pub(crate) fn linear(min: f64, max: f64, most: usize, steps: Steps) -> Vec<Tick> {
+pub(crate) fn linear(min: f64, max: f64, most: usize, steps: TickSteps) -> Vec<Tick> {
     let most = most.clamp(2, MOST) as f64;
-    let fewest = if steps == Steps::Whole { 1.0 } else { 2.0 };
+    let fewest = if steps == TickSteps::Whole { 1.0 } else { 2.0 };
     let mut chosen = None;
     for step in candidates((max - min) / most, steps) {
         let (first, last) = step.ends(min, max);
@@ -85,8 +85,8 @@ pub(crate) fn linear(min: f64, max: f64, most: usize, steps: Steps) -> Vec<Tick>
     })
 }
 
-fn text_of(value: f64, step: TickStep, steps: Steps) -> String {
-    if steps != Steps::Clock || value == 0.0 {
+fn text_of(value: f64, step: TickStep, steps: TickSteps) -> String {
+    if steps != TickSteps::Clock || value == 0.0 {
         return label(value, -step.exponent, false);
     }
     let size = step.times(1.0);
@@ -97,17 +97,17 @@ fn text_of(value: f64, step: TickStep, steps: Steps) -> String {
 }
 
 /// Round steps in rising order, from well below `about` to well above.
-fn candidates(about: f64, steps: Steps) -> impl Iterator<Item = TickStep> {
+fn candidates(about: f64, steps: TickSteps) -> impl Iterator<Item = TickStep> {
     let fine = f64::floor(libm::log10(about)) as i32 - 1;
     let decimal = move || {
         (fine..fine + 5).flat_map(|exponent| [1.0, 2.0, 5.0].map(|mantissa| TickStep { mantissa, exponent }))
     };
-    let clock = steps == Steps::Clock;
+    let clock = steps == TickSteps::Clock;
     let [shortest, .., longest] = CLOCK;
     let below = decimal().filter(move |step| match steps {
-        Steps::Decimal => true,
-        Steps::Whole => step.exponent >= 0,
-        Steps::Clock => step.times(1.0) < shortest,
+        TickSteps::Decimal => true,
+        TickSteps::Whole => step.exponent >= 0,
+        TickSteps::Clock => step.times(1.0) < shortest,
     });
     let between = CLOCK.into_iter().filter(move |_| clock).map(|mantissa| TickStep { mantissa, exponent: 0 });
     let above = ((fine - 6).max(0)..(fine + 5).max(1))
@@ -141,7 +141,7 @@ pub(crate) fn log(min: f64, max: f64, most: usize) -> Vec<Tick> {
             break;
         }
     }
-    if ticks.is_empty() { linear(min, max, most, Steps::Decimal) } else { ticks }
+    if ticks.is_empty() { linear(min, max, most, TickSteps::Decimal) } else { ticks }
 }
 
 #[cfg(test)]
@@ -183,10 +183,10 @@ mod tests {
                     continue;
                 }
                 for most in 2..=MOST {
-                    check(&linear(from, from + span, most, Steps::Decimal), from, from + span);
-                    check(&linear(from, from + span, most, Steps::Clock), from, from + span);
+                    check(&linear(from, from + span, most, TickSteps::Decimal), from, from + span);
+                    check(&linear(from, from + span, most, TickSteps::Clock), from, from + span);
                     if span >= 2.0 {
-                        check(&linear(from, from + span, most, Steps::Whole), from, from + span);
+                        check(&linear(from, from + span, most, TickSteps::Whole), from, from + span);
                     }
                 }
             }
@@ -206,23 +206,23 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(labels(&linear(0.0, 1.0, 4, Steps::Decimal)), ["0", "0.5", "1"]);
-        assert_eq!(labels(&linear(0.0, 1.0, 6, Steps::Decimal)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
-        assert_eq!(labels(&linear(0.0, 17_000.0, 4, Steps::Decimal)), ["0", "5k", "10k", "15k"]);
+        assert_eq!(labels(&linear(0.0, 1.0, 4, TickSteps::Decimal)), ["0", "0.5", "1"]);
+        assert_eq!(labels(&linear(0.0, 1.0, 6, TickSteps::Decimal)), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
+        assert_eq!(labels(&linear(0.0, 17_000.0, 4, TickSteps::Decimal)), ["0", "5k", "10k", "15k"]);
         assert_eq!(
-            labels(&linear(0.0, 300.0, 6, Steps::Clock)),
+            labels(&linear(0.0, 300.0, 6, TickSteps::Clock)),
             ["0", "1 min", "2 min", "3 min", "4 min", "5 min"]
         );
         assert_eq!(
-            labels(&linear(0.0, 7200.0, 5, Steps::Clock)),
+            labels(&linear(0.0, 7200.0, 5, TickSteps::Clock)),
             ["0", "30 min", "60 min", "90 min", "120 min"]
         );
-        assert_eq!(labels(&linear(0.0, 40.0, 5, Steps::Clock)), ["0", "10 s", "20 s", "30 s", "40 s"]);
-        assert_eq!(labels(&linear(2.0, 3.0, 3, Steps::Clock)), ["2 s", "2.5 s", "3 s"]);
-        assert_eq!(labels(&linear(0.0, 15_000.0, 5, Steps::Clock)), ["0", "1 h", "2 h", "3 h", "4 h"]);
-        assert_eq!(labels(&linear(0.0, 1e6, 5, Steps::Clock)), ["0", "5 d", "10 d"]);
-        assert_eq!(labels(&linear(-0.5, 0.5, 8, Steps::Whole)), ["0"]);
-        assert_eq!(labels(&linear(-0.5, 3.5, 8, Steps::Whole)), ["0", "1", "2", "3"]);
+        assert_eq!(labels(&linear(0.0, 40.0, 5, TickSteps::Clock)), ["0", "10 s", "20 s", "30 s", "40 s"]);
+        assert_eq!(labels(&linear(2.0, 3.0, 3, TickSteps::Clock)), ["2 s", "2.5 s", "3 s"]);
+        assert_eq!(labels(&linear(0.0, 15_000.0, 5, TickSteps::Clock)), ["0", "1 h", "2 h", "3 h", "4 h"]);
+        assert_eq!(labels(&linear(0.0, 1e6, 5, TickSteps::Clock)), ["0", "5 d", "10 d"]);
+        assert_eq!(labels(&linear(-0.5, 0.5, 8, TickSteps::Whole)), ["0"]);
+        assert_eq!(labels(&linear(-0.5, 3.5, 8, TickSteps::Whole)), ["0", "1", "2", "3"]);
         assert_eq!(labels(&log(0.01, 100.0, 6)), ["0.01", "0.1", "1", "10", "100"]);
         assert_eq!(labels(&log(0.1, 10.0, 8)), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
         assert_eq!(labels(&log(1e-3, 1e5, 5)), ["0.01", "1", "100", "10k"]);

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servescope_lab::Diagnostic;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::aibrix::arrivals::{Scales, Target};
+use servescope_lab::workload::aibrix::arrivals::{Scales, TargetLengths};
 use servescope_lab::workload::aibrix::curve::NamedPattern;
 use servescope_lab::workload::aibrix::inputs::TraceType;
 use servescope_lab::workload::aibrix::matching::{AZURE_INITIAL_ERROR, INITIAL_ERROR};
-use servescope_lab::workload::aibrix::run::{Curve, Made, Options, StatKind, run as run_generator};
+use servescope_lab::workload::aibrix::run::{
+    AibrixOptions, CurveSource, Made, StatKind, run as run_generator,
+};
 use servescope_lab::workload::formats::{self, Format, FormatError};
 use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
@@ -18,7 +20,7 @@ use servescope_lab::workload::prompts::{
 };
 use servescope_lab::workload::trace::TraceMetadata;
 
-use crate::chart_files::TrafficCharts;
+use crate::chart_files::TrafficChartFiles;
 use crate::collections::collection;
 use crate::generate::writable;
 use crate::output::{CliError, note, read, write, write_or_print};
@@ -26,7 +28,7 @@ use crate::tokenizer;
 use crate::workload_plot::plot;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct AibrixArguments {
     /// What is made: constant, synthetic, stat, azure, mooncake or agent.
     #[arg(long, value_name = "TYPE")]
     trace_type: String,
@@ -119,7 +121,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    charts: TrafficCharts,
+    charts: TrafficChartFiles,
     /// Folder for workload.jsonl (or workload.json) and its plot, workload.svg; made where there is none.
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     output_dir: Option<PathBuf>,
@@ -132,7 +134,7 @@ enum Written {
     Trace(Format),
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &AibrixArguments) -> Result<(), CliError> {
     let written = match arguments.output_format.as_str() {
         "jsonl" => Written::Lines,
         "json" => Written::Array,
@@ -195,7 +197,7 @@ fn text_is_json(format: Format) -> bool {
 }
 
 /// Says which of two intervals counts.
-fn interval_note(arguments: &Arguments) {
+fn interval_note(arguments: &AibrixArguments) {
     let (Some(ms), Some(seconds)) = (arguments.interval_ms, arguments.group_interval_seconds) else { return };
     if ms != seconds * 1e3 {
         note(&format!(
@@ -220,8 +222,8 @@ fn tokenizer_file(path: &Path) -> Result<PathBuf, CliError> {
 
 /// The workload file with texts, chosen from the prompt file or made to length.
 fn with_texts(
-    arguments: &Arguments,
-    options: &Options<'_>,
+    arguments: &AibrixArguments,
+    options: &AibrixOptions<'_>,
     made: Made,
     tokenizer: Option<&dyn CountTokens>,
 ) -> Result<String, CliError> {
@@ -268,7 +270,7 @@ fn with_texts(
 }
 
 /// Where no output length was wanted, a request has that of its prompt's completion, or none that is known.
-fn take_outputs(trace: &mut Trace, wanted: &[Target], chosen: &Chosen) {
+fn take_outputs(trace: &mut Trace, wanted: &[TargetLengths], chosen: &Chosen) {
     let mut metadata = trace.metadata.take().map_or_else(TraceMetadata::default, |metadata| *metadata);
     metadata.assumed_output = vec![false; trace.len()];
     for (id, _) in wanted.iter().enumerate().filter(|(_, target)| target.output_tokens.is_none()) {
@@ -294,7 +296,7 @@ struct AibrixFiles {
 }
 
 impl AibrixFiles {
-    fn read(arguments: &Arguments) -> Result<Self, CliError> {
+    fn read(arguments: &AibrixArguments) -> Result<Self, CliError> {
         let bytes = |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| read(path)).transpose();
         Ok(Self {
             configs: [
@@ -312,7 +314,7 @@ impl AibrixFiles {
     }
 }
 
-fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<'a>, CliError> {
+fn options<'a>(arguments: &AibrixArguments, files: &'a AibrixFiles) -> Result<AibrixOptions<'a>, CliError> {
     let names = TraceType::ALL.map(TraceType::name).join(", ");
     let trace_type = TraceType::from_name(&arguments.trace_type).ok_or_else(|| {
         CliError::input(format!("--trace-type {} is not one of {names}", arguments.trace_type))
@@ -320,21 +322,21 @@ fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<
     let stat_kind = StatKind::from_name(&arguments.stat_trace_type).ok_or_else(|| {
         CliError::input(format!("--stat-trace-type {} is not maas or cloudide", arguments.stat_trace_type))
     })?;
-    let curve = |name: &Option<String>, config: &'a Option<Vec<u8>>| -> Result<Curve<'a>, CliError> {
+    let curve = |name: &Option<String>, config: &'a Option<Vec<u8>>| -> Result<CurveSource<'a>, CliError> {
         let named = name.as_deref().map(NamedPattern::from_name).transpose();
         let named = named.map_err(|error| CliError::input(error.to_string()))?;
-        Ok(Curve { named, config: config.as_deref() })
+        Ok(CurveSource { named, config: config.as_deref() })
     };
     let grouped = arguments.group_interval_seconds.map(|seconds| seconds * 1e3);
     let [traffic_config, prompt_config, completion_config] = &files.configs;
     let [traffic_file, prompts_file, completions_file] = &files.statistics;
-    Ok(Options {
+    Ok(AibrixOptions {
         seed: arguments.seed,
         duration_ms: arguments.duration_ms,
         interval_ms: arguments.interval_ms.or(grouped).unwrap_or(1000.0),
         has_prompts: !arguments.prompt_file.is_empty(),
         target_rps: arguments.target_qps,
-        target: Target {
+        target: TargetLengths {
             input_tokens: arguments.target_prompt_len.map(f64::from),
             output_tokens: arguments.target_completion_len.map(f64::from),
         },
@@ -352,6 +354,6 @@ fn options<'a>(arguments: &Arguments, files: &'a AibrixFiles) -> Result<Options<
         },
         agent_config: files.agents.as_deref(),
         any_tokens: [arguments.any_prompt_len.max(1), arguments.any_completion_len.max(1)],
-        ..Options::new(trace_type)
+        ..AibrixOptions::new(trace_type)
     })
 }

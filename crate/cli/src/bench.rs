@@ -14,7 +14,7 @@ use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     /// How often a scenario is run; the fastest of each part counts.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 /// Load of about 0.8 of what the default server can serve.
 const RATE_RPS: f64 = 1.45;
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &BenchArguments) -> Result<(), CliError> {
     if !arguments.json {
         return Err(CliError::input("bench prints JSON: say --json"));
     }

@@ -28,7 +28,7 @@ use crate::tokenizer;
 const BUFFER: usize = 1 << 20;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct BodiesArguments {
     /// Trace file of any known format.
     trace: PathBuf,
     /// Form of the bodies: slora, openai, vllm, aibrix or vllm_custom.
@@ -130,7 +130,7 @@ enum EndpointName {
     Completions,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &BodiesArguments) -> Result<(), CliError> {
     let form = form(&arguments.form)?;
     let scenario = arguments.scenario.scenario()?;
     let loaded = arguments.read.read(&arguments.trace)?.loaded;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use servescope_lab::Scenario;
 use servescope_lab::capacity::{
-    Capacity, Configuration, Goal, Grid, METRICS, Miss, Ranked, Search, Unranked, csv, plan, to_json,
+    Capacity, Configuration, ConfigurationGrid, Goal, METRICS, Miss, Ranked, Search, Unranked, csv, plan,
+    to_json,
 };
 use servescope_lab::link;
 use servescope_lab::notes::{Purpose, common};
@@ -18,7 +19,7 @@ use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CapacityArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
@@ -37,12 +38,12 @@ pub(crate) struct Arguments {
     csv: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
     let mut scenario = arguments.scenario.scenario()?;
     arguments.inputs.apply_profile(&mut scenario)?;
-    let mut grid = Grid::of(&scenario)?;
+    let mut grid = ConfigurationGrid::of(&scenario)?;
     if !arguments.axes.is_empty() {
-        grid.axes.extend(Grid::parse(arguments.axes.iter().map(String::as_str))?.axes);
+        grid.axes.extend(ConfigurationGrid::parse(arguments.axes.iter().map(String::as_str))?.axes);
         grid.check()?;
     }
     let loaded = arguments.inputs.loaded()?;
@@ -181,7 +182,7 @@ const RULE: &str = "Ranked by what serves the load for least: replicas = load / 
 A router splits real traffic less evenly than that; so the first three are simulated at the load, with one replica more where \
 the goal fails. One that fails again has no rank.";
 
-fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
+fn ranking_text(grid: &ConfigurationGrid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
     let mut table: Vec<Vec<String>> = vec![ranking_header(grid, quantiles)];
     table.extend(ranking.iter().map(ranking_row));
     let widths: Vec<usize> = (0..table[0].len())
@@ -208,7 +209,7 @@ fn ranking_text(grid: &Grid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]
 /// The places in [`METRICS`] of the times in the table.
 const SHOWN: [usize; 3] = [0, 1, 4];
 
-fn ranking_header(grid: &Grid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
+fn ranking_header(grid: &ConfigurationGrid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
     let mut header = vec!["rank".to_owned()];
     header.extend(grid.axes.iter().map(|axis| axis.id.row().id.to_owned()));
     let of_load = ["load/s", "replicas", "USD/h", "headroom", "in SLO", "simulated"];

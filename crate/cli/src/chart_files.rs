@@ -28,14 +28,14 @@ pub(crate) fn write_charts(folder: &Path, charts: impl IntoIterator<Item = Chart
 
 /// Where the charts of a workload go.
 #[derive(Args)]
-pub(crate) struct TrafficCharts {
+pub(crate) struct TrafficChartFiles {
     /// Folder for charts of the requests as SVG: requests, prompt tokens and output tokens offered over time, sessions, gaps,
     /// burstiness, lengths, users.
     #[arg(long = "charts", value_name = "DIR")]
     charts: Option<PathBuf>,
 }
 
-impl TrafficCharts {
+impl TrafficChartFiles {
     /// Whether there is a folder for them.
     pub(crate) fn are_wanted(&self) -> bool {
         self.charts.is_some()

@@ -8,7 +8,7 @@ use servescope_charts::{Chart, Mark, Role};
 use servescope_lab::Scenario;
 use servescope_lab::compare::interval::Paired;
 use servescope_lab::compare::requests::{RequestPair, RequestPairs};
-use servescope_lab::compare::{Outcome, Row, Task, of_side};
+use servescope_lab::compare::{ComparisonOutcome, MetricRow, Task, of_side};
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::with_seed;
 use servescope_lab::sweep::Range;
@@ -20,7 +20,7 @@ use crate::chart_files::create;
 use crate::input_args::InputArguments;
 use crate::notes;
 use crate::output::{CliError, note, print, write};
-use crate::plots::{Plot, series};
+use crate::plots::{TitledChart, series};
 use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 
@@ -28,7 +28,7 @@ use crate::scenario_args::ScenarioArguments;
 const LISTED: usize = 12;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct CompareArguments {
     /// Scenario A: a file or an address of the page; the default where it is left out.
     #[arg(value_name = "A.json")]
     a: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &CompareArguments) -> Result<(), CliError> {
     let task = task(arguments)?;
     let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
     let pool = arguments.threads.pool(2 * task.seeds.len())?;
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     print(&text(&task, &outcome, turned.as_ref()))
 }
 
-fn task(arguments: &Arguments) -> Result<Task, CliError> {
+fn task(arguments: &CompareArguments) -> Result<Task, CliError> {
     let side = |name: Option<&str>, own: &[String]| -> Result<Scenario, CliError> {
         let settings = [&arguments.set[..], own].concat();
         let mut scenario = ScenarioArguments::named(name, settings).scenario()?;
@@ -117,7 +117,7 @@ fn task(arguments: &Arguments) -> Result<Task, CliError> {
 }
 
 /// Simulates every seed of both.
-fn compare(task: &Task) -> Result<Outcome, CliError> {
+fn compare(task: &Task) -> Result<ComparisonOutcome, CliError> {
     let (a, b) = rayon::join(|| task.first(0), || task.first(1));
     let (a, b) = (a?, b?);
     let bar = progress::bar(task.further());
@@ -168,8 +168,8 @@ fn turned(task: &Task, range: Range) -> Result<Turns, CliError> {
     })
 }
 
-fn text(task: &Task, outcome: &Outcome, turned: Option<&Turns>) -> String {
-    let Outcome { comparison, requests, difference, .. } = outcome;
+fn text(task: &Task, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> String {
+    let ComparisonOutcome { comparison, requests, difference, .. } = outcome;
     let mut lines = Vec::new();
     let differ = task.differences();
     if differ.is_empty() {
@@ -203,7 +203,7 @@ fn text(task: &Task, outcome: &Outcome, turned: Option<&Turns>) -> String {
     lines.join("\n") + "\n"
 }
 
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &MetricRow) -> [String; 7] {
     let name = row.metric.path().to_owned();
     let Some(p) = &row.paired else {
         return [name, "-".into(), "-".into(), "-".into(), String::new(), String::new(), String::new()];
@@ -284,7 +284,7 @@ fn requests_text(requests: &RequestPairs, seed: u64) -> Vec<String> {
 
 fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) -> Result<(), CliError> {
     create(folder)?;
-    let save = |name: &str, plot: &Plot| {
+    let save = |name: &str, plot: &TitledChart| {
         let path = folder.join(name);
         let text = plot.svg().map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?;
         write(&path, &text)
@@ -297,8 +297,8 @@ fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) 
 }
 
 /// TTFT of each request in A and in B, with the diagonal on which nothing changes.
-fn scatter(requests: &RequestPairs) -> Plot {
-    Plot {
+fn scatter(requests: &RequestPairs) -> TitledChart {
+    TitledChart {
         title: "TTFT of each request in A and in B".to_owned(),
         x: "TTFT in A, s".to_owned(),
         y: "TTFT in B, s".to_owned(),
@@ -311,7 +311,7 @@ fn scatter(requests: &RequestPairs) -> Plot {
 }
 
 /// The difference over the parameter with its interval, and the turns.
-fn difference(turned: &Turns) -> Plot {
+fn difference(turned: &Turns) -> TitledChart {
     let told: Vec<(f64, Paired)> =
         turned.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
     let x: Vec<f64> = told.iter().map(|(x, _)| *x).collect();
@@ -325,7 +325,7 @@ fn difference(turned: &Turns) -> Plot {
     band.y0.clone_from(&low);
     let all = low.iter().chain(&high).copied().chain([0.0]);
     let found = turned.turns.iter().map(|turn| turn.value).collect();
-    Plot {
+    TitledChart {
         title: format!("{} over {}", turned.metric.title(), turned.range.id.row().id),
         x: turned.range.id.row().id.to_owned(),
         y: format!("{} in B less that in A", turned.metric.path()),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use servescope_lab::workload::formats::Format;
-use servescope_lab::workload::transform::Step;
+use servescope_lab::workload::transform::TransformStep;
 
 use crate::convert::joined;
 use crate::generate::writable;
@@ -14,7 +14,7 @@ use crate::step_args::StepArguments;
 use crate::write_args::WriteArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ConcatArguments {
     /// Trace files to read, in order.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
@@ -45,7 +45,7 @@ pub(crate) struct TogetherArguments {
     write: WriteArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ConcatArguments) -> Result<(), CliError> {
     arguments.together.run(&arguments.inputs, "concat", &[("gap_s", arguments.gap.as_str())])
 }
 
@@ -58,7 +58,7 @@ impl TogetherArguments {
         fields: &[(&str, &str)],
     ) -> Result<(), CliError> {
         let step = || {
-            let mut step = Step::new(name)?;
+            let mut step = TransformStep::new(name)?;
             let own = [("identity", self.identity.as_str()), ("label", self.label.as_str())];
             own.iter().chain(fields).try_for_each(|(field, value)| step.set(field, value))?;
             Ok(step)

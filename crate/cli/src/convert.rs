@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::workload::formats::Format;
-use servescope_lab::workload::transform::{Step, join};
+use servescope_lab::workload::transform::{TransformStep, join};
 
-use crate::chart_files::TrafficCharts;
+use crate::chart_files::TrafficChartFiles;
 use crate::generate::writable;
 use crate::output::CliError;
 use crate::read_args::{Input, ReadArguments, into_trace};
-use crate::step_args::{StepArguments, Steps, print_note};
+use crate::step_args::{StepArguments, StepList, print_note};
 use crate::write_args::WriteArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ConvertArguments {
     /// Trace files to read; several are put after one another as by concat.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
@@ -29,12 +29,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     write: WriteArguments,
     #[command(flatten)]
-    charts: TrafficCharts,
+    charts: TrafficChartFiles,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ConvertArguments) -> Result<(), CliError> {
     let format = writable(&arguments.format)?;
-    let join = Step::new("concat").map_err(|error| CliError::input(error.to_string()))?;
+    let join = TransformStep::new("concat").map_err(|error| CliError::input(error.to_string()))?;
     joined(
         arguments.read.read_all(&arguments.inputs)?,
         join,
@@ -48,11 +48,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 /// Puts files together, takes the steps, and writes what came of it with its recipe.
 pub(crate) fn joined(
     inputs: Vec<Input>,
-    join_step: Step,
-    steps: Vec<Step>,
+    join_step: TransformStep,
+    steps: Vec<TransformStep>,
     format: Format,
     write: &WriteArguments,
-    charts: Option<&TrafficCharts>,
+    charts: Option<&TrafficChartFiles>,
 ) -> Result<(), CliError> {
     let files = inputs.iter().map(|input| (input.loaded.name.clone(), input.digest.clone())).collect();
     let mut traces: Vec<_> =
@@ -64,7 +64,7 @@ pub(crate) fn joined(
         print_note(&note);
         (trace, Some(join_step))
     };
-    let steps = Steps::new(steps);
+    let steps = StepList::new(steps);
     let trace = steps.apply(trace)?;
     charts.map_or(Ok(()), |charts| charts.write(&trace))?;
     let recipe = Recipe { source: Source::Files { files, join }, steps: steps.into_inner(), format };

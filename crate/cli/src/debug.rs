@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use clap::Args;
 use servescope_lab::Diagnostic;
 use servescope_lab::debugger::{Debugger, Move, STEP_KINDS, step_kind};
-use servescope_lab::engine::steps::StepKind;
+use servescope_lab::engine::steps::DebugStepKind;
 
 use crate::debug_text;
 use crate::input_args::InputArguments;
@@ -30,7 +30,7 @@ q                the end
 
 #[derive(Args)]
 #[command(after_help = after_help())]
-pub(crate) struct Arguments {
+pub(crate) struct DebugArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
@@ -66,7 +66,7 @@ fn after_help() -> String {
     )
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &DebugArguments) -> Result<(), CliError> {
     let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.trace_steps)?;
     arguments.inputs.apply_profile(&mut scenario)?;
     let loaded = match arguments.inputs.loaded()? {
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// Where the options say to begin.
-fn begins(arguments: &Arguments) -> Option<Move> {
+fn begins(arguments: &DebugArguments) -> Option<Move> {
     let kind = arguments.next.as_deref().and_then(step_kind);
     arguments
         .at
@@ -123,7 +123,7 @@ enum Command {
     Nothing,
 }
 
-fn kind(word: Option<&str>) -> Result<StepKind, String> {
+fn kind(word: Option<&str>) -> Result<DebugStepKind, String> {
     let kinds = STEP_KINDS.join(", ");
     let word = word.ok_or_else(|| format!("one of {kinds} expected"))?;
     step_kind(word).ok_or_else(|| format!("{word} is not one of {kinds}"))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servescope_lab::debugger::rules::Rule;
 use servescope_lab::debugger::view::{
     AdaptersView, Candidate, CountersView, GatewayView, KvView, LimitsView, PeakView, QueueRow, QueueView,
-    ReplicaRow, StepView,
+    StepReplica, StepView,
 };
 
 /// Rows of a table.
@@ -252,7 +252,7 @@ fn of_gateway(gateway: &GatewayView) -> String {
     )
 }
 
-fn of_replicas(replicas: &[ReplicaRow]) -> String {
+fn of_replicas(replicas: &[StepReplica]) -> String {
     let mut text = String::new();
     for (place, replica) in replicas.iter().enumerate().take(ROWS) {
         let _ = writeln!(

@@ -13,7 +13,7 @@ use crate::output::{CliError, name, print, read, report_all, write};
 use crate::read_args::AnyOutput;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct TraceFitArguments {
     /// Trace file of any known format, or ServeGen's windows.
     trace: PathBuf,
     /// Model of the written twin: bursts, curve, gamma, gamma_mle, weibull_mle, poisson.
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     any: AnyOutput,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &TraceFitArguments) -> Result<(), CliError> {
     let model = fits::model(&arguments.model)?;
     let format = writable(&arguments.format)?;
     if let Some(bin_s) = arguments.bin_s.filter(|bin_s| !(1e-3..=1e9).contains(bin_s)) {

@@ -12,7 +12,7 @@ use servescope_lab::workload::formats::{self, Format};
 use servescope_lab::workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
-use crate::chart_files::TrafficCharts;
+use crate::chart_files::TrafficChartFiles;
 use crate::notes;
 use crate::output::{CliError, note, report_all, write_or_print};
 use crate::scenario_args::ScenarioArguments;
@@ -21,7 +21,7 @@ use crate::step_args::StepArguments;
 use crate::write_args::WriteArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct GenerateArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
@@ -40,10 +40,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     write: WriteArguments,
     #[command(flatten)]
-    charts: TrafficCharts,
+    charts: TrafficChartFiles,
 }
 
-impl Arguments {
+impl GenerateArguments {
     /// What is to be written: the traffic of ServeGen's clients, or the scenario's.
     fn trace(&self, scenario: &Scenario) -> Result<Trace, CliError> {
         match self.servegen.trace(scenario)? {
@@ -53,7 +53,7 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), CliError> {
     let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
     let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
     let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::chart_files::TrafficCharts;
+use crate::chart_files::TrafficChartFiles;
 use crate::output::{CliError, name, print, read};
 use crate::read_args::AnyOutput;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct InspectArguments {
     /// Trace file of any known format.
     trace: PathBuf,
     /// Prints JSON, with all statistics of the kind of file.
@@ -18,10 +18,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     any: AnyOutput,
     #[command(flatten)]
-    charts: TrafficCharts,
+    charts: TrafficChartFiles,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &InspectArguments) -> Result<(), CliError> {
     let inspected = servescope_lab::inspect::file(
         &name(&arguments.trace),
         &read(&arguments.trace)?,

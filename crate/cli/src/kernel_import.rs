@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use servescope_lab::cost::kernels::import::{self, Columns};
-use servescope_lab::cost::kernels::{FitError, Kernels, left_out, ranges};
+use servescope_lab::cost::kernels::import::{self, OperatorColumns};
+use servescope_lab::cost::kernels::{Kernels, LeftOutError, left_out, ranges};
 use servescope_lab::silicon;
 
 use crate::output::{CliError, print, write};
@@ -108,8 +108,8 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
 }
 
 /// The errors of a table, by operator.
-fn errors(source: &str, errors: &[FitError]) -> String {
-    let line = |e: &FitError| {
+fn errors(source: &str, errors: &[LeftOutError]) -> String {
+    let line = |e: &LeftOutError| {
         let (median, p95) = (100.0 * e.median, 100.0 * e.p95);
         let sizes = range(e);
         format!(
@@ -123,7 +123,7 @@ fn errors(source: &str, errors: &[FitError]) -> String {
 }
 
 /// The sizes that an error is of; empty for all.
-fn range(error: &FitError) -> String {
+fn range(error: &LeftOutError) -> String {
     let (unit, [low, high]) = ranges(&error.operator);
     match error.range {
         None => String::new(),
@@ -136,7 +136,7 @@ fn range(error: &FitError) -> String {
 /// Columns of the errors as CSV: the share by which times are off, signed in the last one.
 const COLUMNS: [&str; 8] = ["gpu", "operator", "source", "sizes", "rows", "median", "p95", "bias"];
 
-fn csv_row(gpu: &str, source: &str, e: &FitError) -> String {
+fn csv_row(gpu: &str, source: &str, e: &LeftOutError) -> String {
     let (operator, sizes) = (&e.operator, range(e));
     format!("{gpu},{operator},{source},{sizes},{},{:.5},{:.5},{:.5}\n", e.count, e.median, e.p95, e.bias)
 }
@@ -166,10 +166,10 @@ fn latest(folder: &Path) -> Result<Vec<String>, CliError> {
 }
 
 /// A Parquet file as columns.
-fn read(path: &Path) -> Result<Columns, String> {
+fn read(path: &Path) -> Result<OperatorColumns, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
-    let mut columns = Columns::default();
+    let mut columns = OperatorColumns::default();
     for row in reader.get_row_iter(None).map_err(|error| error.to_string())? {
         let row = row.map_err(|error| error.to_string())?;
         if columns.rows == MAX_ROWS {

@@ -62,63 +62,63 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     /// Makes a synthetic trace and writes it as a file.
-    Generate(generate::Arguments),
+    Generate(generate::GenerateArguments),
     /// Runs AIBrix's workload generator, with the options of its command line.
     ///
     /// With --prompt-file requests get texts, chosen as AIBrix chooses them; without it they have the lengths that AIBrix would
     /// look for in that file, and no text, and `servescope bodies FILE --form aibrix --prompts PROMPTS` chooses later. Outputs
     /// keep the length wanted here; where none is wanted, that of the prompt's completion, or null.
-    Aibrix(Box<aibrix::Arguments>),
+    Aibrix(Box<aibrix::AibrixArguments>),
     /// Simulates a scenario, a link of the page, or a trace file.
-    Simulate(simulate::Arguments),
+    Simulate(simulate::SimulateArguments),
     /// Steps through the decisions of gateway and schedulers, forward and back, with the test and the numbers behind each.
-    Debug(Box<debug::Arguments>),
+    Debug(Box<debug::DebugArguments>),
     /// Prints the statistics of a trace file.
-    Inspect(inspect::Arguments),
+    Inspect(inspect::InspectArguments),
     /// Reads trace files of any known format and writes them in another, one after another where there are several.
-    Convert(convert::Arguments),
+    Convert(convert::ConvertArguments),
     /// Writes the requests of a trace file as bodies for a server: S-LoRA, OpenAI, vLLM, AIBrix.
-    Bodies(bodies::Arguments),
+    Bodies(bodies::BodiesArguments),
     /// Concatenates trace files.
-    Concat(concat::Arguments),
+    Concat(concat::ConcatArguments),
     /// Merges trace files by their time stamps.
-    Merge(merge::Arguments),
+    Merge(merge::MergeArguments),
     /// Fits a statistical model to a trace, generates a twin from it, and reports how close the twin is.
-    Fit(fit::Arguments),
+    Fit(fit::TraceFitArguments),
     /// Makes compact operator tables: from profiling data in Vidur's form, or from measured kernels.
-    Profile(profile::Arguments),
+    Profile(profile::ProfileArguments),
     /// Finds the highest rate that meets a goal, for a scenario or for every configuration of a grid.
     ///
     /// The goal is set by the parameters capacity.*: bounds on a quantile of TTFT, TBT, E2E time or queueing delay, and no
     /// growing queue. Every run has the same seed; a trace file is played faster or slower.
-    Capacity(capacity::Arguments),
+    Capacity(capacity::CapacityArguments),
     /// Compares two settings over the same seeds: differences with confidence intervals.
     ///
     /// A and B are scenario files or addresses of the page; without B it is A, and without both the default, with the
     /// settings of --set-a and --set-b on top. Both get the same seeds, so that both serve the same requests (common random
     /// numbers). With --seeds 1 one long run is divided into batches in place of seeds.
-    Compare(Box<compare::Arguments>),
+    Compare(Box<compare::CompareArguments>),
     /// Simulates every combination of some parameters' values.
-    Sweep(Box<sweep::Arguments>),
+    Sweep(Box<sweep::SweepArguments>),
     /// Compares a measured run with its simulation.
     ///
     /// The requests of a load generator's result file, and the server's settings where the file has them, are simulated; both runs
     /// are compared request by request, and the likeliest cause of the difference is named.
-    Overlay(Box<overlay::Arguments>),
+    Overlay(Box<overlay::OverlayArguments>),
     /// Sends a trace or a generated workload to a server of OpenAI's API, and compares the measured run with its simulation.
     ///
     /// Requests are sent by their time stamps, or in a closed loop; answers are streamed, and each chunk of text has its time. Only
     /// this machine is asked unless another host is allowed, and rate, number, time and requests in flight are bounded.
-    Replay(Box<replay::Arguments>),
+    Replay(Box<replay::ReplayArguments>),
     /// Prints the `vllm serve` command for a setting, and lists what no flag of vLLM expresses.
-    VllmServe(vllm_serve::Arguments),
+    VllmServe(vllm_serve::VllmServeArguments),
     /// Prints the parameter table as JSON Schema.
     Schema,
     /// Compares the simulator with closed forms and published measurements.
-    Validate(validate::Arguments),
+    Validate(validate::ValidateArguments),
     /// Measures generator and engine.
     #[command(hide = true)]
-    Bench(bench::Arguments),
+    Bench(bench::BenchArguments),
 }
 
 fn main() -> ExitCode {

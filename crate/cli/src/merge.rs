@@ -8,7 +8,7 @@ use crate::concat::TogetherArguments;
 use crate::output::CliError;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct MergeArguments {
     /// Trace files to read; requests of one time stand in this order.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     together: TogetherArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &MergeArguments) -> Result<(), CliError> {
     match &arguments.offset {
         None => arguments.together.run(&arguments.inputs, "merge", &[]),
         Some(offset) => {

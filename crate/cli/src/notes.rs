@@ -1,13 +1,13 @@
 //! Settings without effect, reported on standard error.
 
 use servescope_lab::LoadedTrace;
-use servescope_lab::notes::{Context, Note, Purpose, lines};
+use servescope_lab::notes::{Note, NoteContext, Purpose, lines};
 
 use crate::output::note;
 
 /// What a scenario does not say itself, where its requests may come from a trace.
-pub(crate) fn context(purpose: Purpose, loaded: Option<&LoadedTrace>) -> Context {
-    loaded.map_or(Context { purpose, ..Context::default() }, |loaded| loaded.context(purpose))
+pub(crate) fn context(purpose: Purpose, loaded: Option<&LoadedTrace>) -> NoteContext {
+    loaded.map_or(NoteContext { purpose, ..NoteContext::default() }, |loaded| loaded.context(purpose))
 }
 
 /// Prints the notes, a line for each reason.

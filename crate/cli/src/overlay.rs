@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 use servescope_lab::overlay::{
-    Fit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read, requests_csv, take_over,
+    CostFit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read, requests_csv, take_over,
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
@@ -16,7 +16,7 @@ use crate::overlay_text;
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct OverlayArguments {
     /// Result file of vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX
     /// (agg_*.json) or LLMServingSim (CSV, requests.jsonl). The settings that AIPerf and LLMServingSim write beside it
     /// (profile_export_aiperf.json, meta.json) are read where they lie in its folder.
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &OverlayArguments) -> Result<(), CliError> {
     let scenario =
         ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
     let (document, table) = arguments.options.overlay(&scenario, &measured(&arguments.result)?)?;
@@ -113,7 +113,7 @@ impl Options {
         Ok((document, overlay_text::table(&measured, &taken, &overlay, fitted)))
     }
 
-    fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<Fit>, CliError> {
+    fn fitted(&self, measured: &MeasuredRun, scenario: &Scenario) -> Result<Option<CostFit>, CliError> {
         if self.fit.is_empty() {
             return Ok(None);
         }

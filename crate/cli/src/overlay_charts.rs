@@ -8,7 +8,7 @@ use servescope_lab::views::overlay::overlay_charts;
 
 use crate::chart_files::create;
 use crate::output::{CliError, note, write};
-use crate::plots::Plot;
+use crate::plots::TitledChart;
 
 /// Writes them: two a time, and the bias by prompt length.
 pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), CliError> {
@@ -26,7 +26,7 @@ pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), CliEr
     Ok(())
 }
 
-fn plot(chart: Chart) -> Plot {
+fn plot(chart: Chart) -> TitledChart {
     let of_time = |name: &str| match name {
         "ttft" => "TTFT",
         "itl" => "ITL, mean of each request",
@@ -55,5 +55,5 @@ fn plot(chart: Chart) -> Plot {
         .map(str::to_owned),
     };
     let second = if other == "simulated" { Role::Waiting } else { Role::Expected };
-    Plot { title, x, y, legend: vec![(Role::Arrivals, one), (second, other)], chart }
+    TitledChart { title, x, y, legend: vec![(Role::Arrivals, one), (second, other)], chart }
 }

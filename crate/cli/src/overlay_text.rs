@@ -1,6 +1,8 @@
 //! An overlay as text.
 
-use servescope_lab::overlay::{Fit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, TakenSetting};
+use servescope_lab::overlay::{
+    CostFit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, TakenSetting,
+};
 
 use crate::compare::aligned;
 
@@ -29,7 +31,7 @@ pub(crate) fn table(
     measured: &MeasuredRun,
     taken: &[TakenSetting],
     overlay: &Overlay,
-    fit: Option<&Fit>,
+    fit: Option<&CostFit>,
 ) -> String {
     let mut lines =
         vec![format!("{}, {} requests, {}", measured.tool.name(), measured.requests.len(), sent(measured))];
@@ -109,7 +111,7 @@ fn lengths(buckets: &[LengthBucket]) -> Vec<String> {
     aligned(&rows)
 }
 
-fn fitted(fit: &Fit) -> Vec<String> {
+fn fitted(fit: &CostFit) -> Vec<String> {
     let mut lines = vec![format!("fit on every second request, {} runs:", fit.runs)];
     for constant in &fit.constants {
         lines.push(format!("  {} = {} -> {}", constant.id.row().id, constant.before, constant.after));

@@ -13,7 +13,7 @@ const ROW: f64 = 20.0;
 const PER_ROW: usize = 3;
 
 /// A chart with its words.
-pub(crate) struct Plot {
+pub(crate) struct TitledChart {
     /// Above it.
     pub(crate) title: String,
     /// The horizontal axis.
@@ -44,7 +44,7 @@ pub(crate) fn head(width: f64, height: f64, title: &str) -> String {
     )
 }
 
-impl Plot {
+impl TitledChart {
     /// The document.
     ///
     /// # Errors

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use servescope_lab::cost::profile::{AttentionFormula, Origin, Profile, RawTables};
+use servescope_lab::cost::profile::{AttentionFormula, Profile, RawTables, TimedOrigin};
 use servescope_lab::profiles::{self, OnDisk};
 
 use crate::kernel_import::{self, ImportArguments};
 use crate::output::{CliError, note, print, text, write};
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ProfileArguments {
     #[command(subcommand)]
     verb: ProfileVerb,
 }
@@ -91,7 +91,7 @@ struct BuildArguments {
     output: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ProfileArguments) -> Result<(), CliError> {
     match &arguments.verb {
         ProfileVerb::Fit(arguments) => fit(arguments),
         ProfileVerb::Build(arguments) => build(arguments),
@@ -106,8 +106,8 @@ fn fit(arguments: &FitArguments) -> Result<(), CliError> {
         let path = path.display().to_string();
         move |error: servescope_lab::cost::profile::ProfileError| CliError::input(format!("{path}: {error}"))
     };
-    let origin = Origin::named(&arguments.attention_origin).ok_or_else(|| {
-        let known = Origin::ALL.map(Origin::name).join(", ");
+    let origin = TimedOrigin::named(&arguments.attention_origin).ok_or_else(|| {
+        let known = TimedOrigin::ALL.map(TimedOrigin::name).join(", ");
         CliError::input(format!("--attention-origin: {:?} is none of {known}", arguments.attention_origin))
     })?;
     let layers = arguments.layers.or_else(|| profiles::layers_of(model)).ok_or_else(|| {

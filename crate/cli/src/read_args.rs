@@ -93,7 +93,7 @@ fn list(file: &str, bad: &BadRows) {
 }
 
 fn help() -> String {
-    let role = |role: &servescope_lab::workload::formats::Role| {
+    let role = |role: &servescope_lab::workload::formats::ColumnRole| {
         let must = if role.required { ", required" } else { "" };
         format!("  {}: {} ({}{must})", role.name, role.help, role.units.join("|"))
     };

@@ -13,7 +13,8 @@ use servescope_lab::workload::Trace;
 use servescope_lab::workload::trace::{ClosedLoop, NO_REQUEST};
 use servescope_lab::{LoadedTrace, Scenario};
 use servescope_replay::{
-    Companion, Facts, Limits, Outcome, Plan, PlanError, Target, TargetError, companion, facts, lines,
+    Companion, Facts, PlanError, ReplayLimits, ReplayOutcome, ReplayPlan, Target, TargetError, companion,
+    facts, lines,
 };
 
 use crate::bodies::{BodyArguments, form, with_lines};
@@ -29,7 +30,7 @@ use crate::{notes, progress};
 const UNNAMED: &str = "replay.jsonl";
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ReplayArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     /// Address of the server, http://HOST:PORT or https://HOST:PORT; a path before /v1 may follow.
@@ -99,7 +100,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn limits(&self) -> Result<Limits, CliError> {
+    fn limits(&self) -> Result<ReplayLimits, CliError> {
         for (option, value) in
             [("--max-s", self.max_s), ("--timeout-s", self.timeout_s), ("--stall-s", self.stall_s)]
         {
@@ -107,7 +108,7 @@ impl Bounds {
                 return Err(CliError::input(format!("{option}: {value} is not between 0.001 and 1000000 s")));
             }
         }
-        Ok(Limits {
+        Ok(ReplayLimits {
             requests: self.max_requests as usize,
             rate_rps: self.max_rate,
             in_flight: self.max_in_flight as usize,
@@ -118,7 +119,7 @@ impl Bounds {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), CliError> {
     let limits = arguments.bounds.limits()?;
     let target = arguments.target()?;
     let api_key = arguments.api_key()?;
@@ -150,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     arguments.finish(&scenario, &plan, &outcome, &beside)
 }
 
-impl Arguments {
+impl ReplayArguments {
     fn target(&self) -> Result<Target, CliError> {
         let wrong = |error: TargetError| CliError::input(error.to_string());
         let target = Target::new(&self.url, &self.allow_host).map_err(wrong)?;
@@ -218,8 +219,8 @@ impl Arguments {
         scenario: &Scenario,
         trace: &Trace,
         body: &BodyArguments,
-        limits: &Limits,
-    ) -> Result<Plan, CliError> {
+        limits: &ReplayLimits,
+    ) -> Result<ReplayPlan, CliError> {
         if !["vllm", "openai"].contains(&&*self.form) {
             return Err(CliError::input(format!(
                 "--form {}: a server of OpenAI's API takes vllm or openai",
@@ -227,7 +228,7 @@ impl Arguments {
             )));
         }
         with_lines(form(&self.form)?, body, scenario, trace, |mut lines| {
-            let plan = Plan::of(trace, limits, || {
+            let plan = ReplayPlan::of(trace, limits, || {
                 let mut line = String::new();
                 let more = lines.next_into(&mut line);
                 let more = more.map_err(|error| PlanError::Line(0, error.to_string()))?;
@@ -247,8 +248,8 @@ impl Arguments {
     fn finish(
         &self,
         scenario: &Scenario,
-        plan: &Plan,
-        outcome: &Outcome,
+        plan: &ReplayPlan,
+        outcome: &ReplayOutcome,
         beside: &Companion,
     ) -> Result<(), CliError> {
         let (own, settings) = (lines(outcome, plan), format!("{:#}\n", companion(outcome, beside)));

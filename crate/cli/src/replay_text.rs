@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use servescope_replay::{FailureKind, Limits, Outcome, Plan, Target};
+use servescope_replay::{FailureKind, ReplayLimits, ReplayOutcome, ReplayPlan, Target};
 
 /// Characters of a body that are shown.
 const SHOWN: usize = 240;
 
 /// What would be sent.
-pub(crate) fn dry(plan: &Plan, target: &Target, limits: &Limits) -> String {
+pub(crate) fn dry(plan: &ReplayPlan, target: &Target, limits: &ReplayLimits) -> String {
     let count = plan.requests.len();
     let sum = |of: fn(&servescope_replay::Planned) -> u32| {
         plan.requests.iter().map(|request| u64::from(of(request))).sum::<u64>()
@@ -39,7 +39,7 @@ pub(crate) fn dry(plan: &Plan, target: &Target, limits: &Limits) -> String {
 }
 
 /// Failed requests by kind, with one message of each.
-fn failures(outcome: &Outcome) -> BTreeMap<FailureKind, (usize, &str)> {
+fn failures(outcome: &ReplayOutcome) -> BTreeMap<FailureKind, (usize, &str)> {
     let mut kinds = BTreeMap::new();
     for failure in outcome.sent.iter().filter_map(|sent| sent.failure.as_ref()) {
         kinds.entry(failure.kind).or_insert((0, &*failure.message)).0 += 1;
@@ -48,14 +48,14 @@ fn failures(outcome: &Outcome) -> BTreeMap<FailureKind, (usize, &str)> {
 }
 
 /// Answers whose tokens the server did not count.
-fn without_usage(outcome: &Outcome) -> usize {
+fn without_usage(outcome: &ReplayOutcome) -> usize {
     let counted =
         |sent: &&servescope_replay::Sent| sent.failure.is_none() && sent.answer.completion_tokens.is_none();
     outcome.sent.iter().filter(counted).count()
 }
 
 /// What came of a replay, for the reader of a terminal.
-pub(crate) fn report(outcome: &Outcome) -> String {
+pub(crate) fn report(outcome: &ReplayOutcome) -> String {
     let kinds = failures(outcome);
     let failed: usize = kinds.values().map(|(count, _)| count).sum();
     let late = outcome.lateness();
@@ -103,7 +103,7 @@ pub(crate) fn report(outcome: &Outcome) -> String {
 }
 
 /// The same as JSON.
-pub(crate) fn counts(outcome: &Outcome) -> Value {
+pub(crate) fn counts(outcome: &ReplayOutcome) -> Value {
     let kinds = failures(outcome);
     let failed: usize = kinds.values().map(|(count, _)| count).sum();
     let late = outcome.lateness();

@@ -12,7 +12,7 @@ use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Scenario, link};
 
 use crate::output::{CliError, read, report_all, text};
-use crate::step_args::{StepArguments, Steps};
+use crate::step_args::{StepArguments, StepList};
 
 /// A scenario on the command line.
 #[derive(Args)]
@@ -60,11 +60,11 @@ impl ScenarioArguments {
     }
 
     /// The scenario, and the steps of its recipe before those of the command line.
-    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, Steps), CliError> {
+    pub(crate) fn with_steps(&self, more: &StepArguments) -> Result<(Scenario, StepList), CliError> {
         let scenario = self.scenario()?;
         let mut steps = self.recipe()?.map_or_else(Vec::new, |recipe| recipe.steps);
         steps.extend(more.steps()?);
-        Ok((scenario, Steps::new(steps)))
+        Ok((scenario, StepList::new(steps)))
     }
 
     /// The recipe in the scenario file, if it is one.

@@ -7,7 +7,7 @@ use servescope_lab::parameters::Id;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::clients::{ServeGen, servegen};
 use servescope_lab::workload::formats::{
-    self, Contents, LengthWindow, MAX_ROWS, Window, servegen_chunk_lengths, servegen_chunk_windows,
+    self, Contents, LengthWindow, MAX_ROWS, ServeGenWindow, servegen_chunk_lengths, servegen_chunk_windows,
 };
 use servescope_lab::{Diagnostic, Scenario};
 
@@ -93,7 +93,7 @@ impl ServeGenArguments {
 }
 
 /// The chunk files of a folder as ServeGen publishes them, client by client: `chunk-N-trace.csv`, `chunk-N-dataset.json`.
-fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), CliError> {
+fn folder(path: &Path) -> Result<(Vec<ServeGenWindow>, Vec<LengthWindow>), CliError> {
     let input_error = |error: std::io::Error| CliError::input(format!("{}: {error}", path.display()));
     let mut clients: Vec<u32> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(input_error)? {

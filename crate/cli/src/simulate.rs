@@ -27,7 +27,7 @@ use crate::summary_text::{SeedRanges, table};
 use crate::{vidur, why_text};
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SimulateArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
@@ -82,7 +82,7 @@ impl FromStr for WhyRequests {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
     arguments.inputs.apply_profile(&mut scenario)?;
     let (run, loaded) = if let Some(config) = &arguments.vidur {

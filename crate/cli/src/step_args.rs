@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::transform::{Absence, Field, Note, STEPS, Step, apply};
+use servescope_lab::workload::transform::{Absence, Field, STEPS, StepEffect, TransformStep, apply};
 use servescope_lab::{LoadedTrace, Scenario};
 
 use crate::output::CliError;
@@ -21,8 +21,8 @@ pub(crate) struct StepArguments {
 
 impl StepArguments {
     /// The steps.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, CliError> {
-        let parsed = self.steps.iter().map(|text| Step::parse(text));
+    pub(crate) fn steps(&self) -> Result<Vec<TransformStep>, CliError> {
+        let parsed = self.steps.iter().map(|text| TransformStep::parse(text));
         let (good, bad): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
         let messages: Vec<String> =
             bad.into_iter().filter_map(Result::err).map(|e| format!("--step: {e}")).collect();
@@ -35,10 +35,10 @@ impl StepArguments {
 }
 
 /// Steps to take.
-pub(crate) struct Steps(Vec<Step>);
+pub(crate) struct StepList(Vec<TransformStep>);
 
-impl Steps {
-    pub(crate) fn new(steps: Vec<Step>) -> Self {
+impl StepList {
+    pub(crate) fn new(steps: Vec<TransformStep>) -> Self {
         Self(steps)
     }
 
@@ -47,7 +47,7 @@ impl Steps {
     }
 
     /// The steps themselves.
-    pub(crate) fn into_inner(self) -> Vec<Step> {
+    pub(crate) fn into_inner(self) -> Vec<TransformStep> {
         self.0
     }
 
@@ -78,7 +78,7 @@ impl Steps {
 }
 
 /// Prints on standard error what a step did.
-pub(crate) fn print_note(note: &Note) {
+pub(crate) fn print_note(note: &StepEffect) {
     eprintln!("servescope: note: {}", note.to_text());
 }
 

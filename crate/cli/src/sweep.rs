@@ -8,7 +8,7 @@ use clap::Args;
 use rayon::prelude::*;
 use servescope_lab::applicable::Obstacle;
 use servescope_lab::sweep::journal::{self, Journal};
-use servescope_lab::sweep::{Axis, Expected, Line, Results, Shape, Sweep, join};
+use servescope_lab::sweep::{Expected, Results, Sweep, SweepAxis, SweepLine, SweepShape, join};
 use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
 
 use crate::compare::aligned;
@@ -22,7 +22,7 @@ use crate::sweep_charts::write_charts;
 const MOST_OBSTACLES: usize = 6;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct SweepArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &SweepArguments) -> Result<(), CliError> {
     if !arguments.join.is_empty() {
         let (shape, lines) = joined(&arguments.join)?;
         if let Some(path) = &arguments.out {
@@ -106,16 +106,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
 }
 
 /// The sweep of the command line.
-fn asked(arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
+fn asked(arguments: &SweepArguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
     let mut scenario = arguments.scenario.scenario()?;
     arguments.inputs.apply_profile(&mut scenario)?;
-    let axes = arguments.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let axes = arguments.over.iter().map(|text| SweepAxis::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let metrics = Metric::parse_all(arguments.metrics.iter().map(String::as_str))?;
     Ok(Sweep::new(&scenario, axes, metrics, arguments.seeds, loaded)?)
 }
 
 /// The sweep of a plan.
-fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
+fn planned(path: &Path, arguments: &SweepArguments, loaded: Option<&LoadedTrace>) -> Result<Sweep, CliError> {
     let mut carrier = Scenario::default();
     carrier.set_text("cost.kind", "profile")?;
     arguments.inputs.apply_profile(&mut carrier)?;
@@ -124,7 +124,10 @@ fn planned(path: &Path, arguments: &Arguments, loaded: Option<&LoadedTrace>) -> 
 }
 
 /// The closed forms of a joined sweep, by its plan.
-fn joined_expected(arguments: &Arguments, shape: &Shape) -> Result<Vec<Option<Expected>>, CliError> {
+fn joined_expected(
+    arguments: &SweepArguments,
+    shape: &SweepShape,
+) -> Result<Vec<Option<Expected>>, CliError> {
     if !arguments.closed_forms {
         return Ok(Vec::new());
     }
@@ -150,7 +153,7 @@ fn shard(text: &str) -> Result<(usize, usize), CliError> {
 }
 
 /// The lines of several files.
-fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), CliError> {
+fn joined(paths: &[PathBuf]) -> Result<(SweepShape, Vec<SweepLine>), CliError> {
     let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let bytes: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
     join(&bytes).map_err(|(file, error)| match file {
@@ -161,11 +164,11 @@ fn joined(paths: &[PathBuf]) -> Result<(Shape, Vec<Line>), CliError> {
 
 /// Simulates what is not in the file yet, each run on the thread that is free. The lines come back in their order.
 fn simulate(
-    arguments: &Arguments,
+    arguments: &SweepArguments,
     sweep: &Sweep,
     indices: &[usize],
     loaded: Option<&LoadedTrace>,
-) -> Result<Vec<Line>, CliError> {
+) -> Result<Vec<SweepLine>, CliError> {
     let mut journal = Journal::open(arguments.out.as_deref(), sweep.shape())?;
     journal.notes.iter().for_each(|line| note(line));
     let left: Vec<usize> =
@@ -181,8 +184,8 @@ fn simulate(
         bar.inc(1);
         Ok(line)
     };
-    let made =
-        pool.install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Line>, CliError>>())?;
+    let made = pool
+        .install(|| left.par_iter().with_max_len(1).map(one).collect::<Result<Vec<SweepLine>, CliError>>())?;
     bar.finish_and_clear();
     if left.len() > 1 {
         let (wall_s, engine_s) = (start.elapsed().as_secs_f64(), engine_us.into_inner() as f64 / 1e6);
@@ -193,20 +196,20 @@ fn simulate(
             wall_s * threads as f64 / engine_s
         ));
     }
-    let mut lines: Vec<Line> =
+    let mut lines: Vec<SweepLine> =
         indices.iter().filter_map(|index| journal.done.remove(index)).chain(made).collect();
     lines.sort_by_key(|line| line.index);
     // Of a shard whose file has lines of others, those stay as well.
-    let others: Vec<Line> = std::mem::take(&mut journal.done).into_values().collect();
-    let mut all: Vec<Line> = lines.iter().cloned().chain(others).collect();
+    let others: Vec<SweepLine> = std::mem::take(&mut journal.done).into_values().collect();
+    let mut all: Vec<SweepLine> = lines.iter().cloned().chain(others).collect();
     all.sort_by_key(|line| line.index);
     journal.finish(&all).map_err(CliError::unwritten)?;
     Ok(lines)
 }
 
 /// Says which points make no run; where none does, that is the error.
-fn tell_errors(lines: &[Line]) -> Result<(), CliError> {
-    let failed: Vec<&Line> = lines.iter().filter(|line| line.error.is_some()).collect();
+fn tell_errors(lines: &[SweepLine]) -> Result<(), CliError> {
+    let failed: Vec<&SweepLine> = lines.iter().filter(|line| line.error.is_some()).collect();
     let Some(first) = failed.first() else { return Ok(()) };
     let point: Vec<String> = first.point.iter().map(ToString::to_string).collect();
     let error = first.error.as_deref().unwrap_or_default();
@@ -241,9 +244,9 @@ fn print_violations(metric: &str, expected: Option<&Expected>) {
 
 /// Shows the points as asked.
 fn show(
-    arguments: &Arguments,
-    shape: &Shape,
-    lines: &[Line],
+    arguments: &SweepArguments,
+    shape: &SweepShape,
+    lines: &[SweepLine],
     expected: &[Option<Expected>],
 ) -> Result<(), CliError> {
     tell_errors(lines)?;

@@ -11,7 +11,7 @@ use servescope_lab::views::sweep::{self, CURVES};
 
 use crate::chart_files::create;
 use crate::output::{CliError, note, write};
-use crate::plots::{Plot, escaped, head};
+use crate::plots::{TitledChart, escaped, head};
 
 /// Most charts of one metric, one for each value of the parameters that no chart has room for.
 const MOST_CHARTS: usize = 16;
@@ -82,7 +82,7 @@ fn unit(metric: &str) -> &'static str {
     }
 }
 
-fn write_plot(folder: &Path, name: &str, plot: &Plot) -> Result<(), CliError> {
+fn write_plot(folder: &Path, name: &str, plot: &TitledChart) -> Result<(), CliError> {
     let path = folder.join(name);
     let text = plot.svg().map_err(|error| CliError::Run(format!("{}: {error}", path.display())))?;
     write(&path, &text)
@@ -141,7 +141,13 @@ fn tell_left_out(charts: usize) {
     }
 }
 
-fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &[(&str, &[&Row])]) -> Plot {
+fn curves_plot(
+    results: &Results,
+    x: usize,
+    place: usize,
+    title: &str,
+    curves: &[(&str, &[&Row])],
+) -> TitledChart {
     let (over, metric) = (&results.axes[x], &results.shape.metrics[place]);
     let groups: Vec<&[&Row]> = curves.iter().map(|(_, rows)| *rows).collect();
     let mut legend: Vec<(Role, String)> = if curves.len() > 1 || !curves[0].0.is_empty() {
@@ -153,7 +159,7 @@ fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &
     if !closed_forms.is_empty() {
         legend.push((Role::Expected, closed_forms.join(", ")));
     }
-    Plot {
+    TitledChart {
         title: title.to_owned(),
         x: over.path.clone(),
         y: format!("{metric}{}", unit(metric)),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rayon::prelude::*;
 use servescope_lab::alarms::{Alarms, alarms, alarms_table};
-use servescope_lab::capacity::steadiness::{self, Extent};
+use servescope_lab::capacity::steadiness::{self, SearchExtent};
 use servescope_lab::compare::checks;
 use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
-use servescope_lab::published::vtc::{self, Recording, VtcComparison};
+use servescope_lab::published::vtc::{self, VtcComparison, VtcRecording};
 use servescope_lab::published::{peft, policies, shipped};
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
@@ -20,7 +20,7 @@ use servescope_lab::{silicon, thresholds};
 use crate::output::{CliError, print};
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct ValidateArguments {
     /// Fewer and shorter runs: some seconds in place of minutes, standard errors of some per cent.
     #[arg(long)]
     quick: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), CliError> {
     if let Some(file) = &arguments.silicon {
         return silicon(file, arguments.json);
     }
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     print(&format!("{}\n\n", thresholds_table(&saturated)))?;
     let effort = if arguments.quick { Effort::QUICK } else { Effort::WHOLE };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let extent = if arguments.quick { Extent::QUICK } else { Extent::WHOLE };
+    let extent = if arguments.quick { SearchExtent::QUICK } else { SearchExtent::WHOLE };
     let searched = steadiness_of(extent, threads);
     print(&format!("{}\n\n", steadiness::table(&searched, extent)))?;
     let alarmed = alarms(200);
@@ -155,7 +155,7 @@ fn recordings(folder: &Path) -> Result<Vec<VtcComparison>, CliError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let text = std::fs::read_to_string(&path)
             .map_err(|error| CliError::input(format!("{}: {error}", path.display())))?;
-        let recording = Recording::read(name, &text).map_err(CliError::input)?;
+        let recording = VtcRecording::read(name, &text).map_err(CliError::input)?;
         match vtc::compare(&recording) {
             Some(comparison) => comparisons.push(comparison),
             None => print(&format!("{name}: left out, its scheduling policy or its server is not known\n"))?,
@@ -172,7 +172,7 @@ fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), CliError> {
         // A link may lead back to where it lies.
         if entry.file_type().map_err(failed)?.is_dir() {
             find(&entry.path(), paths)?;
-        } else if entry.file_name().to_str().is_some_and(Recording::is_named) {
+        } else if entry.file_name().to_str().is_some_and(VtcRecording::is_named) {
             paths.push(entry.path());
         }
     }

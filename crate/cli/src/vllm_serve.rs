@@ -7,11 +7,11 @@ use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
-pub(crate) struct Arguments {
+pub(crate) struct VllmServeArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &VllmServeArguments) -> Result<(), CliError> {
     print(&vllm_serve(&arguments.scenario.scenario()?)?)
 }

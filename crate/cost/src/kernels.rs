@@ -20,13 +20,13 @@ mod tests;
 pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
 pub use layout::{Layout, MissingTable};
-pub use left_out::{FitError, left_out, ranges};
+pub use left_out::{LeftOutError, left_out, ranges};
 pub use step::{CAPTURED_TOKENS, KernelCost, Overheads};
-pub use text::{Kernels, Measured};
+pub use text::{KernelTable, Kernels};
 
 /// The format in which a product is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum NumberFormat {
     /// 16 bits.
     Bf16,
     /// 8 bits, one scale a tensor.
@@ -43,7 +43,7 @@ pub enum Format {
     Int4,
 }
 
-impl Format {
+impl NumberFormat {
     /// Every format.
     pub const ALL: [Self; 7] =
         [Self::Bf16, Self::Fp8, Self::Fp8Block, Self::Nvfp4, Self::Mxfp4, Self::Mxfp4Fp8, Self::Int4];

@@ -51,7 +51,7 @@ pub enum Attention {
         /// Dimension of a head.
         head_dim: u32,
         /// Layers that look back no further than a window.
-        window: Option<Window>,
+        window: Option<SlidingWindow>,
     },
     /// Multi-head latent attention (`DeepSeek`): keys and values are kept as one compressed vector.
     Latent {
@@ -72,7 +72,7 @@ pub enum Attention {
 
 /// Layers with a sliding window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct SlidingWindow {
     /// Tokens that such a layer looks back.
     pub tokens: u32,
     /// How many layers do.
@@ -136,7 +136,7 @@ impl Attention {
     }
 
     /// Layers with a sliding window.
-    pub fn window(&self) -> Option<Window> {
+    pub fn window(&self) -> Option<SlidingWindow> {
         match *self {
             Self::Grouped { window, .. } => window,
             Self::Latent { .. } => None,

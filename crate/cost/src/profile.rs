@@ -18,12 +18,14 @@ mod tests;
 mod text;
 mod vidur_tables;
 
-pub use attention::{AttentionFormula, DecodeFormula, Heads, MeasuredAttention, PrefillFormula, Speed};
+pub use attention::{
+    AttentionFormula, AttentionHeads, DecodeFormula, MeasuredAttention, PrefillFormula, Speed,
+};
 pub use fit::OperatorError;
 pub use fitted_profile::CompactTables;
-pub use grid::Grid;
-pub use line::{Knots, Line};
-pub use operator::{By, OPERATORS, Operator, Origin};
+pub use grid::KnotGrid;
+pub use line::{KnotLine, Knots};
+pub use operator::{By, OPERATORS, Operator, TimedOrigin};
 pub use profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 pub use table::ProfileError;
 pub use vidur_tables::{ExactTables, LayerSettings};
@@ -36,24 +38,24 @@ pub struct OperatorLine {
     /// Which.
     pub operator: &'static Operator,
     /// Where its times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Its times.
     pub knots: Knots,
 }
 
 /// Attention of one degree.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Attention {
+pub struct AttentionProfile {
     /// Where its times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Decoding, where there is no table.
     pub decode_formula: DecodeFormula,
     /// Prompts; what a table's ratios refer to.
     pub prefill_formula: PrefillFormula,
     /// Decoding by requests and KV tokens of each: tenths of a microsecond.
-    pub decode: Option<Grid>,
+    pub decode: Option<KnotGrid>,
     /// Prompts by chunk and KV tokens: thousandths of the formula.
-    pub prefill: Option<Grid>,
+    pub prefill: Option<KnotGrid>,
 }
 
 /// Relative errors against the raw medians: median and 95th percentile, in ten-thousandths.
@@ -75,7 +77,7 @@ pub struct Degree {
     /// Operators.
     pub lines: Vec<OperatorLine>,
     /// Attention.
-    pub attention: Attention,
+    pub attention: AttentionProfile,
 }
 
 /// The operator times of one model on one GPU, in a few kilobytes for all degrees.

@@ -10,7 +10,7 @@
 
 /// Where the text of a cell is.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct CellSpan {
     start: usize,
     end: usize,
     /// Whether in `copied` rather than in the text: a cell in quotes may have lost some.
@@ -26,7 +26,7 @@ pub struct Records<'a> {
     next_line: u64,
     start: usize,
     line: u64,
-    cells: Vec<Cell>,
+    cells: Vec<CellSpan>,
     copied: String,
     is_open: bool,
 }
@@ -149,7 +149,7 @@ impl<'a> Records<'a> {
 
     fn plain(&mut self) {
         let (start, end) = (self.at, self.end_of_cell(self.at));
-        self.cells.push(Cell { start, end, is_copied: false });
+        self.cells.push(CellSpan { start, end, is_copied: false });
         self.at = end;
     }
 
@@ -175,7 +175,7 @@ impl<'a> Records<'a> {
         let end = self.end_of_cell(self.at);
         self.copied.push_str(&self.text[self.at..end]);
         self.at = end;
-        self.cells.push(Cell { start, end: self.copied.len(), is_copied: true });
+        self.cells.push(CellSpan { start, end: self.copied.len(), is_copied: true });
     }
 }
 

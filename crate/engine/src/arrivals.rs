@@ -15,14 +15,14 @@ use crate::shared_columns::ColumnVisitor;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug, Clone)]
-pub(crate) struct Arrivals {
+pub(crate) struct KnownArrivals {
     /// The next request that waits for no request, and when it arrives; infinite where there is none.
     next: usize,
     next_us: f64,
     held: Option<Box<WaitingTurn>>,
 }
 
-/// The part of [`Arrivals`] for a trace in which a request waits for another.
+/// The part of [`KnownArrivals`] for a trace in which a request waits for another.
 #[derive(Debug, Clone)]
 struct WaitingTurn {
     /// Followers of each request, one request after another: those of `i` end at `ends[i]`.
@@ -93,7 +93,7 @@ impl WaitingTurn {
     }
 }
 
-impl Arrivals {
+impl KnownArrivals {
     pub(crate) fn of(trace: &Trace) -> Self {
         let held = trace.closed_loop.as_ref().map(|closed_loop| Box::new(WaitingTurn::of(closed_loop)));
         let mut arrivals = Self { next: 0, next_us: f64::INFINITY, held };

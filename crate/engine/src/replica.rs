@@ -91,7 +91,7 @@ pub(crate) struct Replica {
     /// Batches formed so far, of a replica that keeps no decode batch.
     pub(crate) formed: u64,
     /// What the scheduler keeps.
-    pub(crate) state: scheduler::State,
+    pub(crate) state: scheduler::SchedulerState,
     /// How long requests that decode stood still while prompts alone were processed, so far.
     pub(crate) stall_us: f64,
     /// Requests in the decode batch by the time of their last token: (how many, when).
@@ -144,7 +144,7 @@ impl Replica {
             waiting_prompt_blocks: 0,
             in_flight: 0,
             formed: 0,
-            state: scheduler::State::new(config, trace),
+            state: scheduler::SchedulerState::new(config, trace),
             stall_us: 0.0,
             last_token_groups: Vec::new(),
             shared_gaps: SharedGaps::default(),

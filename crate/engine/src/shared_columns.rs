@@ -14,7 +14,7 @@ const FEWEST: usize = 16;
 const PARTS: usize = 256;
 
 /// An entry of a column, which is known by its bits.
-pub(crate) trait Entry: Clone + Debug + Send + Sync + 'static {
+pub(crate) trait ColumnEntry: Clone + Debug + Send + Sync + 'static {
     /// Whether another one has the same bits; "no" costs memory and no more.
     fn is_same(&self, other: &Self) -> bool;
 
@@ -26,7 +26,7 @@ pub(crate) trait Entry: Clone + Debug + Send + Sync + 'static {
 
 macro_rules! entries {
     ($($name:ty),*) => {$(
-        impl $crate::shared_columns::Entry for $name {
+        impl $crate::shared_columns::ColumnEntry for $name {
             #[inline]
             fn is_same(&self, other: &Self) -> bool { self == other }
         }
@@ -35,14 +35,14 @@ macro_rules! entries {
 pub(crate) use entries;
 entries!(bool, u16, u32, Option<u32>, servescope_workload::RequestId);
 
-impl Entry for f64 {
+impl ColumnEntry for f64 {
     #[inline]
     fn is_same(&self, other: &Self) -> bool {
         self.to_bits() == other.to_bits()
     }
 }
 
-impl Entry for RequestResult {
+impl ColumnEntry for RequestResult {
     fn is_same(&self, other: &Self) -> bool {
         let bits = |result: &Self| result.finish_us.map(f64::to_bits);
         self.outcome == other.outcome && self.produced == other.produced && bits(self) == bits(other)
@@ -52,7 +52,7 @@ impl Entry for RequestResult {
 /// What reads the columns of a fleet, always in the same order.
 pub(crate) trait ColumnVisitor {
     /// The next column.
-    fn column<T: Entry>(&mut self, column: &mut Vec<T>);
+    fn column<T: ColumnEntry>(&mut self, column: &mut Vec<T>);
 }
 
 /// A column of a checkpoint.
@@ -60,13 +60,13 @@ pub(crate) trait ColumnVisitor {
 struct Shared<T>(Vec<Arc<[T]>>);
 
 /// A column whose entries are not known here.
-trait Column: Debug + Send + Sync {
+trait SharedColumn: Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// What it takes of memory beside a former one.
     fn bytes_beside(&self, former: Option<&dyn Any>) -> usize;
 }
 
-impl<T: Entry> Column for Shared<T> {
+impl<T: ColumnEntry> SharedColumn for Shared<T> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -77,19 +77,20 @@ impl<T: Entry> Column for Shared<T> {
             former.and_then(|former| former.0.get(place)).is_some_and(|known| Arc::ptr_eq(known, part))
         };
         let own = self.0.iter().enumerate().filter(|&(place, part)| !is_known(place, part));
-        let of = |part: &Arc<[T]>| size_of_val(&**part) + part.iter().map(Entry::heap_bytes).sum::<usize>();
+        let of =
+            |part: &Arc<[T]>| size_of_val(&**part) + part.iter().map(ColumnEntry::heap_bytes).sum::<usize>();
         size_of_val(self.0.as_slice()) + own.map(|(_, part)| of(part)).sum::<usize>()
     }
 }
 
 /// The columns of a checkpoint.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Columns(Vec<Arc<dyn Column>>);
+pub(crate) struct Columns(Vec<Arc<dyn SharedColumn>>);
 
 impl Columns {
     /// What they take of memory beside those of a former checkpoint.
     pub(crate) fn bytes_beside(&self, former: &Self) -> usize {
-        let of = |(place, column): (usize, &Arc<dyn Column>)| {
+        let of = |(place, column): (usize, &Arc<dyn SharedColumn>)| {
             column.bytes_beside(former.0.get(place).map(|column| column.as_any()))
         };
         self.0.iter().enumerate().map(of).sum()
@@ -125,7 +126,7 @@ impl<'a> Taker<'a> {
 }
 
 impl ColumnVisitor for Taker<'_> {
-    fn column<T: Entry>(&mut self, column: &mut Vec<T>) {
+    fn column<T: ColumnEntry>(&mut self, column: &mut Vec<T>) {
         let former = self.former.0.get(self.columns.0.len());
         let former = former.and_then(|column| column.as_any().downcast_ref::<Shared<T>>());
         let parts = column.chunks(self.part).enumerate().map(|(place, part)| {
@@ -138,24 +139,24 @@ impl ColumnVisitor for Taker<'_> {
 }
 
 /// Without an early exit, so that many entries are compared at once.
-pub(crate) fn is_same<T: Entry>(a: &[T], b: &[T]) -> bool {
+pub(crate) fn is_same<T: ColumnEntry>(a: &[T], b: &[T]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(true, |same, (a, b)| same & a.is_same(b))
 }
 
 struct PutBack(std::vec::IntoIter<Box<dyn Any>>);
 
 impl ColumnVisitor for PutBack {
-    fn column<T: Entry>(&mut self, column: &mut Vec<T>) {
+    fn column<T: ColumnEntry>(&mut self, column: &mut Vec<T>) {
         if let Some(Ok(taken)) = self.0.next().map(Box::<dyn Any>::downcast::<Vec<T>>) {
             *column = *taken;
         }
     }
 }
 
-struct Filler<'a>(std::slice::Iter<'a, Arc<dyn Column>>);
+struct Filler<'a>(std::slice::Iter<'a, Arc<dyn SharedColumn>>);
 
 impl ColumnVisitor for Filler<'_> {
-    fn column<T: Entry>(&mut self, column: &mut Vec<T>) {
+    fn column<T: ColumnEntry>(&mut self, column: &mut Vec<T>) {
         let next = self.0.next().and_then(|column| column.as_any().downcast_ref::<Shared<T>>());
         if let Some(Shared(parts)) = next {
             column.reserve_exact(parts.iter().map(|part| part.len()).sum());

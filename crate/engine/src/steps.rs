@@ -18,7 +18,7 @@ use crate::engine::Fleet;
 use crate::engine::stepping::Looked;
 pub use crate::engine::stepping::ReplicaTotals;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
-use crate::record::decisions::passes::{AdapterLoad, Pass};
+use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::record::decisions::{Decision, Verdict};
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::report::Report;
@@ -32,14 +32,14 @@ const FIRST_SHARE: usize = 100;
 
 /// A place in a run at which a debugger stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
+pub enum DebugStep {
     /// A decision of gateway or scheduler.
     Decision(Decision),
     /// Adapters were loaded.
     Load(AdapterLoad),
 }
 
-impl Step {
+impl DebugStep {
     /// When, microseconds.
     pub fn time_us(&self) -> f64 {
         match self {
@@ -59,7 +59,7 @@ impl Step {
 
 /// What kinds of steps a debugger goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
+pub enum DebugStepKind {
     /// A request is rejected, or waited too long.
     Rejection,
     /// A request is preempted or swapped out.
@@ -68,14 +68,14 @@ pub enum StepKind {
     Load,
 }
 
-impl StepKind {
-    fn is(self, step: &Step) -> bool {
+impl DebugStepKind {
+    fn is(self, step: &DebugStep) -> bool {
         match (self, step) {
-            (Self::Load, Step::Load(_)) => true,
-            (Self::Rejection, Step::Decision(decision)) => {
+            (Self::Load, DebugStep::Load(_)) => true,
+            (Self::Rejection, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Rejected(_) | Verdict::TimedOut)
             }
-            (Self::Preemption, Step::Decision(decision)) => {
+            (Self::Preemption, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut)
             }
             _ => false,
@@ -199,21 +199,21 @@ impl Recording {
     }
 
     /// The finished run and its steps.
-    pub fn finish(self) -> (Report, Steps) {
+    pub fn finish(self) -> (Report, DebugSteps) {
         let sent = self.fleet.sent().map(<[RequestId]>::to_vec);
         let loads = self.fleet.adapter_loads().to_vec();
         let report = self.fleet.finish();
         let decisions = report.decisions.as_deref().unwrap_or_default();
         let steps = merged(decisions, &loads);
-        (report, Steps { checkpoints: self.checkpoints, steps, sent, cursor: None })
+        (report, DebugSteps { checkpoints: self.checkpoints, steps, sent, cursor: None })
     }
 }
 
 /// Decisions and loads in order of time, at equal times replica by replica, loads behind the decisions.
-fn merged(decisions: &[Decision], loads: &[AdapterLoad]) -> Vec<Step> {
-    let mut steps: Vec<Step> = decisions.iter().copied().map(Step::Decision).collect();
-    steps.extend(loads.iter().copied().map(Step::Load));
-    let place = |step: &Step| step.replica().map_or(0, |replica| u32::from(replica.get()) + 1);
+fn merged(decisions: &[Decision], loads: &[AdapterLoad]) -> Vec<DebugStep> {
+    let mut steps: Vec<DebugStep> = decisions.iter().copied().map(DebugStep::Decision).collect();
+    steps.extend(loads.iter().copied().map(DebugStep::Load));
+    let place = |step: &DebugStep| step.replica().map_or(0, |replica| u32::from(replica.get()) + 1);
     steps.sort_by(|a, b| a.time_us().total_cmp(&b.time_us()).then(place(a).cmp(&place(b))));
     steps
 }
@@ -231,16 +231,16 @@ struct Cursor {
 
 /// The steps of a finished run.
 #[derive(Debug, Clone)]
-pub struct Steps {
+pub struct DebugSteps {
     checkpoints: Vec<Checkpoint>,
-    steps: Vec<Step>,
+    steps: Vec<DebugStep>,
     sent: Option<Vec<RequestId>>,
     cursor: Option<Box<Cursor>>,
 }
 
-impl Steps {
+impl DebugSteps {
     /// All steps, in order of time.
-    pub fn all(&self) -> &[Step] {
+    pub fn all(&self) -> &[DebugStep] {
         &self.steps
     }
 
@@ -251,18 +251,18 @@ impl Steps {
 
     /// The first step about a request.
     pub fn of_request(&self, id: RequestId) -> Option<usize> {
-        let is_of = |step: &Step| matches!(step, Step::Decision(decision) if decision.request() == Some(id));
+        let is_of = |step: &DebugStep| matches!(step, DebugStep::Decision(decision) if decision.request() == Some(id));
         self.steps.iter().position(is_of)
     }
 
     /// The next step of a kind after `from`, and without `from` the first one.
-    pub fn next(&self, kind: StepKind, from: Option<usize>) -> Option<usize> {
+    pub fn next(&self, kind: DebugStepKind, from: Option<usize>) -> Option<usize> {
         let first = from.map_or(0, |from| from + 1);
         (first..self.steps.len()).find(|&place| kind.is(&self.steps[place]))
     }
 
     /// The last step of a kind before `from`.
-    pub fn previous(&self, kind: StepKind, from: usize) -> Option<usize> {
+    pub fn previous(&self, kind: DebugStepKind, from: usize) -> Option<usize> {
         (0..from.min(self.steps.len())).rev().find(|&place| kind.is(&self.steps[place]))
     }
 
@@ -280,8 +280,8 @@ impl Steps {
     pub fn state(&mut self, place: usize) -> Option<StepState> {
         let step = *self.steps.get(place)?;
         let time_us = step.time_us();
-        let alike = |other: &Step| other.time_us() == time_us && other.replica() == step.replica();
-        let is_load = |step: &Step| matches!(step, Step::Load(_));
+        let alike = |other: &DebugStep| other.time_us() == time_us && other.replica() == step.replica();
+        let is_load = |step: &DebugStep| matches!(step, DebugStep::Load(_));
         // Which one of those that are equal in time and replica; loads are counted by themselves.
         let before = self.steps[..place].iter().rev().take_while(|other| alike(other));
         let nth = before.filter(|other| is_load(other) == is_load(&step)).count();
@@ -289,8 +289,8 @@ impl Steps {
         self.look_at(time_us, &step, count);
         let cursor = self.cursor.as_deref()?;
         let mut state = match step {
-            Step::Decision(_) => cursor.of_decision(step.replica(), nth),
-            Step::Load(load) => cursor.of_load(load.replica, nth),
+            DebugStep::Decision(_) => cursor.of_decision(step.replica(), nth),
+            DebugStep::Load(load) => cursor.of_load(load.replica, nth),
         };
         state.totals.clone_from(&cursor.totals);
         if let Some(sent) = &self.sent {
@@ -300,7 +300,7 @@ impl Steps {
     }
 
     /// Brings the cursor to a time.
-    fn look_at(&mut self, time_us: f64, step: &Step, count: usize) {
+    fn look_at(&mut self, time_us: f64, step: &DebugStep, count: usize) {
         if self.cursor.as_ref().is_some_and(|cursor| cursor.time_us == time_us && cursor.has(step, count)) {
             return;
         }
@@ -341,18 +341,22 @@ impl Looked {
 }
 
 /// Appends decisions and their passes to others.
-fn append<T>(own: &mut (Vec<Decision>, Vec<Pass<T>>), other: (Vec<Decision>, Vec<Pass<T>>)) {
+fn append<T>(own: &mut (Vec<Decision>, Vec<QueuePass<T>>), other: (Vec<Decision>, Vec<QueuePass<T>>)) {
     let by = own.0.len();
     own.0.extend(other.0);
-    own.1.extend(other.1.into_iter().map(|pass| Pass { first: pass.first + by, end: pass.end + by, ..pass }));
+    own.1.extend(other.1.into_iter().map(|pass| QueuePass {
+        first: pass.first + by,
+        end: pass.end + by,
+        ..pass
+    }));
 }
 
 impl Cursor {
     /// Whether what happened has this many decisions, or loads, like a step.
-    fn has(&self, step: &Step, count: usize) -> bool {
+    fn has(&self, step: &DebugStep, count: usize) -> bool {
         match step {
-            Step::Load(load) => self.loads(load.replica).count() >= count,
-            Step::Decision(_) => self.decisions(step.replica()).count() >= count,
+            DebugStep::Load(load) => self.loads(load.replica).count() >= count,
+            DebugStep::Decision(_) => self.decisions(step.replica()).count() >= count,
         }
     }
 
@@ -368,8 +372,8 @@ impl Cursor {
     }
 
     /// Passes of a replica that loaded adapters.
-    fn loads(&self, replica: ReplicaIndex) -> impl Iterator<Item = &Pass<ReplicaSnapshot>> {
-        let is = move |pass: &&Pass<ReplicaSnapshot>| {
+    fn loads(&self, replica: ReplicaIndex) -> impl Iterator<Item = &QueuePass<ReplicaSnapshot>> {
+        let is = move |pass: &&QueuePass<ReplicaSnapshot>| {
             pass.before.replica == replica && pass.before.time_us == self.time_us && pass.before.has_loaded
         };
         self.looked.of_engine.1.iter().filter(is)
@@ -389,7 +393,7 @@ impl Cursor {
             return state;
         }
         let (decisions, passes) = &self.looked.of_engine;
-        let of_pass = |pass: &&Pass<ReplicaSnapshot>| pass.first <= place && place < pass.end;
+        let of_pass = |pass: &&QueuePass<ReplicaSnapshot>| pass.first <= place && place < pass.end;
         if let Some(pass) = passes.iter().find(of_pass) {
             state.replica = Some(pass.before.clone());
             state.earlier = decisions[pass.first..place].to_vec();

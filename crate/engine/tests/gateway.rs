@@ -23,7 +23,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::steps::{Step, StepState};
+use servescope_engine::steps::{DebugStep, StepState};
 use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
 use servescope_engine::{Fleet, Outcome, Report};
 use servescope_workload::{RequestId, Trace};
@@ -426,8 +426,8 @@ proptest! {
 }
 
 /// A request that is forwarded is the first of those that may go.
-fn check_forwarded(step: &Step, state: &StepState) {
-    let Step::Decision(decision) = step else { return };
+fn check_forwarded(step: &DebugStep, state: &StepState) {
+    let DebugStep::Decision(decision) = step else { return };
     if decision.verdict == Verdict::Forwarded {
         let gateway = state.gateway.as_ref().expect("the gateway decides");
         assert!(gateway.waiting.len() > gateway.held_back as usize);

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::thread::scope;
 
 use servescope_lab::cost::kernels::Kernels;
-use servescope_lab::silicon::{Constants, Row, errors, predict_with, read};
+use servescope_lab::silicon::{Constants, SiliconRow, errors, predict_with, read};
 
 /// Steps of a constant, as shares of it, from coarse to fine.
 const STEPS: [f64; 3] = [0.2, 0.08, 0.03];
@@ -55,8 +55,8 @@ fn tables(folder: &PathBuf) -> Result<BTreeMap<String, Kernels>, String> {
 /// Predicted and measured TTFT, and the same of TPOT.
 type Pairs = [Vec<(f64, f64)>; 2];
 
-fn pairs(rows: &[&Row], constants: &Constants) -> Pairs {
-    let half = |rows: &[&Row]| -> Vec<[(f64, f64); 2]> {
+fn pairs(rows: &[&SiliconRow], constants: &Constants) -> Pairs {
+    let half = |rows: &[&SiliconRow]| -> Vec<[(f64, f64); 2]> {
         let answers = rows.iter().filter_map(|row| Some((row, predict_with(row, constants).ok()?)));
         answers.map(|(row, own)| [(own.ttft_ms, row.ttft_ms), (own.tpot_ms, row.tpot_ms)]).collect()
     };
@@ -108,8 +108,8 @@ fn main() -> Result<(), String> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let rows = read(&text).map_err(|error| error.to_string())?;
-    let is_taken = |row: &&Row| row.is_clean() && row.backend == "vllm" && row.mode == "agg";
-    let (left_out, open): (Vec<&Row>, Vec<&Row>) =
+    let is_taken = |row: &&SiliconRow| row.is_clean() && row.backend == "vllm" && row.mode == "agg";
+    let (left_out, open): (Vec<&SiliconRow>, Vec<&SiliconRow>) =
         rows.iter().filter(is_taken).partition(|row| row.is_left_out());
     let show = |constants: &Constants| {
         println!("{}", error_line("even", &pairs(&open, constants)));

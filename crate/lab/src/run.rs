@@ -27,10 +27,10 @@ use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
 use crate::diagnostic::Diagnostic;
 use crate::expected_error::ExpectedError;
-use crate::notes::{Context, Note, Purpose, notes, unused};
+use crate::notes::{Note, NoteContext, Purpose, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
-use arrivals::{Arrivals, arrivals_of};
+use arrivals::{SimulatedTraffic, arrivals_of};
 
 pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
@@ -58,7 +58,7 @@ pub struct SimulationHandle {
     scenario: Scenario,
     workload: Arc<WorkloadSpec>,
     generated: bool,
-    context: Context,
+    context: NoteContext,
     extra_request: Option<Request>,
 }
 
@@ -68,13 +68,13 @@ impl SimulationHandle {
     /// # Errors
     /// Every [`Diagnostic`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
-        let Arrivals { trace, workload, extra_request } = arrivals_of(scenario, loaded)?;
+        let SimulatedTraffic { trace, workload, extra_request } = arrivals_of(scenario, loaded)?;
         Ok(Self {
             fleet: Box::new(fleet_of(scenario, trace).map_err(|error| vec![error])?),
             scenario: scenario.clone(),
             workload: Arc::new(workload),
             generated: loaded.is_none(),
-            context: loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run)),
+            context: loaded.map_or_else(NoteContext::default, |loaded| loaded.context(Purpose::Run)),
             extra_request,
         })
     }
@@ -130,7 +130,7 @@ pub struct Run {
     /// Whether the trace came from the generator.
     pub generated: bool,
     /// What the run was made for, and what its trace carries; none of a run that the settings did not make.
-    pub context: Option<Context>,
+    pub context: Option<NoteContext>,
     /// The request of `workload.extra_request`, if the settings ask for one.
     extra_request: Option<Request>,
     /// Every gap between tokens: summary and charts both ask for it.

@@ -1,7 +1,9 @@
 //! The capacity search against closed forms for the position of the knee, and what it promises about its own answer.
 
 use proptest::prelude::*;
-use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Ranked, Search, csv, plan, rank};
+use servescope_lab::capacity::{
+    Capacity, Configuration, ConfigurationGrid, Found, Miss, Ranked, Search, csv, plan, rank,
+};
 use servescope_lab::{Diagnostic, LoadedTrace, Run, Scenario};
 use servescope_workload::generate;
 
@@ -260,7 +262,8 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
         ("capacity.usd_per_gpu_hour", "2"),
         ("scheduler.kind", "vllm_v1"),
     ]);
-    let grid = Grid::parse(["fleet.replicas=1,2", "scheduler.max_request_tokens=2048,9"]).unwrap();
+    let grid =
+        ConfigurationGrid::parse(["fleet.replicas=1,2", "scheduler.max_request_tokens=2048,9"]).unwrap();
     let found = grid.configurations(&base).into_iter().enumerate().map(|(place, configuration)| {
         let Configuration { values, scenario } = configuration;
         Found { place, values, result: search(&scenario, None) }
@@ -363,7 +366,7 @@ fn a_plan_is_simulated_at_the_load() {
         ("capacity.most_requests", "3000"),
         ("capacity.tolerance", "0.1"),
     ]);
-    let grid = Grid::parse(["scheduler.max_running_requests=4,16,32,256"]).unwrap();
+    let grid = ConfigurationGrid::parse(["scheduler.max_running_requests=4,16,32,256"]).unwrap();
     let ranking = plan(&grid.configurations(&base), None, 2, &|| {});
     assert_eq!(ranking.len(), 4);
     for ranked in &ranking[..3] {
@@ -412,7 +415,7 @@ fn gpus_of_a_deployment_have_listed_prices() {
         let mut other = deployed.clone();
         other.set_text("fleet.gpu", gpu).unwrap();
         other.set_text("capacity.price_kind", kind).unwrap();
-        servescope_lab::capacity::Price::of(&other)
+        servescope_lab::capacity::FleetPrice::of(&other)
     };
     let estimated = price("h100_sxm", "estimate");
     assert_eq!(estimated.quote.and_then(|quote| quote.date), Some("2026-04-03"));

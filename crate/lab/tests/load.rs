@@ -1,7 +1,7 @@
 //! The load of a setting: the quick search against the full one, and the check of what a load needs.
 
 use servescope_lab::Scenario;
-use servescope_lab::capacity::{Capacity, Check, Checked, Load, Miss, Search, quick_search};
+use servescope_lab::capacity::{Capacity, CapacityCheck, Checked, Load, Miss, Search, quick_search};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
@@ -41,7 +41,7 @@ fn the_load_is_that_of_the_full_search() {
 }
 
 fn checked(scenario: &Scenario, replicas: u32) -> Checked {
-    let mut check = Check::new(scenario, None, replicas, 3_000, None).unwrap();
+    let mut check = CapacityCheck::new(scenario, None, replicas, 3_000, None).unwrap();
     while check.advance(1_000_000) < 1.0 {}
     check.finish()
 }
@@ -64,6 +64,6 @@ fn a_check_simulates_the_load_on_as_many_replicas() {
     assert!(enough.quantile_s[3].unwrap() <= 5.0, "{enough:?}");
     assert!((enough.rate_rps / (3.0 * rate) - 1.0).abs() < 0.15, "{enough:?} at {load}");
     assert!(enough.requests >= 2_500, "as many as were asked for: {enough:?}");
-    let none = Check::new(&scenario, None, 0, 100, None).unwrap_err();
+    let none = CapacityCheck::new(&scenario, None, 0, 100, None).unwrap_err();
     assert_eq!((none[0].code, none[0].path.as_str()), ("out_of_range", "fleet.replicas"));
 }

@@ -2,7 +2,7 @@
 //! capacity searches, and those that need the run.
 
 use proptest::prelude::*;
-use servescope_lab::notes::{Context, Purpose, Reason, Traffic, idle, notes};
+use servescope_lab::notes::{NoteContext, Purpose, Reason, Traffic, idle, notes};
 use servescope_lab::parameters::Id;
 use servescope_lab::workload::{Trace, generate};
 use servescope_lab::{LoadedTrace, Run, Scenario};
@@ -267,7 +267,7 @@ fn what_changes_the_tables_alone_says_so() {
 #[test]
 fn what_a_scenario_is_read_for_decides_too() {
     let reasons = |settings: &[(&str, &str)], purpose| -> Vec<&str> {
-        let context = Context { purpose, ..Context::default() };
+        let context = NoteContext { purpose, ..NoteContext::default() };
         notes(&scenario(settings), &context).iter().map(|note| note.reason.name()).collect()
     };
     let sampling = [("workload.sampling.max_new_tokens", "5"), ("workload.sampling.top_p", "0.5")];

@@ -8,7 +8,7 @@ use ureq::{Agent, Error, Timeout};
 
 use crate::answer::{Answer, Piece, shortened, start};
 use crate::events::EventReader;
-use crate::plan::{Limits, Planned};
+use crate::plan::{Planned, ReplayLimits};
 use crate::target::Target;
 
 /// Most bytes of one answer.
@@ -76,7 +76,7 @@ impl Failure {
 }
 
 /// The client of all requests.
-pub(crate) fn agent(target: &Target, limits: &Limits) -> Agent {
+pub(crate) fn agent(target: &Target, limits: &ReplayLimits) -> Agent {
     let seconds = |s: f64| Some(Duration::from_secs_f64(s));
     Agent::config_builder()
         .tls_config(target.tls())
@@ -107,16 +107,16 @@ pub(crate) struct Exchange {
 }
 
 /// What all requests of a run share.
-pub(crate) struct Client<'c> {
+pub(crate) struct ReplayClient<'c> {
     pub(crate) agent: Agent,
     pub(crate) target: &'c Target,
     pub(crate) api_key: Option<&'c str>,
-    pub(crate) limits: &'c Limits,
+    pub(crate) limits: &'c ReplayLimits,
     pub(crate) epoch: Instant,
     pub(crate) is_cut: &'c AtomicBool,
 }
 
-impl Client<'_> {
+impl ReplayClient<'_> {
     pub(crate) fn now_us(&self) -> f64 {
         self.epoch.elapsed().as_secs_f64() * 1e6
     }
@@ -190,7 +190,7 @@ impl Client<'_> {
     /// A failure of the client in our words.
     fn failed(&self, error: Error, so_far: &Exchange) -> Failure {
         let came = so_far.chunks_us.len();
-        let Limits { silence_s, request_s, .. } = self.limits;
+        let ReplayLimits { silence_s, request_s, .. } = self.limits;
         match error {
             Error::Timeout(Timeout::PerRead) if so_far.headers_us.is_some() => Failure::new(
                 FailureKind::Stalled,
@@ -263,7 +263,7 @@ fn whole(exchange: &Exchange) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Client<'_> {
+impl ReplayClient<'_> {
     /// What came of a request for which this machine has no thread.
     pub(crate) fn without_thread(&self, error: &std::io::Error) -> Exchange {
         let failure = Failure::new(FailureKind::Connect, format!("no thread for this request: {error}"));

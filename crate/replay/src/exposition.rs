@@ -5,7 +5,7 @@ pub const MAX_LINES: usize = 100_000;
 
 /// One sample.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub struct MetricSample {
     /// Its name.
     pub name: String,
     /// Its labels, in order.
@@ -14,7 +14,7 @@ pub struct Sample {
     pub value: f64,
 }
 
-impl Sample {
+impl MetricSample {
     /// The value of a label.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(label, _)| label == name).map(|(_, value)| &**value)
@@ -25,7 +25,7 @@ impl Sample {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exposition {
     /// The samples, in order.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<MetricSample>,
 }
 
 impl Exposition {
@@ -35,7 +35,7 @@ impl Exposition {
     }
 
     /// The first sample of a name.
-    pub fn first(&self, name: &str) -> Option<&Sample> {
+    pub fn first(&self, name: &str) -> Option<&MetricSample> {
         self.samples.iter().find(|sample| sample.name == name)
     }
 
@@ -58,7 +58,7 @@ fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-fn sample(line: &str) -> Option<Sample> {
+fn sample(line: &str) -> Option<MetricSample> {
     let line = line.trim();
     if line.starts_with('#') {
         return None;
@@ -70,7 +70,7 @@ fn sample(line: &str) -> Option<Sample> {
         None => (Vec::new(), rest),
     };
     let value = rest.split_whitespace().next()?.parse().ok().filter(|value: &f64| value.is_finite())?;
-    Some(Sample { name: name.to_owned(), labels, value })
+    Some(MetricSample { name: name.to_owned(), labels, value })
 }
 
 /// The labels from behind the opening brace on, and what follows the closing one.
@@ -150,7 +150,7 @@ mod tests {
                 })
                 .collect();
             let text = format!("{name}{{{}}} {value}", shown.join(","));
-            prop_assert_eq!(Exposition::read(&text).samples, [Sample { name, labels, value }]);
+            prop_assert_eq!(Exposition::read(&text).samples, [MetricSample { name, labels, value }]);
         }
 
         #[test]

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 1 << 29;
 
 /// What bounds a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct ReplayLimits {
     /// Most requests.
     pub requests: usize,
     /// Most requests sent in any second.
@@ -51,7 +51,7 @@ pub struct Planned {
 
 /// Everything that is to be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct ReplayPlan {
     /// The requests, in the order of the trace.
     pub requests: Vec<Planned>,
     /// Whether any end lets the next waiting request go, in their order.
@@ -80,7 +80,7 @@ pub enum PlanError {
     Empty,
 }
 
-impl Plan {
+impl ReplayPlan {
     /// The plan of a trace, whose requests' lines (of `prompts::BodyLines`, forms `openai` and `vllm`) `next` hands over in
     /// order.
     ///
@@ -88,7 +88,7 @@ impl Plan {
     /// [`PlanError`].
     pub fn of(
         trace: &Trace,
-        limits: &Limits,
+        limits: &ReplayLimits,
         mut next: impl FnMut() -> Result<Option<String>, PlanError>,
     ) -> Result<Self, PlanError> {
         if trace.len() > limits.requests {

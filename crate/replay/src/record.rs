@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::plan::Plan;
-use crate::send::{Outcome, Sent};
+use crate::plan::ReplayPlan;
+use crate::send::{ReplayOutcome, Sent};
 use crate::server::{Facts, Usage};
 
 /// What stands beside the requests.
@@ -27,7 +27,7 @@ fn metric(value: impl Into<Json>, unit: &str) -> Json {
 }
 
 /// The requests, a line each, in the order of sending.
-pub fn lines(outcome: &Outcome, plan: &Plan) -> String {
+pub fn lines(outcome: &ReplayOutcome, plan: &ReplayPlan) -> String {
     let mut text = String::new();
     for (number, sent) in outcome.sent.iter().enumerate() {
         let _ = writeln!(text, "{}", line(outcome, plan, number, sent));
@@ -35,7 +35,7 @@ pub fn lines(outcome: &Outcome, plan: &Plan) -> String {
     text
 }
 
-fn line(outcome: &Outcome, plan: &Plan, number: usize, sent: &Sent) -> Json {
+fn line(outcome: &ReplayOutcome, plan: &ReplayPlan, number: usize, sent: &Sent) -> Json {
     let request = &plan.requests[sent.place];
     let at = |us: f64| outcome.epoch_ns + (us * 1e3).round() as u64;
     let mut metadata = json!({
@@ -93,7 +93,7 @@ fn metrics(input_tokens: u32, sent: &Sent) -> Json {
 }
 
 /// The settings, as AIPerf has them beside its lines; what AIPerf does not have stands under `servescope`.
-pub fn companion(outcome: &Outcome, of: &Companion) -> Json {
+pub fn companion(outcome: &ReplayOutcome, of: &Companion) -> Json {
     let phase = match of.concurrency {
         Some(most) => {
             json!({"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": most})

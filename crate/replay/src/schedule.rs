@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::plan::{Limits, Plan};
+use crate::plan::{ReplayLimits, ReplayPlan};
 
 /// Which requests are due, which wait for others, and what bounds allow.
 #[derive(Debug, Clone)]
 pub struct Schedule<'p> {
-    plan: &'p Plan,
+    plan: &'p ReplayPlan,
     /// (time in nanoseconds, place): whole numbers have an order.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Requests that are sent after the end of each request; those of a shared chain are in `shared`.
@@ -30,7 +30,7 @@ fn key(us: f64) -> u64 {
 
 impl<'p> Schedule<'p> {
     /// A schedule at its start.
-    pub fn new(plan: &'p Plan, limits: &Limits) -> Self {
+    pub fn new(plan: &'p ReplayPlan, limits: &ReplayLimits) -> Self {
         let mut schedule = Self {
             plan,
             due: BinaryHeap::new(),
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::plan::Planned;
 
-    fn plan(requests: &[(f64, Option<usize>, f64)]) -> Plan {
+    fn plan(requests: &[(f64, Option<usize>, f64)]) -> ReplayPlan {
         let planned = |(id, &(due_us, after, think_us)): (usize, &(f64, Option<usize>, f64))| Planned {
             id,
             due_us,
@@ -136,11 +136,11 @@ mod tests {
             think_us,
         };
         let requests = requests.iter().enumerate().map(planned).collect();
-        Plan { requests, is_shared: false, until_us: f64::INFINITY }
+        ReplayPlan { requests, is_shared: false, until_us: f64::INFINITY }
     }
 
-    fn limits(rate_rps: u32, in_flight: usize) -> Limits {
-        Limits { requests: 1000, rate_rps, in_flight, run_s: 1e3, request_s: 1e3, silence_s: 1e3 }
+    fn limits(rate_rps: u32, in_flight: usize) -> ReplayLimits {
+        ReplayLimits { requests: 1000, rate_rps, in_flight, run_s: 1e3, request_s: 1e3, silence_s: 1e3 }
     }
 
     #[test]

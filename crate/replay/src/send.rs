@@ -7,9 +7,9 @@ use std::thread::{Builder, Scope, scope};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::answer::Answer;
-use crate::exchange::{Client, Exchange, Failure, agent};
+use crate::exchange::{Exchange, Failure, ReplayClient, agent};
 use crate::exposition::Exposition;
-use crate::plan::{Limits, Plan};
+use crate::plan::{ReplayLimits, ReplayPlan};
 use crate::schedule::Schedule;
 use crate::server::{Usage, agent as asking, text, usage};
 use crate::target::Target;
@@ -49,7 +49,7 @@ impl Sent {
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// Every request that was sent, in the order of sending.
     pub sent: Vec<Sent>,
     /// Requests that were not sent because the time of the run was over.
@@ -68,7 +68,7 @@ pub struct Outcome {
 
 /// How late requests were sent, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Lateness {
+pub struct SendLateness {
     /// Half of the requests were sent at most so late.
     pub p50_s: f64,
     /// 99 % of them.
@@ -77,31 +77,31 @@ pub struct Lateness {
     pub max_s: f64,
 }
 
-impl Outcome {
+impl ReplayOutcome {
     /// How late requests were sent.
-    pub fn lateness(&self) -> Lateness {
+    pub fn lateness(&self) -> SendLateness {
         let mut late_s: Vec<f64> = self.sent.iter().map(|sent| (sent.sent_us - sent.due_us) / 1e6).collect();
         late_s.sort_by(f64::total_cmp);
         let at = |share: f64| match late_s.len() {
             0 => 0.0,
             count => late_s[((share * count as f64).ceil() as usize).clamp(1, count) - 1],
         };
-        Lateness { p50_s: at(0.5), p99_s: at(0.99), max_s: at(1.0) }
+        SendLateness { p50_s: at(0.5), p99_s: at(0.99), max_s: at(1.0) }
     }
 }
 
 /// Sends a plan's requests; `ended` is notified of each that has ended, with how many have.
 pub fn replay(
     target: &Target,
-    plan: &Plan,
-    limits: &Limits,
+    plan: &ReplayPlan,
+    limits: &ReplayLimits,
     api_key: Option<&str>,
     looks_at_metrics: bool,
     mut ended: impl FnMut(&Sent, usize),
-) -> Outcome {
+) -> ReplayOutcome {
     let is_cut = AtomicBool::new(false);
     let epoch_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    let client = Client {
+    let client = ReplayClient {
         agent: agent(target, limits),
         target,
         api_key,
@@ -122,7 +122,7 @@ pub fn replay(
     });
     sent.sort_by(|a, b| a.sent_us.total_cmp(&b.sent_us));
     let usage = seen.into_inner().unwrap_or_default();
-    Outcome {
+    ReplayOutcome {
         not_sent: plan.requests.len() - sent.len() - dropped,
         dropped,
         sent,
@@ -133,15 +133,15 @@ pub fn replay(
     }
 }
 
-type Ended = (usize, f64, Exchange);
+type EndedExchange = (usize, f64, Exchange);
 
 fn run<'s, 'c: 's>(
     threads: &'s Scope<'s, 'c>,
-    client: &'c Client<'c>,
-    plan: &'c Plan,
+    client: &'c ReplayClient<'c>,
+    plan: &'c ReplayPlan,
     ended: &mut impl FnMut(&Sent, usize),
 ) -> (Vec<Sent>, usize) {
-    let (done, exchanges): (Sender<Ended>, Receiver<Ended>) = channel();
+    let (done, exchanges): (Sender<EndedExchange>, Receiver<EndedExchange>) = channel();
     let mut schedule = Schedule::new(plan, client.limits);
     let mut all = Vec::new();
     let last_us = client.limits.run_s * 1e6;
@@ -175,9 +175,9 @@ fn run<'s, 'c: 's>(
 
 fn start<'s, 'c: 's>(
     threads: &'s Scope<'s, 'c>,
-    client: &'c Client<'c>,
-    plan: &'c Plan,
-    done: &Sender<Ended>,
+    client: &'c ReplayClient<'c>,
+    plan: &'c ReplayPlan,
+    done: &Sender<EndedExchange>,
     (place, due_us): (usize, f64),
 ) {
     let ended = done.clone();
@@ -191,7 +191,7 @@ fn start<'s, 'c: 's>(
 }
 
 fn take(
-    (place, due_us, exchange): Ended,
+    (place, due_us, exchange): EndedExchange,
     schedule: &mut Schedule<'_>,
     all: &mut Vec<Sent>,
     ended: &mut impl FnMut(&Sent, usize),

@@ -8,27 +8,29 @@ use std::time::Duration;
 
 use servescope_lab::overlay::{NamedText, read};
 use servescope_replay::FailureKind as Kind;
-use servescope_replay::{Companion, Facts, Limits, MAX_EVENT_BYTES, Outcome, Plan, PlanError, Target};
+use servescope_replay::{
+    Companion, Facts, MAX_EVENT_BYTES, PlanError, ReplayLimits, ReplayOutcome, ReplayPlan, Target,
+};
 use servescope_replay::{companion, facts, lines, replay};
-use servescope_testkit::server::{Asked, STREAM, Server, end, event, whole};
+use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end, event, whole};
 
 use crate::{limits, some};
 
 /// A bound on silence alone, so that nothing else can end a request first.
-fn silence() -> Limits {
-    Limits { silence_s: 1.0, ..limits() }
+fn silence() -> ReplayLimits {
+    ReplayLimits { silence_s: 1.0, ..limits() }
 }
 
 /// A bound on the time of a request alone.
-fn slow() -> Limits {
-    Limits { request_s: 1.5, ..limits() }
+fn slow() -> ReplayLimits {
+    ReplayLimits { request_s: 1.5, ..limits() }
 }
 
 fn send(
-    plan: &Plan,
-    limits: &Limits,
-    answer: impl Fn(&Asked, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
-) -> Outcome {
+    plan: &ReplayPlan,
+    limits: &ReplayLimits,
+    answer: impl Fn(&ReceivedRequest, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
+) -> ReplayOutcome {
     let server = Server::start(answer);
     let target = Target::new(&server.url(), &[]).unwrap();
     let outcome = replay(&target, plan, limits, None, false, |_, _| {});
@@ -38,8 +40,8 @@ fn send(
 
 /// Why each of two requests failed, which is the same.
 fn failure(
-    limits: &Limits,
-    answer: impl Fn(&Asked, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
+    limits: &ReplayLimits,
+    answer: impl Fn(&ReceivedRequest, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
 ) -> (Kind, String) {
     let (_, plan) = some(2);
     let outcome = send(&plan, limits, answer);
@@ -204,7 +206,7 @@ fn the_end_of_the_run_cuts_off_what_is_in_flight_and_sends_no_more() {
     let (scenario, mut plan) = some(4);
     plan.requests[3].due_us = 5e6;
     plan.requests[2].after = Some(1);
-    let limits = Limits { run_s: 1.5, request_s: 10.0, silence_s: 10.0, ..limits() };
+    let limits = ReplayLimits { run_s: 1.5, request_s: 10.0, silence_s: 10.0, ..limits() };
     let outcome = send(&plan, &limits, |_, stream| {
         stream.write_all(STREAM.as_bytes())?;
         token(stream)?;
@@ -214,7 +216,7 @@ fn the_end_of_the_run_cuts_off_what_is_in_flight_and_sends_no_more() {
     let kinds: Vec<Kind> = outcome.sent.iter().map(|sent| sent.failure.as_ref().unwrap().kind).collect();
     assert_eq!((kinds, outcome.not_sent), (vec![Kind::Cut, Kind::Cut], 2));
     let trace = servescope_lab::run::trace_of(&scenario, None).unwrap();
-    let refused = |limits: Limits| crate::plan(&scenario, &trace, &limits).unwrap_err();
-    assert_eq!(refused(Limits { requests: 3, ..limits }), PlanError::Requests(4, 3));
-    assert!(matches!(refused(Limits { run_s: 0.001, ..limits }), PlanError::Time(..)));
+    let refused = |limits: ReplayLimits| crate::plan(&scenario, &trace, &limits).unwrap_err();
+    assert_eq!(refused(ReplayLimits { requests: 3, ..limits }), PlanError::Requests(4, 3));
+    assert!(matches!(refused(ReplayLimits { run_s: 0.001, ..limits }), PlanError::Time(..)));
 }

@@ -9,7 +9,7 @@ use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Sampling, Synthesis};
-use servescope_replay::{Limits, Plan, PlanError};
+use servescope_replay::{PlanError, ReplayLimits, ReplayPlan};
 
 /// A scenario of these settings.
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
@@ -21,12 +21,19 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
 }
 
 /// Bounds that none of these runs reaches.
-fn limits() -> Limits {
-    Limits { requests: 1_000, rate_rps: 1_000, in_flight: 64, run_s: 60.0, request_s: 30.0, silence_s: 20.0 }
+fn limits() -> ReplayLimits {
+    ReplayLimits {
+        requests: 1_000,
+        rate_rps: 1_000,
+        in_flight: 64,
+        run_s: 60.0,
+        request_s: 30.0,
+        silence_s: 20.0,
+    }
 }
 
 /// The plan of a trace with made prompts of four characters a token.
-fn plan(scenario: &Scenario, trace: &Trace, limits: &Limits) -> Result<Plan, PlanError> {
+fn plan(scenario: &Scenario, trace: &Trace, limits: &ReplayLimits) -> Result<ReplayPlan, PlanError> {
     let options = BodyOptions {
         form: Form::Vllm,
         endpoint: Endpoint::Completions,
@@ -36,14 +43,14 @@ fn plan(scenario: &Scenario, trace: &Trace, limits: &Limits) -> Result<Plan, Pla
     };
     let texts = Texts::Made(Synthesis::by_ratio(1, scenario.characters_per_token()));
     let mut lines = BodyLines::new(trace, texts, options).unwrap();
-    Plan::of(trace, limits, || {
+    ReplayPlan::of(trace, limits, || {
         let mut line = String::new();
         Ok(lines.next_into(&mut line).unwrap().then_some(line))
     })
 }
 
 /// This many requests at once, of 8 prompt and 4 output tokens.
-fn some(count: usize) -> (Scenario, Plan) {
+fn some(count: usize) -> (Scenario, ReplayPlan) {
     let scenario = scenario(&[
         ("workload.input_tokens.kind", "fixed"),
         ("workload.input_tokens.value", "8"),

@@ -13,8 +13,10 @@ use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
 use servescope_lab::workload::trace::{BASE_MODEL, ClosedLoop, NO_REQUEST, Request};
 use servescope_lab::{LoadedTrace, Run, Scenario};
-use servescope_replay::{Companion, Facts, Outcome, Plan, Sent, Target, companion, lines, replay};
-use servescope_testkit::server::{Asked, STREAM, Server, end, event};
+use servescope_replay::{
+    Companion, Facts, ReplayOutcome, ReplayPlan, Sent, Target, companion, lines, replay,
+};
+use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end, event};
 
 use crate::{limits, plan, scenario};
 
@@ -77,7 +79,7 @@ impl Simulated {
         }
     }
 
-    fn answer(&self, asked: &Asked, stream: &mut TcpStream) -> io::Result<bool> {
+    fn answer(&self, asked: &ReceivedRequest, stream: &mut TcpStream) -> io::Result<bool> {
         let json: Json = serde_json::from_str(&asked.body).unwrap();
         let prompt_tokens = (json["prompt"].as_str().unwrap().chars().count() / 4) as u32;
         let count = json["max_tokens"].as_u64().unwrap() as u32;
@@ -107,7 +109,7 @@ const SERVICE: [(&str, &str); 5] = [
 ];
 
 /// Sends a plan; what came of it, the trace as the server got it, and its times.
-fn run(scenario: &Scenario, plan: &Plan) -> (Outcome, Trace, Times, f64) {
+fn run(scenario: &Scenario, plan: &ReplayPlan) -> (ReplayOutcome, Trace, Times, f64) {
     let simulated = Simulated::new(scenario.clone());
     let of_server = Arc::clone(&simulated);
     let server = Server::start(move |asked, stream| of_server.answer(asked, stream));
@@ -120,7 +122,7 @@ fn run(scenario: &Scenario, plan: &Plan) -> (Outcome, Trace, Times, f64) {
     (outcome, trace, times, ahead_us)
 }
 
-fn measured(outcome: &Outcome, plan: &Plan, concurrency: Option<u32>) -> MeasuredRun {
+fn measured(outcome: &ReplayOutcome, plan: &ReplayPlan, concurrency: Option<u32>) -> MeasuredRun {
     let facts = Facts::default();
     let beside = companion(outcome, &Companion { model: "model", concurrency, facts: &facts }).to_string();
     let own = lines(outcome, plan);
@@ -137,7 +139,13 @@ struct Delay {
 }
 
 /// The delays of each request, in the order of sending.
-fn delays(outcome: &Outcome, trace: &Trace, times: &Times, ahead_us: f64, places: &[usize]) -> Vec<Delay> {
+fn delays(
+    outcome: &ReplayOutcome,
+    trace: &Trace,
+    times: &Times,
+    ahead_us: f64,
+    places: &[usize],
+) -> Vec<Delay> {
     let delay = |(sent, &place): (&Sent, &usize)| {
         let (first, last) = times[place];
         let delay = Delay {
@@ -153,7 +161,7 @@ fn delays(outcome: &Outcome, trace: &Trace, times: &Times, ahead_us: f64, places
 }
 
 /// The server's place of each request, in the order of sending: lengths of prompts distinguish them.
-fn places(outcome: &Outcome, plan: &Plan, trace: &Trace) -> Vec<usize> {
+fn places(outcome: &ReplayOutcome, plan: &ReplayPlan, trace: &Trace) -> Vec<usize> {
     let place = |sent: &Sent| {
         let length = plan.requests[sent.place].input_tokens;
         let found: Vec<usize> =
@@ -177,7 +185,7 @@ fn told_apart(trace: &Trace) -> Trace {
 const ROUNDING_S: f64 = 2e-9;
 
 /// What was measured of each request is what was simulated and its delay, and nothing else.
-fn assert_exact(overlay: &Overlay, plan: &Plan, outcome: &Outcome, delays: &[Delay]) {
+fn assert_exact(overlay: &Overlay, plan: &ReplayPlan, outcome: &ReplayOutcome, delays: &[Delay]) {
     assert_eq!(overlay.pairs.len(), outcome.sent.len());
     for pair in &overlay.pairs {
         let of_pair = |sent: &Sent| plan.requests[sent.place].id.to_string() == pair.name;

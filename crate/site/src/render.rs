@@ -33,7 +33,7 @@ pub(crate) struct Rendered {
 }
 
 /// What a link of a file in `docs/` leads to.
-enum Target {
+enum LinkTarget {
     /// A page, and an anchor or "".
     Page(String, String),
     /// A file of the repository that is no page.
@@ -42,18 +42,18 @@ enum Target {
     Outside,
 }
 
-fn target(address: &str, own: &str) -> Target {
+fn target(address: &str, own: &str) -> LinkTarget {
     if address.contains("://") {
-        return Target::Outside;
+        return LinkTarget::Outside;
     }
     let (path, anchor) = address.split_once('#').unwrap_or((address, ""));
     if path.is_empty() {
-        return Target::Page(file_of(own), anchor.to_owned());
+        return LinkTarget::Page(file_of(own), anchor.to_owned());
     }
     match path.strip_suffix(".md").and_then(|name| names().find(|known| *known == name)) {
-        Some(name) => Target::Page(file_of(name), anchor.to_owned()),
+        Some(name) => LinkTarget::Page(file_of(name), anchor.to_owned()),
         None => {
-            Target::Source(path.strip_prefix("../").map_or_else(|| format!("docs/{path}"), str::to_owned))
+            LinkTarget::Source(path.strip_prefix("../").map_or_else(|| format!("docs/{path}"), str::to_owned))
         }
     }
 }
@@ -109,15 +109,17 @@ pub(crate) fn render(name: &str, markdown: &str) -> Rendered {
                 events.push(event);
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => match target(&dest_url, name) {
-                Target::Outside => events.push(Event::Start(Tag::Link { link_type, dest_url, title, id })),
-                Target::Page(file, anchor) => {
+                LinkTarget::Outside => {
+                    events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }))
+                }
+                LinkTarget::Page(file, anchor) => {
                     let mark = if anchor.is_empty() { String::new() } else { format!("#{anchor}") };
                     let dest_url = CowStr::from(format!("{file}{mark}"));
                     page.links.push((file, anchor));
                     events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
                 }
                 // The sources are not beside the page: their path stands in its place.
-                Target::Source(path) => {
+                LinkTarget::Source(path) => {
                     is_source = true;
                     let shown = escaped(&path);
                     events

@@ -12,10 +12,10 @@ use servescope_lab::replies::{
 use servescope_lab::run::trace_of;
 use servescope_lab::views::{Role, traffic};
 use servescope_lab::workload::Trace;
-use servescope_lab::workload::fit::{self, Fit, FitOptions, Model};
+use servescope_lab::workload::fit::{self, ArrivalModel, Fit, FitOptions};
 use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
 use servescope_lab::workload::prompts::{Endpoint, Form};
-use servescope_lab::workload::transform::{self, Note, Step};
+use servescope_lab::workload::transform::{self, StepEffect, TransformStep};
 use servescope_lab::{Diagnostic, LoadedTrace};
 use wasm_bindgen::prelude::*;
 
@@ -157,12 +157,12 @@ impl Studio {
     /// The step and the field, as the path `steps.N.FIELD`; the join is `join.FIELD`.
     pub fn apply_pipeline(&mut self, join: &str, steps: Vec<String>) -> Result<JsShaped, JsCallErrors> {
         let first = self.sources.first().ok_or_else(no_trace)?;
-        let mut notes: Vec<Note> = Vec::new();
+        let mut notes: Vec<StepEffect> = Vec::new();
         let mut trace = if self.sources.len() > 1 {
             let parts = self.sources.iter().map(|s| (s.name.clone(), Trace::clone(&s.trace))).collect();
             let refused = |error| thrown_as(StepRefusal::of_step("join", &error));
             let (trace, note) =
-                transform::join(&Step::parse(join).map_err(refused)?, parts).map_err(refused)?;
+                transform::join(&TransformStep::parse(join).map_err(refused)?, parts).map_err(refused)?;
             notes.push(note);
             trace
         } else {
@@ -171,7 +171,9 @@ impl Studio {
         let mut parsed = Vec::new();
         for (place, text) in steps.iter().enumerate() {
             let at = format!("steps.{place}");
-            parsed.push(Step::parse(text).map_err(|error| thrown_as(StepRefusal::of_step(&at, &error)))?);
+            parsed.push(
+                TransformStep::parse(text).map_err(|error| thrown_as(StepRefusal::of_step(&at, &error)))?,
+            );
         }
         if !parsed.is_empty() {
             let (made, told) = apply(&parsed, trace)?;
@@ -228,21 +230,21 @@ impl Studio {
     /// # Errors
     /// When there is nothing to look at, or no such model.
     pub fn fit(&mut self, model: &str, seed: f64) -> Result<JsFitReply, JsCallErrors> {
-        let model = Model::from_name(model).ok_or_else(|| unknown("model", model))?;
+        let model = ArrivalModel::from_name(model).ok_or_else(|| unknown("model", model))?;
         let shown = Arc::clone(self.shown.as_ref().ok_or_else(no_trace)?);
         let fitted = self.fitted.take().unwrap_or_else(|| fit::fit(&shown, &FitOptions::default()));
         let seed = seed as u64;
-        let twins: Vec<(Model, Trace)> =
-            Model::ALL.into_iter().map(|model| (model, fitted.twin(seed, model))).collect();
+        let twins: Vec<(ArrivalModel, Trace)> =
+            ArrivalModel::ALL.into_iter().map(|model| (model, fitted.twin(seed, model))).collect();
         let reply = object(&FitReply::of(&fitted, &shown, &twins));
         for (drawn, twin) in twins {
             if drawn == model {
                 self.twin = Some(Arc::new(twin));
-            } else if drawn == Model::Gamma {
+            } else if drawn == ArrivalModel::Gamma {
                 self.plain_twin = Some(Arc::new(twin));
             }
         }
-        if model == Model::Gamma {
+        if model == ArrivalModel::Gamma {
             self.plain_twin = None;
         }
         self.fitted = Some(fitted);
@@ -322,7 +324,7 @@ pub fn body_forms() -> Vec<String> {
 }
 
 /// Takes the steps; an error is reported at the first step that cannot be taken.
-fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsCallErrors> {
+fn apply(steps: &[TransformStep], trace: Trace) -> Result<(Trace, Vec<StepEffect>), JsCallErrors> {
     let source = trace.clone();
     transform::apply(steps, trace).map_err(|error| {
         let fails = |n: &usize| transform::apply(&steps[..*n], source.clone()).is_err();

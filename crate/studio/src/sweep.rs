@@ -10,7 +10,7 @@ use servescope_boundary::types::{
 use servescope_lab::link;
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replies::{SweepPlan, SweepResults, SweepSpec};
-use servescope_lab::sweep::{Axis, AxisValues, ExpectedValue, Results, Shape, Sweep, resume};
+use servescope_lab::sweep::{AxisValues, ExpectedValue, Results, Sweep, SweepAxis, SweepShape, resume};
 use servescope_lab::{Diagnostic, LoadedTrace, Scenario};
 use wasm_bindgen::prelude::*;
 
@@ -26,7 +26,7 @@ impl Spec {
 
     /// The sweep of a scenario that has been read of it.
     fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Diagnostic> {
-        let axes = self.0.over.iter().map(|text| Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        let axes = self.0.over.iter().map(|text| SweepAxis::parse(text)).collect::<Result<Vec<_>, _>>()?;
         let metrics = self.0.metrics.iter().map(|path| Metric::of_path(path)).collect();
         Sweep::new(base, axes, metrics, self.0.seeds, loaded)
     }
@@ -144,7 +144,7 @@ impl Sweeps {
 
 /// What the page keeps of a plan.
 #[derive(Deserialize)]
-struct Plan {
+struct KeptPlan {
     sweep: String,
     runs: usize,
     over: Vec<AxisValues>,
@@ -158,14 +158,14 @@ struct ExpectedOfMetric {
     points: Vec<Option<ExpectedValue>>,
 }
 
-impl Plan {
+impl KeptPlan {
     fn read(plan: &JsSweepPlan) -> Result<Self, JsCallErrors> {
         serde_wasm_bindgen::from_value(plan.into()).map_err(|error| bad("plan", &error.to_string()))
     }
 
     /// The points of the finished runs; `lines` are theirs, each with its line break, in any order.
     fn results(self, lines: &str) -> Result<Results, JsCallErrors> {
-        let shape = Shape {
+        let shape = SweepShape {
             id: self.sweep,
             runs: self.runs,
             paths: self.over.iter().map(|axis| axis.path.clone()).collect(),
@@ -186,7 +186,7 @@ impl Plan {
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
 pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<JsSweepResults, JsCallErrors> {
-    let mut plan = Plan::read(plan)?;
+    let mut plan = KeptPlan::read(plan)?;
     let bounds = std::mem::take(&mut plan.bounds);
     let results = plan.results(lines)?;
     let reply = SweepResults::of(&results, &bounds, as_map);
@@ -199,5 +199,5 @@ pub fn sweep_results(plan: &JsSweepPlan, lines: &str, as_map: bool) -> Result<Js
 /// When a line is none, or of another sweep.
 #[wasm_bindgen]
 pub fn sweep_csv(plan: &JsSweepPlan, lines: &str) -> Result<String, JsCallErrors> {
-    Ok(Plan::read(plan)?.results(lines)?.csv())
+    Ok(KeptPlan::read(plan)?.results(lines)?.csv())
 }

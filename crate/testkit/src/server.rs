@@ -16,7 +16,7 @@ pub const STREAM: &str =
 
 /// A request as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// Its path.
     pub path: String,
     /// Its body.
@@ -36,7 +36,7 @@ impl Server {
     /// # Panics
     /// Where loopback has no free port.
     pub fn start(
-        answer: impl Fn(&Asked, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
+        answer: impl Fn(&ReceivedRequest, &mut TcpStream) -> io::Result<bool> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("the port is known");
@@ -71,7 +71,7 @@ impl Drop for Server {
 
 fn serve(
     mut stream: TcpStream,
-    answer: &dyn Fn(&Asked, &mut TcpStream) -> io::Result<bool>,
+    answer: &dyn Fn(&ReceivedRequest, &mut TcpStream) -> io::Result<bool>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(IDLE))?;
@@ -84,7 +84,7 @@ fn serve(
     }
 }
 
-fn next(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Asked>> {
+fn next(reader: &mut BufReader<TcpStream>) -> io::Result<Option<ReceivedRequest>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -104,7 +104,7 @@ fn next(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Asked>> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Some(Asked { path, body: String::from_utf8_lossy(&body).into_owned() }))
+    Ok(Some(ReceivedRequest { path, body: String::from_utf8_lossy(&body).into_owned() }))
 }
 
 /// Writes a whole answer.

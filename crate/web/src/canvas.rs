@@ -9,7 +9,7 @@ use plotters_backend::{
 use plotters_canvas::CanvasBackend;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
-type Refused = DrawingErrorKind<<CanvasBackend as DrawingBackend>::ErrorType>;
+type CanvasError = DrawingErrorKind<<CanvasBackend as DrawingBackend>::ErrorType>;
 
 /// Corners of a long line that are stroked together. A browser without a GPU takes two to three times as long for the
 /// outline of a noisy line as for that of its pieces.
@@ -49,15 +49,15 @@ impl DrawingBackend for Canvas {
         self.shapes.get_size()
     }
 
-    fn ensure_prepared(&mut self) -> Result<(), Refused> {
+    fn ensure_prepared(&mut self) -> Result<(), CanvasError> {
         self.shapes.ensure_prepared()
     }
 
-    fn present(&mut self) -> Result<(), Refused> {
+    fn present(&mut self) -> Result<(), CanvasError> {
         self.shapes.present()
     }
 
-    fn draw_pixel(&mut self, at: BackendCoord, colour: BackendColor) -> Result<(), Refused> {
+    fn draw_pixel(&mut self, at: BackendCoord, colour: BackendColor) -> Result<(), CanvasError> {
         self.fill = None;
         self.shapes.draw_pixel(at, colour)
     }
@@ -67,7 +67,7 @@ impl DrawingBackend for Canvas {
         from: BackendCoord,
         to: BackendCoord,
         style: &S,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         self.shapes.draw_line(from, to, style)
     }
 
@@ -77,7 +77,7 @@ impl DrawingBackend for Canvas {
         bottom_right: BackendCoord,
         style: &S,
         fill: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         if !fill {
             return self.shapes.draw_rect(upper_left, bottom_right, style, fill);
         }
@@ -92,7 +92,7 @@ impl DrawingBackend for Canvas {
         &mut self,
         path: I,
         style: &S,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         let points: Vec<BackendCoord> = path.into_iter().collect();
         // Pieces of what is seen through would be darker where they overlap.
         let is_whole = style.color().alpha < 1.0 || points.len() <= PIECE;
@@ -115,7 +115,7 @@ impl DrawingBackend for Canvas {
         radius: u32,
         style: &S,
         fill: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         self.fill = None;
         self.shapes.draw_circle(center, radius, style, fill)
     }
@@ -124,7 +124,7 @@ impl DrawingBackend for Canvas {
         &mut self,
         outline: I,
         style: &S,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         self.fill = None;
         self.shapes.fill_polygon(outline, style)
     }
@@ -135,7 +135,7 @@ impl DrawingBackend for Canvas {
         text: &str,
         style: &S,
         at: BackendCoord,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CanvasError> {
         self.fill_with(style.color());
         let (size, family) = (style.size(), style.family());
         if !self.font.as_ref().is_some_and(|known| known.0 == size && known.1 == family.as_str()) {

@@ -1,7 +1,9 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
 use servescope_lab::Diagnostic;
-use servescope_lab::capacity::{Capacity, CapacityEntry, Check, Goal, Load, Search, quick_search, standings};
+use servescope_lab::capacity::{
+    Capacity, CapacityCheck, CapacityEntry, Goal, Load, Search, quick_search, standings,
+};
 use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
 use wasm_bindgen::prelude::*;
@@ -23,7 +25,7 @@ pub struct CapacitySearch {
     search: Option<Search>,
     goal: Option<Goal>,
     found: Option<Capacity>,
-    check: Option<Check>,
+    check: Option<CapacityCheck>,
 }
 
 takes_inputs!(CapacitySearch);
@@ -79,7 +81,7 @@ impl CapacitySearch {
     ) -> Result<(), JsCallErrors> {
         self.check = None;
         let scenario = self.inputs.scenario(scenario)?;
-        let check = Check::new(&scenario, self.inputs.trace(), replicas, requests as u64, missed_rps);
+        let check = CapacityCheck::new(&scenario, self.inputs.trace(), replicas, requests as u64, missed_rps);
         self.check = Some(check.map_err(to_js_error)?);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::overlay::{Fit, FitError, FitSearch, MeasuredRun, Overlay, TakenSetting, take_over};
+use servescope_lab::overlay::{CostFit, FitError, FitSearch, MeasuredRun, Overlay, TakenSetting, take_over};
 use servescope_lab::replies::OverlayReply;
 use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
@@ -13,11 +13,11 @@ use servescope_boundary::types::{JsCallErrors, JsOverlay, JsPatch, JsReadResult}
 #[wasm_bindgen]
 #[derive(Debug, Default)]
 pub struct Overlayer {
-    work: Option<Work>,
+    work: Option<OverlayWork>,
 }
 
 #[derive(Debug)]
-struct Work {
+struct OverlayWork {
     measured: MeasuredRun,
     scenario: Scenario,
     taken: Vec<TakenSetting>,
@@ -59,7 +59,7 @@ impl Overlayer {
         } else {
             Some(FitSearch::begin(&measured, &scenario, &fit).map_err(failure_of)?)
         };
-        self.work = Some(Work { measured, scenario, taken, notes, running, overlay: None, search });
+        self.work = Some(OverlayWork { measured, scenario, taken, notes, running, overlay: None, search });
         Ok(())
     }
 
@@ -88,8 +88,8 @@ impl Overlayer {
         if overlay.pairs.is_empty() {
             return Err(refused("", "no measured request ends in the simulated run"));
         }
-        let fit: Option<Fit> = work.search.map(FitSearch::finish).transpose().map_err(failure_of)?;
-        let Work { measured, scenario, taken, notes, .. } = work;
+        let fit: Option<CostFit> = work.search.map(FitSearch::finish).transpose().map_err(failure_of)?;
+        let OverlayWork { measured, scenario, taken, notes, .. } = work;
         let reply = OverlayReply::of(&measured, &scenario, taken, notes, &overlay, fit.as_ref());
         Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }

@@ -1,7 +1,7 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
-use servescope_lab::notes::{self, Context, Purpose};
+use servescope_lab::notes::{self, NoteContext, Purpose};
 use servescope_lab::parameters::Id;
 use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::replies::ParsedLink;
@@ -27,7 +27,7 @@ pub fn page_schema() -> JsSchema {
 pub fn resolve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> JsResolution {
     let (scenario, problems) = convert::read_scenario(scenario);
     let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
-    let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+    let context = NoteContext { purpose: Purpose::Page, traffic, is_generated: false };
     object(&schema::resolve(&scenario, problems, &context)).unchecked_into()
 }
 
@@ -37,7 +37,7 @@ pub fn resolve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> JsResolution {
 pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Option<JsPatch> {
     let (scenario, _) = convert::read_scenario(scenario);
     let traffic = traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
-    let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+    let context = NoteContext { purpose: Purpose::Page, traffic, is_generated: false };
     let changes = notes::remedy(&scenario, &context, Id::from_path(id)?)?;
     let changes = changes.into_iter().map(|(id, value)| (id.row().id.to_owned(), value));
     Some(object(&ScenarioPatch(changes.collect())).unchecked_into())

@@ -6,7 +6,7 @@
 //!
 //! The same curves serve for lengths over time, with tokens in place of requests a second.
 
-use crate::aibrix::curve::Pattern;
+use crate::aibrix::curve::SinePattern;
 use crate::formats::table::Table;
 use crate::formats::{FormatError, MAX_ARRIVAL_S, MAX_ROWS};
 
@@ -75,7 +75,7 @@ pub enum Shape {
     /// AIBrix's sine over a run, neither rounded nor sampled, without its noise: the real period is the one asked for.
     Pattern {
         /// The sine, rates in requests a second.
-        pattern: Pattern,
+        pattern: SinePattern,
         /// Length of the run that its cycles share.
         duration_s: f64,
     },
@@ -161,14 +161,14 @@ pub fn points_from_csv(bytes: &[u8]) -> Result<Vec<Point>, CurveError> {
 
 /// How the rate goes from the start of a piece, `x` seconds into it.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum PieceKind {
     /// `rate + slope x`.
     Line { rate: f64, slope: f64 },
     /// `mean + amplitude sin(omega x + phase)`, with amplitude at most the mean.
     Wave { mean: f64, amplitude: f64, omega: f64, phase: f64 },
 }
 
-impl Kind {
+impl PieceKind {
     fn rate(self, x: f64) -> f64 {
         match self {
             Self::Line { rate, slope } => (rate + slope * x).max(0.0),
@@ -246,7 +246,7 @@ struct CurvePiece {
     start_s: f64,
     /// Integral of the curve up to the start.
     before: f64,
-    kind: Kind,
+    kind: PieceKind,
 }
 
 /// A rate over time, from 0 on without end.
@@ -303,12 +303,12 @@ impl RateCurve {
             return Err(CurveError::NoPoints);
         }
         within("step_s", step_s, 1e-3, MAX_ARRIVAL_S)?;
-        let mut kinds: Vec<(f64, Kind)> = Vec::new();
+        let mut kinds: Vec<(f64, PieceKind)> = Vec::new();
         let mut former = -1.0;
         for (i, &rate_rps) in rates_rps.iter().enumerate() {
             let rate = within("rate_rps", rate_rps, 0.0, MAX_RATE_RPS)?;
             if rate != former {
-                kinds.push((i as f64 * step_s, Kind::Line { rate, slope: 0.0 }));
+                kinds.push((i as f64 * step_s, PieceKind::Line { rate, slope: 0.0 }));
                 former = rate;
             }
         }
@@ -328,11 +328,11 @@ impl RateCurve {
                 return Err(CurveError::OutOfOrder { place: i + 1, time_s: point.time_s, former_s });
             }
         }
-        let flat = |rate| Kind::Line { rate, slope: 0.0 };
+        let flat = |rate| PieceKind::Line { rate, slope: 0.0 };
         let mut kinds = vec![(0.0, flat(first.rate_rps))];
         for pair in points.windows(2).filter(|pair| pair[0].time_s < pair[1].time_s) {
             let slope = (pair[1].rate_rps - pair[0].rate_rps) / (pair[1].time_s - pair[0].time_s);
-            kinds.push((pair[0].time_s, Kind::Line { rate: pair[0].rate_rps, slope }));
+            kinds.push((pair[0].time_s, PieceKind::Line { rate: pair[0].rate_rps, slope }));
         }
         kinds.push((last.time_s, flat(last.rate_rps)));
         Ok(Self::join(&kinds))
@@ -343,7 +343,7 @@ impl RateCurve {
         Ok(Self::join(&[(0.0, Self::wave_kind(mean, amplitude, omega, phase)?)]))
     }
 
-    fn wave_kind(mean: f64, amplitude: f64, omega: f64, phase: f64) -> Result<Kind, CurveError> {
+    fn wave_kind(mean: f64, amplitude: f64, omega: f64, phase: f64) -> Result<PieceKind, CurveError> {
         within("mean_rps", mean, 0.0, MAX_RATE_RPS)?;
         within("amplitude_rps", amplitude, -MAX_RATE_RPS, MAX_RATE_RPS)?;
         if amplitude.abs() > mean {
@@ -351,14 +351,14 @@ impl RateCurve {
         }
         // A wave without height is a line, which has an inverse even where it is zero.
         Ok(if amplitude == 0.0 {
-            Kind::Line { rate: mean, slope: 0.0 }
+            PieceKind::Line { rate: mean, slope: 0.0 }
         } else {
-            Kind::Wave { mean, amplitude, omega, phase }
+            PieceKind::Wave { mean, amplitude, omega, phase }
         })
     }
 
     /// AIBrix's sine: one that only rises is flat from its first crest on, and up to the trough before that.
-    fn pattern(pattern: &Pattern, duration_s: f64) -> Result<Self, CurveError> {
+    fn pattern(pattern: &SinePattern, duration_s: f64) -> Result<Self, CurveError> {
         within("duration_s", duration_s, 1e-3, MAX_ARRIVAL_S)?;
         // A wave faster than a thousand cycles a second is none.
         within("cycles", pattern.cycles, -1e3 * duration_s, 1e3 * duration_s)?;
@@ -375,7 +375,7 @@ impl RateCurve {
         let (start_s, phase) =
             if amplitude > 0.0 { (0.0, 0.0) } else { (0.5 * period_s, std::f64::consts::PI) };
         let wave = Self::wave_kind(pattern.mean, amplitude, omega, phase)?;
-        let flat = |rate| Kind::Line { rate, slope: 0.0 };
+        let flat = |rate| PieceKind::Line { rate, slope: 0.0 };
         Ok(Self::join(&[
             (0.0, flat(pattern.mean)),
             (start_s, wave),
@@ -384,7 +384,7 @@ impl RateCurve {
     }
 
     /// Puts pieces after one another and sums their integrals.
-    fn join(kinds: &[(f64, Kind)]) -> Self {
+    fn join(kinds: &[(f64, PieceKind)]) -> Self {
         let mut pieces: Vec<CurvePiece> = Vec::with_capacity(kinds.len());
         for &(start_s, kind) in kinds {
             let before = pieces

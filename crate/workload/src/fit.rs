@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A fit is numbers only: it holds neither the source's times of arrival nor its rows, but for the rates that
-//! [`Model::Curve`] replays and the stamps of a clock that is coarser than the gaps.
+//! [`ArrivalModel::Curve`] replays and the stamps of a clock that is coarser than the gaps.
 
 mod cascade;
 mod clients;
@@ -27,7 +27,7 @@ mod twin;
 
 pub use cascade::{Cascade, Level, Split};
 pub use clients::{ClientFit, fit_clients};
-pub use compare::{Comparison, QuantileTable, compare};
+pub use compare::{QuantileTable, TraceDistances, compare};
 pub use findings::Finding;
 pub use gaps::{DistributionDistance, GapFit, kolmogorov};
 pub use lengths::{FittedLength, LengthFit, Quantiles};
@@ -35,7 +35,7 @@ pub use rate::RateBins;
 pub use sessions::SessionFit;
 pub use shares::LabelFit;
 pub use stamps::Stamps;
-pub use twin::Model;
+pub use twin::ArrivalModel;
 
 use crate::statistics::{Dispersion, log_windows, spearman};
 use crate::trace::Trace;
@@ -62,7 +62,7 @@ pub struct Fit {
     pub stamps: Option<Stamps>,
     /// Rate over time, for a chart and a scenario.
     pub curve: RateBins,
-    /// Rate over time in the narrower bins that [`Model::Curve`] replays.
+    /// Rate over time in the narrower bins that [`ArrivalModel::Curve`] replays.
     pub replayed: RateBins,
     /// The gaps as the file has them.
     pub gaps: GapFit,

@@ -36,12 +36,12 @@ mod wildchat;
 
 use crate::trace::Trace;
 
-pub use agent_sessions::{Call, Session};
+pub use agent_sessions::{AgentSession, Call};
 pub use assumed::{Assumed, AssumedFrom};
 pub use error::FormatError;
 pub use lost::{LOSSES, lost};
-pub use mapping::{Mapping, MappingError, ROLES, Role, columns, guess};
-pub use servegen::{Pattern, Window, servegen_chunk_windows};
+pub use mapping::{ColumnRole, Mapping, MappingError, ROLES, columns, guess};
+pub use servegen::{Pattern, ServeGenWindow, servegen_chunk_windows};
 pub use servegen_lengths::{Histogram, LengthWindow, servegen_chunk_lengths};
 pub use table::{exact_microseconds, push_cell};
 pub use time::time_text;
@@ -50,7 +50,7 @@ pub use vidur_lengths::Lengths;
 pub use warnings::{WARNINGS, Warning, reader_warnings, warnings};
 pub use watch::{BadRow, BadRows, Progress};
 
-use watch::Watch;
+use watch::ReadWatch;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,11 +230,11 @@ pub enum Contents {
         empty_entries: usize,
     },
     /// Agent sessions, each with a clock of its own.
-    Sessions(Vec<Session>),
+    Sessions(Vec<AgentSession>),
     /// Lengths without times.
     Lengths(Lengths),
     /// Clients in windows of time.
-    Windows(Vec<Window>),
+    Windows(Vec<ServeGenWindow>),
     /// How often each length occurs, by client and window of time.
     Histograms(Vec<LengthWindow>),
 }
@@ -274,7 +274,7 @@ pub struct ReadTrace {
 pub fn open(bytes: &[u8]) -> Result<TraceFile, FormatError> {
     open_text(
         text::require_text(without_mark(&gzip::unpacked(bytes)?))?,
-        &mut Watch::default(),
+        &mut ReadWatch::default(),
         &ReadOptions::default(),
     )
 }
@@ -318,7 +318,7 @@ pub fn read_with(
     options: &ReadOptions,
     progress: Progress<'_>,
 ) -> Result<Reading, FormatError> {
-    let mut watch = Watch::new(options.tolerate, progress);
+    let mut watch = ReadWatch::new(options.tolerate, progress);
     let unpacked = gzip::unpacked(bytes)?;
     let text = watch.text(&unpacked)?;
     let read = open_text(&text, &mut watch, options).and_then(|mut file| {
@@ -342,7 +342,7 @@ pub fn read_with(
 
 fn open_text<'a>(
     text: &'a str,
-    watch: &mut Watch<'a>,
+    watch: &mut ReadWatch<'a>,
     options: &ReadOptions,
 ) -> Result<TraceFile, FormatError> {
     if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
@@ -353,7 +353,7 @@ fn open_text<'a>(
 
 fn open_csv<'a>(
     text: &'a str,
-    watch: &mut Watch<'a>,
+    watch: &mut ReadWatch<'a>,
     options: &ReadOptions,
 ) -> Result<TraceFile, FormatError> {
     let mapping = options.mapping.as_ref();
@@ -383,7 +383,7 @@ fn open_csv<'a>(
 
 fn open_json<'a>(
     text: &'a str,
-    watch: &mut Watch<'a>,
+    watch: &mut ReadWatch<'a>,
     mapping: Option<&Mapping>,
 ) -> Result<TraceFile, FormatError> {
     let lines = &mut json::Lines::of(text, std::mem::take(watch));

@@ -11,7 +11,7 @@ use crate::distribution;
 
 pub use pairs::LengthPairs;
 pub use percentiles::Percentiles;
-pub use table::Table;
+pub use table::LengthTable;
 pub use zipf::Zipf;
 
 /// A distribution of lengths in tokens; every length is at least 1.
@@ -79,7 +79,7 @@ pub enum LengthDistribution {
     /// Through three percentiles.
     Percentiles(Percentiles),
     /// A histogram, or a mixture of two other distributions.
-    Table(Table),
+    Table(LengthTable),
 }
 
 /// Why a distribution of lengths was rejected.
@@ -266,10 +266,10 @@ mod tests {
             LengthDistribution::Zipf(Zipf::new(1, 511, 1.1)),
             LengthDistribution::Zipf(Zipf::of_vidur(1024, 4096, 0.6)),
             LengthDistribution::Table(
-                Table::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound"),
+                LengthTable::histogram(&[1.0, 3.0, 2.0, 0.0, 50.0, 1.0, 80.0]).expect("it is sound"),
             ),
         ];
-        let mixed = Table::mixture(&simple[6], &simple[3], 0.3);
+        let mixed = LengthTable::mixture(&simple[6], &simple[3], 0.3);
         [simple, vec![LengthDistribution::Table(mixed)]].concat()
     }
 

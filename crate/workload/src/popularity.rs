@@ -36,7 +36,7 @@ pub enum Popularity {
 
 /// A [`Popularity`] over `n` indices, ready to draw from.
 #[derive(Debug, Clone)]
-pub enum Sampler {
+pub enum PopularitySampler {
     /// Inverse of the power law.
     Power {
         /// Number of indices.
@@ -70,23 +70,23 @@ impl Popularity {
     }
 
     /// The sampler over `n` indices (at least 1).
-    pub fn sampler(&self, n: usize) -> Sampler {
+    pub fn sampler(&self, n: usize) -> PopularitySampler {
         match self {
-            Self::Power { alpha } => Sampler::Power { n, inverse_alpha: 1.0 / alpha },
-            Self::Uniform => Sampler::Power { n, inverse_alpha: 1.0 },
+            Self::Power { alpha } => PopularitySampler::Power { n, inverse_alpha: 1.0 / alpha },
+            Self::Uniform => PopularitySampler::Power { n, inverse_alpha: 1.0 },
             Self::Zipf { .. } | Self::Lognormal { .. } | Self::Geometric { .. } | Self::List(_) => {
                 let mut sum = 0.0;
                 let table = self.shares(n).into_iter().map(|share| {
                     sum += share;
                     sum
                 });
-                Sampler::Table(table.collect())
+                PopularitySampler::Table(table.collect())
             }
         }
     }
 }
 
-impl Sampler {
+impl PopularitySampler {
     /// The index at the uniform number `u` in (0, 1).
     pub fn at(&self, u: f64) -> u32 {
         match self {

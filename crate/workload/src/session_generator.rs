@@ -8,9 +8,9 @@
 use crate::arrivals::Arrivals;
 use crate::clients::{cycle_get, scaled, stationary_times_us};
 use crate::copula::GaussianCopula;
-use crate::popularity::Sampler;
+use crate::popularity::PopularitySampler;
 use crate::prefix::Tree;
-use crate::sessions::{Context, Pace, Prompt, SessionSpec};
+use crate::sessions::{Pace, SessionContext, SessionPrompt, SessionSpec};
 use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, ClosedLoop, Labels, NO_REQUEST, Request, Trace, TraceMetadata};
@@ -64,8 +64,8 @@ impl SessionStreams {
 /// The trace as it is made, session by session.
 struct SessionGenerator<'a> {
     spec: &'a WorkloadSpec,
-    users: Sampler,
-    adapters: Sampler,
+    users: PopularitySampler,
+    adapters: PopularitySampler,
     copula: GaussianCopula,
     trace: Trace,
     closed_loop: ClosedLoop,
@@ -215,7 +215,7 @@ impl SessionGenerator<'_> {
             Some(Pace::Fixed { answer_s }) if spec.closed_requests.is_none() => Some(answer_s * 1e6),
             _ => None,
         };
-        let (mut now_us, mut context, mut own_blocks) = (start_us, Context::default(), Vec::new());
+        let (mut now_us, mut context, mut own_blocks) = (start_us, SessionContext::default(), Vec::new());
         for turn in 1..=turns.min(most) {
             if now_us >= self.closed_loop.until_us {
                 break;
@@ -228,7 +228,7 @@ impl SessionGenerator<'_> {
             let output_tokens = scaled(scaled(drawn.1, output_scale), output_curve);
             let next = match &spec.sessions {
                 Some(sessions) => context.prompt(sessions, shared, own),
-                None => Some(Prompt { input_tokens: shared.saturating_add(own), anew: false }),
+                None => Some(SessionPrompt { input_tokens: shared.saturating_add(own), anew: false }),
             };
             let Some(prompt) = next else { break };
             context.answer(output_tokens);

@@ -79,23 +79,23 @@ pub fn make_closed_loop(trace: &mut Trace) {
 
 /// The context of a session as it grows.
 #[derive(Debug, Default)]
-pub(crate) struct Context {
+pub(crate) struct SessionContext {
     /// Tokens said so far, the shared prefix not counted.
     said: u32,
 }
 
 /// The next prompt of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Prompt {
+pub(crate) struct SessionPrompt {
     pub(crate) input_tokens: u32,
     /// Whether it does not go on from the prompt before.
     pub(crate) anew: bool,
 }
 
-impl Context {
+impl SessionContext {
     /// The prompt with `own` tokens of the user behind what was said and `shared` tokens before it; `None` ends the
     /// session.
-    pub(crate) fn prompt(&mut self, spec: &SessionSpec, shared: u32, own: u32) -> Option<Prompt> {
+    pub(crate) fn prompt(&mut self, spec: &SessionSpec, shared: u32, own: u32) -> Option<SessionPrompt> {
         let whole = shared.saturating_add(self.said).saturating_add(own);
         let anew = whole > spec.context_cap;
         let begins = self.said == 0;
@@ -109,7 +109,7 @@ impl Context {
             whole
         };
         self.said = input_tokens.saturating_sub(shared);
-        Some(Prompt { input_tokens, anew: anew && !begins })
+        Some(SessionPrompt { input_tokens, anew: anew && !begins })
     }
 
     /// The answer becomes part of the context.
@@ -129,7 +129,7 @@ mod tests {
             at_cap,
             pace: Pace::Held,
         };
-        let mut context = Context::default();
+        let mut context = SessionContext::default();
         (0..5)
             .map(|_| {
                 let prompt = context.prompt(&spec, 10, 20)?;

@@ -8,7 +8,7 @@ mod metadata;
 use crate::order::sort_places;
 
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
-pub use events::{Event, Events};
+pub use events::{Events, TraceEvent};
 pub use ids::RequestId;
 pub use metadata::{LabelMaker, Labels, NO_LABEL, PrefixBlocks, TraceMetadata};
 

@@ -1,11 +1,11 @@
 //! A pipeline of steps that turn one trace into another, and steps that put several traces together.
 //!
 //! Each step is a row of [`STEPS`] or [`JOINS`]: its name, its fields and their bounds. The terminal's help, the check of
-//! values and the page's controls all come from there. Every step says what it did in a [`Note`].
+//! values and the page's controls all come from there. Every step says what it did in a [`StepEffect`].
 //!
 //! ```
 //! use servescope_workload::{WorkloadSpec, generate, transform::{Step, apply}};
-//! let steps = [Step::parse("window:start_s=60,end_s=120").unwrap(), Step::parse("thin:keep=0.5").unwrap()];
+//! let steps = [TransformStep::parse("window:start_s=60,end_s=120").unwrap(), Step::parse("thin:keep=0.5").unwrap()];
 //! let (trace, notes) = apply(&steps, generate(&WorkloadSpec::default())).unwrap();
 //! assert_eq!(trace.len(), notes[1].after.requests);
 //! ```
@@ -36,11 +36,11 @@ mod window;
 
 pub use error::StepError;
 pub use field::{Absence, Field, FieldKind};
-pub use note::{FACTS, Fact, Note, Shape};
+pub use note::{FACTS, StepEffect, StepFact, TraceExtent};
 pub use refusal::REJECTIONS;
-pub use step::{Step, StepKind};
+pub use step::{StepKind, TransformStep};
 
-use step::Run;
+use step::StepAction;
 
 use crate::formats::{MAX_ARRIVAL_S, MAX_ROWS};
 use crate::trace::Trace;
@@ -69,20 +69,25 @@ pub const JOINS: &[StepKind] = &[concat::KIND, merge::KIND, superpose::KIND];
 ///
 /// # Errors
 /// [`StepError`], with the step and its field.
-pub fn apply(steps: &[Step], mut trace: Trace) -> Result<(Trace, Vec<Note>), StepError> {
+pub fn apply(steps: &[TransformStep], mut trace: Trace) -> Result<(Trace, Vec<StepEffect>), StepError> {
     let mut notes = Vec::with_capacity(steps.len());
     for (place, step) in steps.iter().enumerate() {
         let occurrence =
             steps[..place].iter().filter(|before| before.kind().name == step.kind().name).count();
-        let before = Shape::of(&trace);
+        let before = TraceExtent::of(&trace);
         let mut job = step.job(occurrence);
         let made = match step.kind().run {
-            Run::Always(run) => run(&mut job, trace),
-            Run::One(run) => run(&mut job, trace)?,
-            Run::Many(_) => return Err(StepError::NeedsSeveral { step: step.kind().name }),
+            StepAction::Always(run) => run(&mut job, trace),
+            StepAction::One(run) => run(&mut job, trace)?,
+            StepAction::Many(_) => return Err(StepError::NeedsSeveral { step: step.kind().name }),
         };
         trace = checked(step, made)?;
-        notes.push(Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts });
+        notes.push(StepEffect {
+            step: step.kind().name,
+            before,
+            after: TraceExtent::of(&trace),
+            facts: job.facts,
+        });
     }
     Ok((trace, notes))
 }
@@ -91,9 +96,11 @@ pub fn apply(steps: &[Step], mut trace: Trace) -> Result<(Trace, Vec<Note>), Ste
 ///
 /// # Errors
 /// [`StepError`], with the step and its field.
-pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), StepError> {
-    let Run::Many(run) = step.kind().run else { return Err(StepError::TakesOne { step: step.kind().name }) };
-    let before = traces.first().map_or_else(Shape::default, |(_, trace)| Shape::of(trace));
+pub fn join(step: &TransformStep, traces: Vec<(String, Trace)>) -> Result<(Trace, StepEffect), StepError> {
+    let StepAction::Many(run) = step.kind().run else {
+        return Err(StepError::TakesOne { step: step.kind().name });
+    };
+    let before = traces.first().map_or_else(TraceExtent::default, |(_, trace)| TraceExtent::of(trace));
     let mut job = step.job(0);
     let (files, requests) = (traces.len(), traces.iter().map(|(_, trace)| trace.len()).sum::<usize>());
     if requests > MAX_ROWS {
@@ -101,12 +108,13 @@ pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), 
     }
     job.note("joined", &[("files", files as f64), ("requests", requests as f64)]);
     let trace = checked(step, run(&mut job, traces)?)?;
-    let note = Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts };
+    let note =
+        StepEffect { step: step.kind().name, before, after: TraceExtent::of(&trace), facts: job.facts };
     Ok((trace, note))
 }
 
 /// What a step made, if a file could hold it.
-fn checked(step: &Step, trace: Trace) -> Result<Trace, StepError> {
+fn checked(step: &TransformStep, trace: Trace) -> Result<Trace, StepError> {
     let name = step.kind().name;
     let last_s = trace.arrival_us.last().ok_or(StepError::NothingLeft { step: name })? / 1e6;
     if trace.len() > MAX_ROWS {

@@ -36,7 +36,7 @@ pub enum Intervals {
 
 /// Prompt and output lengths.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lengths {
+pub enum VidurLengths {
     /// Always the same.
     Fixed {
         /// Prompt and output, tokens.
@@ -81,7 +81,7 @@ pub struct Synthetic {
     /// Gaps.
     pub intervals: Intervals,
     /// Lengths.
-    pub lengths: Lengths,
+    pub lengths: VidurLengths,
 }
 
 /// Most requests of a run without a number of them.
@@ -153,12 +153,14 @@ impl<'a> VidurStreams<'a> {
     fn of(spec: &'a Synthetic) -> Self {
         let (mut own, mut order, mut zipf) = (Legacy::seeded(spec.seed), Vec::new(), None);
         match &spec.lengths {
-            Lengths::Zipf { total: [low, high], theta, seed, .. } => {
+            VidurLengths::Zipf { total: [low, high], theta, seed, .. } => {
                 own = Legacy::seeded(*seed);
                 zipf = Some(Zipf::of_vidur(*low, *high, *theta));
             }
-            Lengths::Trace { rows, seed } => order = Legacy::seeded(*seed).permutation(rows.len() as u32),
-            Lengths::Fixed { .. } | Lengths::Uniform { .. } => {}
+            VidurLengths::Trace { rows, seed } => {
+                order = Legacy::seeded(*seed).permutation(rows.len() as u32);
+            }
+            VidurLengths::Fixed { .. } | VidurLengths::Uniform { .. } => {}
         }
         let python = MersenneTwister::of_python(spec.seed.into());
         Self { spec, python, numpy: Legacy::seeded(spec.seed), own, order, zipf, made: 0 }
@@ -183,19 +185,19 @@ impl<'a> VidurStreams<'a> {
     fn tokens(&mut self) -> Option<[u32; 2]> {
         let whole = |tokens: f64| tokens.max(1.0) as u32;
         Some(match &self.spec.lengths {
-            Lengths::Fixed { tokens } => *tokens,
-            Lengths::Uniform { total: [low, high], ratio } => {
+            VidurLengths::Fixed { tokens } => *tokens,
+            VidurLengths::Uniform { total: [low, high], ratio } => {
                 let (low, high) = (f64::from(*low), f64::from(*high));
                 let total = low + (high - low) * self.python.uniform();
                 let output = (total / (1.0 + ratio)).ceil();
                 [whole(total - output), whole(output)]
             }
-            Lengths::Zipf { ratio, .. } => {
+            VidurLengths::Zipf { ratio, .. } => {
                 let total = f64::from(self.zipf.map_or(1, |zipf| zipf.quantile(self.own.uniform())));
                 let output = total / (1.0 + ratio);
                 [whole(total - output), whole(output)]
             }
-            Lengths::Trace { rows, .. } => rows[*self.order.get(self.made)? as usize],
+            VidurLengths::Trace { rows, .. } => rows[*self.order.get(self.made)? as usize],
         })
     }
 }
@@ -235,15 +237,15 @@ impl Synthetic {
 mod tests {
     use super::*;
 
-    fn synthetic(intervals: Intervals, lengths: Lengths) -> Synthetic {
+    fn synthetic(intervals: Intervals, lengths: VidurLengths) -> Synthetic {
         Synthetic { seed: 42, requests: Some(20_000), duration_s: None, intervals, lengths }
     }
 
-    const FIXED: Lengths = Lengths::Fixed { tokens: [2048, 512] };
+    const FIXED: VidurLengths = VidurLengths::Fixed { tokens: [2048, 512] };
 
     #[test]
     fn gaps_and_uniform_lengths_share_pythons_stream() {
-        let lengths = Lengths::Uniform { total: [1024, 4096], ratio: 20.0 };
+        let lengths = VidurLengths::Uniform { total: [1024, 4096], ratio: 20.0 };
         let trace = synthetic(Intervals::Poisson { qps: 0.5 }, lengths).generate();
         // random.seed(42): .6394267984578837, .025010755222666936, .27502931836911926, .22321073814882275.
         let gaps = [0.639_426_798_457_883_7_f64, 0.275_029_318_369_119_26];
@@ -273,7 +275,7 @@ mod tests {
         let trace = spec.generate();
         assert!((30..80).contains(&trace.len()) && trace.arrival_us.iter().all(|&t| t < 100e6));
         let rows = vec![[1, 2], [3, 4], [5, 6]];
-        let trace = synthetic(Intervals::Static, Lengths::Trace { rows, seed: 42 }).generate();
+        let trace = synthetic(Intervals::Static, VidurLengths::Trace { rows, seed: 42 }).generate();
         let mut prompts = trace.input_tokens.clone();
         prompts.sort_unstable();
         assert_eq!(prompts, [1, 3, 5]);
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn zipf_totals_are_split_by_the_ratio() {
-        let lengths = Lengths::Zipf { total: [1024, 4096], theta: 0.6, ratio: 20.0, seed: 42 };
+        let lengths = VidurLengths::Zipf { total: [1024, 4096], theta: 0.6, ratio: 20.0, seed: 42 };
         let trace = synthetic(Intervals::Static, lengths).generate();
         for (&prompt, &output) in trace.input_tokens.iter().zip(&trace.output_tokens) {
             assert!((48..=195).contains(&output) && (975..=3900).contains(&prompt));

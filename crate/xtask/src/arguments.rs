@@ -6,7 +6,7 @@ use std::str::FromStr;
 use lexopt::Parser;
 use lexopt::prelude::*;
 
-use crate::check::{self, Choice};
+use crate::check::{self, StepChoice};
 
 /// Printed by `--help`, and after a command line that makes no sense.
 pub(crate) const USAGE: &str = "\
@@ -35,7 +35,7 @@ environment:
 
 /// One task.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
+pub(crate) enum ProjectTask {
     Help,
     Setup,
     Generate,
@@ -43,31 +43,31 @@ pub(crate) enum Verb {
     Build,
     Serve { port: Option<u16> },
     Dev { port: Option<u16> },
-    Test { choice: Choice, whole: bool },
+    Test { choice: StepChoice, whole: bool },
     Weigh { accept: bool },
     Fuzz { seconds: u32 },
     Bench { peers: bool, out: Option<String> },
 }
 
 /// Reads the arguments after `cargo xtask`.
-pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
+pub(crate) fn parse(arguments: &[String]) -> Result<ProjectTask, String> {
     read(Parser::from_args(arguments.to_vec())).map_err(|error| error.to_string())
 }
 
-fn read(mut parser: Parser) -> Result<Verb, lexopt::Error> {
+fn read(mut parser: Parser) -> Result<ProjectTask, lexopt::Error> {
     let verb = match parser.next()? {
         None => return Err("a verb is missing".into()),
-        Some(Short('h') | Long("help")) => return Ok(Verb::Help),
+        Some(Short('h') | Long("help")) => return Ok(ProjectTask::Help),
         Some(Value(verb)) => verb.string()?,
         Some(other) => return Err(other.unexpected()),
     };
     let (mut port, mut seconds, mut out) = (None, 60, None);
-    let mut choice = Choice::default();
+    let mut choice = StepChoice::default();
     // The verb's option without a value.
     let mut flag = false;
     while let Some(argument) = parser.next()? {
         match (verb.as_str(), argument) {
-            (_, Short('h') | Long("help")) => return Ok(Verb::Help),
+            (_, Short('h') | Long("help")) => return Ok(ProjectTask::Help),
             ("bench", Long("peers")) | ("test", Long("whole")) | ("weigh", Long("accept")) => flag = true,
             ("serve" | "dev", Long("port")) => port = Some(parser.value()?.parse_with(number::<u16>)?),
             ("test", Long("only")) => choice.only.push(parser.value()?.parse_with(step)?),
@@ -78,17 +78,17 @@ fn read(mut parser: Parser) -> Result<Verb, lexopt::Error> {
         }
     }
     Ok(match verb.as_str() {
-        "help" => Verb::Help,
-        "setup" => Verb::Setup,
-        "generate" => Verb::Generate,
-        "package" => Verb::Package,
-        "build" => Verb::Build,
-        "serve" => Verb::Serve { port },
-        "dev" => Verb::Dev { port },
-        "test" => Verb::Test { choice, whole: flag },
-        "weigh" => Verb::Weigh { accept: flag },
-        "fuzz" => Verb::Fuzz { seconds },
-        "bench" => Verb::Bench { peers: flag, out },
+        "help" => ProjectTask::Help,
+        "setup" => ProjectTask::Setup,
+        "generate" => ProjectTask::Generate,
+        "package" => ProjectTask::Package,
+        "build" => ProjectTask::Build,
+        "serve" => ProjectTask::Serve { port },
+        "dev" => ProjectTask::Dev { port },
+        "test" => ProjectTask::Test { choice, whole: flag },
+        "weigh" => ProjectTask::Weigh { accept: flag },
+        "fuzz" => ProjectTask::Fuzz { seconds },
+        "bench" => ProjectTask::Bench { peers: flag, out },
         _ => return Err(format!("{verb} is not a verb").into()),
     })
 }
@@ -110,29 +110,29 @@ fn step(name: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Verb, String> {
+    fn read(line: &str) -> Result<ProjectTask, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         parse(&words)
     }
 
     #[test]
     fn verbs_and_their_options() {
-        assert_eq!(read("serve"), Ok(Verb::Serve { port: None }));
-        assert_eq!(read("serve --port 9000"), Ok(Verb::Serve { port: Some(9000) }));
+        assert_eq!(read("serve"), Ok(ProjectTask::Serve { port: None }));
+        assert_eq!(read("serve --port 9000"), Ok(ProjectTask::Serve { port: Some(9000) }));
         assert_eq!(
             read("bench --out numbers.json"),
-            Ok(Verb::Bench { peers: false, out: Some("numbers.json".to_owned()) })
+            Ok(ProjectTask::Bench { peers: false, out: Some("numbers.json".to_owned()) })
         );
         assert_eq!(
             read("bench --peers --out numbers.json"),
-            Ok(Verb::Bench { peers: true, out: Some("numbers.json".to_owned()) })
+            Ok(ProjectTask::Bench { peers: true, out: Some("numbers.json".to_owned()) })
         );
-        assert_eq!(read("fuzz --seconds 5"), Ok(Verb::Fuzz { seconds: 5 }));
-        assert_eq!(read("weigh --accept"), Ok(Verb::Weigh { accept: true }));
-        assert_eq!(read("fuzz --seconds=5"), Ok(Verb::Fuzz { seconds: 5 }));
-        assert_eq!(read("fuzz"), Ok(Verb::Fuzz { seconds: 60 }));
+        assert_eq!(read("fuzz --seconds 5"), Ok(ProjectTask::Fuzz { seconds: 5 }));
+        assert_eq!(read("weigh --accept"), Ok(ProjectTask::Weigh { accept: true }));
+        assert_eq!(read("fuzz --seconds=5"), Ok(ProjectTask::Fuzz { seconds: 5 }));
+        assert_eq!(read("fuzz"), Ok(ProjectTask::Fuzz { seconds: 60 }));
         for line in ["test --help", "--help", "-h", "help", "serve -h"] {
-            assert_eq!(read(line), Ok(Verb::Help), "{line}");
+            assert_eq!(read(line), Ok(ProjectTask::Help), "{line}");
         }
     }
 
@@ -157,9 +157,11 @@ mod tests {
 
     #[test]
     fn steps_are_chosen_by_name() {
-        let Ok(Verb::Test { choice: all, whole: false }) = read("test") else { panic!("test is a verb") };
+        let Ok(ProjectTask::Test { choice: all, whole: false }) = read("test") else {
+            panic!("test is a verb")
+        };
         assert!(all.takes("format") && all.takes("size"));
-        let Ok(Verb::Test { choice: some, whole: true }) =
+        let Ok(ProjectTask::Test { choice: some, whole: true }) =
             read("test --only format --whole --only clippy --skip clippy")
         else {
             panic!("these are options of test")

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::sizes;
 
 /// Measures, prints the numbers as one JSON document and as a table, and writes the document where asked.
-pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
+pub(crate) fn run(project: &Project, out: Option<&str>) -> TaskResult {
     let sizes = sizes::measure(project)?;
     let document = json!({
         "native": native(project, &[])?,
@@ -29,7 +29,7 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
 }
 
 /// Prints the document, and writes it where asked.
-fn print_document(document: &Value, out: Option<&str>) -> Outcome {
+fn print_document(document: &Value, out: Option<&str>) -> TaskResult {
     let text = format!("{document:#}\n");
     if let Some(file) = out {
         std::fs::write(file, &text).map_err(|error| format!("{file}: {error}"))?;
@@ -39,7 +39,7 @@ fn print_document(document: &Value, out: Option<&str>) -> Outcome {
 }
 
 /// One object a line.
-fn native(project: &Project, more: &[&str]) -> Outcome<Value> {
+fn native(project: &Project, more: &[&str]) -> TaskResult<Value> {
     let bench = ["run", "--quiet", "--release", "--package", "servescope-cli", "--", "bench", "--json"];
     let printed = process::capture(project.cargo().args(bench).args(more))?;
     let rows: Result<Vec<Value>, _> =
@@ -48,7 +48,7 @@ fn native(project: &Project, more: &[&str]) -> Outcome<Value> {
 }
 
 /// One object in all.
-fn browser(project: &Project) -> Outcome<Value> {
+fn browser(project: &Project) -> TaskResult<Value> {
     let browser = project.browser()?;
     project.node_modules()?;
     let node = process::find(&["node"]).ok_or("node is missing")?;

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::toolchain::debian;
 
 /// Where the browser and its driver are.
@@ -34,7 +34,7 @@ const CHROMIUM: &str = "SERVESCOPE_CHROMIUM";
 const SHELL: &str = "chromium-headless-shell";
 
 /// What is there already, or else Debian's.
-pub(crate) fn find_or_install() -> Outcome<Browser> {
+pub(crate) fn find_or_install() -> TaskResult<Browser> {
     if named(CHROMIUM).is_none() && process::find(&[SHELL]).is_none() {
         // Chromium itself does for it.
         if let Err(reason) = debian::install(&[SHELL]) {
@@ -51,7 +51,7 @@ pub(crate) fn find_or_install() -> Outcome<Browser> {
 }
 
 /// Firefox: the one that the environment names, or that is on PATH, or else Debian's.
-pub(crate) fn firefox() -> Outcome<PathBuf> {
+pub(crate) fn firefox() -> TaskResult<PathBuf> {
     if let Some(firefox) = find_firefox() {
         return Ok(firefox);
     }

@@ -13,13 +13,13 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
 use crate::{browser, fuzz, package, packages, page, programs, sizes, tools};
 
-use report::Ended;
+use report::EndedStep;
 
 /// What a step may run beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,25 +35,25 @@ enum Lane {
 }
 
 /// One check.
-pub(crate) struct Step {
+pub(crate) struct CheckStep {
     pub(crate) name: &'static str,
     lane: Lane,
     /// Left out of the quick check, where something quicker holds the same.
     only_whole: bool,
-    run: fn(&Project) -> Outcome,
+    run: fn(&Project) -> TaskResult,
 }
 
-const fn quick(name: &'static str, lane: Lane, run: fn(&Project) -> Outcome) -> Step {
-    Step { name, lane, only_whole: false, run }
+const fn quick(name: &'static str, lane: Lane, run: fn(&Project) -> TaskResult) -> CheckStep {
+    CheckStep { name, lane, only_whole: false, run }
 }
 
-const fn whole(name: &'static str, lane: Lane, run: fn(&Project) -> Outcome) -> Step {
-    Step { name, lane, only_whole: true, run }
+const fn whole(name: &'static str, lane: Lane, run: fn(&Project) -> TaskResult) -> CheckStep {
+    CheckStep { name, lane, only_whole: true, run }
 }
 
 /// The checks, the quick and the basic ones first. Each also sets up what it needs, for when it is run alone;
 /// the first does it for all, so that the others' times are their own.
-pub(crate) const STEPS: &[Step] = &[
+pub(crate) const STEPS: &[CheckStep] = &[
     quick("setup", Lane::First, set_up),
     quick("format", Lane::Rust, format),
     quick("features", Lane::Rust, features::check),
@@ -81,12 +81,12 @@ const PULSE: Duration = Duration::from_secs(30);
 
 /// Which steps of the check to run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct StepChoice {
     pub(crate) only: Vec<String>,
     pub(crate) skip: Vec<String>,
 }
 
-impl Choice {
+impl StepChoice {
     /// Whether the step of this name is to run.
     pub(crate) fn takes(&self, step: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == step);
@@ -101,14 +101,15 @@ impl Choice {
 
 /// Runs the chosen steps and prints a table of them; true when there were any, all passed, and all together were within
 /// the bounds of the budget.
-pub(crate) fn run(project: &Project, choice: &Choice) -> Outcome<bool> {
-    let is_taken = |step: &&Step| {
+pub(crate) fn run(project: &Project, choice: &StepChoice) -> TaskResult<bool> {
+    let is_taken = |step: &&CheckStep| {
         choice.takes(step.name) && (project.is_whole() || !step.only_whole || choice.names(step.name))
     };
-    let steps: Vec<&Step> = STEPS.iter().filter(is_taken).collect();
+    let steps: Vec<&CheckStep> = STEPS.iter().filter(is_taken).collect();
     let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
-    let mut ended: Vec<Ended> = of(Lane::First).map(|step| one(project, step)).collect();
-    let (rust, page): (Vec<&Step>, Vec<&Step>) = (of(Lane::Rust).collect(), of(Lane::Page).collect());
+    let mut ended: Vec<EndedStep> = of(Lane::First).map(|step| one(project, step)).collect();
+    let (rust, page): (Vec<&CheckStep>, Vec<&CheckStep>) =
+        (of(Lane::Rust).collect(), of(Lane::Page).collect());
     let start = Instant::now();
     if rust.is_empty() || page.is_empty() {
         ended.extend(rust.iter().chain(&page).map(|step| one(project, step)));
@@ -127,25 +128,25 @@ pub(crate) fn run(project: &Project, choice: &Choice) -> Outcome<bool> {
 }
 
 /// Runs a step with its output on the terminal.
-fn one(project: &Project, step: &Step) -> Ended {
+fn one(project: &Project, step: &CheckStep) -> EndedStep {
     println!("\n== {} ==", step.name);
     let start = Instant::now();
     let outcome = (step.run)(project);
     if let Err(message) = &outcome {
         println!("{} failed: {message}", step.name);
     }
-    Ended { name: step.name, outcome, took: start.elapsed() }
+    EndedStep { name: step.name, outcome, took: start.elapsed() }
 }
 
 /// What a lane prints while it runs.
 enum StepNews {
     Started(&'static str),
-    Ended(Ended),
+    Ended(EndedStep),
 }
 
 /// Runs lists of steps beside each other. What a step prints goes to a file of its own in `target/check`, and from there to
 /// the terminal when the step has ended.
-fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
+fn beside(project: &Project, lanes: &[Vec<&CheckStep>]) -> TaskResult<Vec<EndedStep>> {
     let folder = project.root().join("target/check");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (sender, news) = mpsc::channel();
@@ -162,7 +163,7 @@ fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
                     let outcome = File::create(&log)
                         .map_err(|error| format!("{}: {error}", log.display()))
                         .and_then(|log| process::logged(Some(Arc::new(log)), || (step.run)(project)));
-                    let _ = sender.send(StepNews::Ended(Ended {
+                    let _ = sender.send(StepNews::Ended(EndedStep {
                         name: step.name,
                         outcome,
                         took: start.elapsed(),
@@ -206,7 +207,7 @@ fn beside(project: &Project, lanes: &[Vec<&Step>]) -> Outcome<Vec<Ended>> {
     Ok(ended)
 }
 
-fn set_up(project: &Project) -> Outcome {
+fn set_up(project: &Project) -> TaskResult {
     project.set_up()?;
     if project.is_whole() {
         tools::wasm_pack(project.root(), &project.settings().tools)?;
@@ -216,12 +217,12 @@ fn set_up(project: &Project) -> Outcome {
     Ok(())
 }
 
-fn format(project: &Project) -> Outcome {
+fn format(project: &Project) -> TaskResult {
     toolchain::components(project.root())?;
     process::run(project.cargo().args(["fmt", "--all", "--check"]))
 }
 
-fn clippy(project: &Project) -> Outcome {
+fn clippy(project: &Project) -> TaskResult {
     toolchain::components(project.root())?;
     let deny = ["--all-targets", "--", "-D", "warnings"];
     process::run(project.cargo().args(["clippy", "--workspace"]).args(deny))?;
@@ -239,7 +240,7 @@ fn clippy(project: &Project) -> Outcome {
 }
 
 /// Unit, integration and documentation tests, and the programs that later steps use.
-fn native(project: &Project) -> Outcome {
+fn native(project: &Project) -> TaskResult {
     let cases = cases::Notes::new(project)?;
     let mut command = project.cargo();
     command.arg("test").args(NATIVE).arg("--no-fail-fast").env("SERVESCOPE_CASES", cases.path());
@@ -255,17 +256,17 @@ fn native(project: &Project) -> Outcome {
 
 /// The tests across crates once more, as a build of their own: the dependencies' features differ from the
 /// workspace's, and the digests must not.
-fn reference(project: &Project) -> Outcome {
+fn reference(project: &Project) -> TaskResult {
     process::run(project.cargo().args(["test", "--release", "--package", "servescope-tests"]))
 }
 
 /// All closed forms, thresholds and published rows at their full length.
-fn validate(project: &Project) -> Outcome {
+fn validate(project: &Project) -> TaskResult {
     process::run(project.cargo().args(["run", "--release", "--package", "servescope-cli", "--", "validate"]))
 }
 
 /// The boundary's tests in a browser: through wasm-pack as a release is built, or in the profile of the quick check.
-fn wasm(project: &Project) -> Outcome {
+fn wasm(project: &Project) -> TaskResult {
     let browser = project.browser()?;
     let settings = project.settings();
     let toolchain = project.wasm_toolchain()?;
@@ -296,24 +297,24 @@ fn wasm(project: &Project) -> Outcome {
     process::run(&mut command)
 }
 
-fn types(project: &Project) -> Outcome {
+fn types(project: &Project) -> TaskResult {
     package::build(project)?;
     process::run(project.node_tool("tsc")?.arg("--build"))
 }
 
-fn lint(project: &Project) -> Outcome {
+fn lint(project: &Project) -> TaskResult {
     // The rules know types, and those of the package are among them.
     package::build(project)?;
     process::run(project.node_tool("eslint")?.args(["--max-warnings", "0", "."]))
 }
 
-fn unit(project: &Project) -> Outcome {
+fn unit(project: &Project) -> TaskResult {
     package::build(project)?;
     process::run(project.node_tool("vitest")?.arg("run"))
 }
 
 /// The page in Chromium: in the quick check without a window, where that is installed.
-fn chromium(project: &Project) -> Outcome {
+fn chromium(project: &Project) -> TaskResult {
     let browser = project.browser()?;
     page::build(project)?;
     // Asked the same questions as the page.
@@ -329,7 +330,7 @@ fn chromium(project: &Project) -> Outcome {
 }
 
 /// The page and its lessons in Firefox, which Playwright drives in no build but its own: through WebDriver BiDi.
-fn firefox(project: &Project) -> Outcome {
+fn firefox(project: &Project) -> TaskResult {
     let firefox = browser::firefox()?;
     page::build(project)?;
     programs::build(project, &[Program::Terminal])?;
@@ -341,7 +342,7 @@ fn firefox(project: &Project) -> Outcome {
 
 /// Lighthouse on each tab of the built page. It is larger than all other tools of the page together, so that it is a package
 /// of its own, which this step alone installs.
-fn lighthouse(project: &Project) -> Outcome {
+fn lighthouse(project: &Project) -> TaskResult {
     let browser = project.browser()?;
     page::build(project)?;
     let folder = project.www().join("tests/lighthouse");

@@ -2,12 +2,12 @@
 //! package with `cargo xtask package`, and the page reloads.
 
 use crate::package;
-use crate::process::Outcome;
+use crate::process::TaskResult;
 use crate::project::Project;
 use crate::serve::become_it;
 
 /// Serves until it is stopped.
-pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
+pub(crate) fn run(project: &Project, port: Option<u16>) -> TaskResult {
     package::build(project)?;
     let mut server = project.node_tool("vite")?;
     if let Some(port) = port {

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::toolchain::debian;
 use crate::tools;
@@ -19,7 +19,7 @@ const RUNS: u32 = 20_000;
 const AT_MOST_S: u32 = 60;
 
 /// Builds and runs every target of `tests/fuzz/targets`, the same way each time.
-pub(crate) fn check(project: &Project) -> Outcome {
+pub(crate) fn check(project: &Project) -> TaskResult {
     let scratch = project.root().join("target/fuzz/check");
     if scratch.exists() {
         fs::remove_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
@@ -32,12 +32,12 @@ pub(crate) fn check(project: &Project) -> Outcome {
 }
 
 /// Searches each target for `seconds`.
-pub(crate) fn search(project: &Project, seconds: u32) -> Outcome {
+pub(crate) fn search(project: &Project, seconds: u32) -> TaskResult {
     run(project, &project.root().join("target/fuzz/corpus"), &[format!("-max_total_time={seconds}")])
 }
 
 /// Installs what builds the targets, and gives the folder of its programs.
-pub(crate) fn set_up(project: &Project) -> Outcome<PathBuf> {
+pub(crate) fn set_up(project: &Project) -> TaskResult<PathBuf> {
     if process::find(&["c++", "g++", "clang++"]).is_none() {
         // libFuzzer is C++.
         debian::install(&["g++"])?;
@@ -45,7 +45,7 @@ pub(crate) fn set_up(project: &Project) -> Outcome<PathBuf> {
     tools::cargo_fuzz(project.root(), &project.settings().tools)
 }
 
-fn run(project: &Project, scratch: &Path, options: &[String]) -> Outcome {
+fn run(project: &Project, scratch: &Path, options: &[String]) -> TaskResult {
     let programs = set_up(project)?;
     let folder = project.root().join("tests/fuzz");
     for target in targets(&folder)? {
@@ -71,7 +71,7 @@ fn run(project: &Project, scratch: &Path, options: &[String]) -> Outcome {
 }
 
 /// Names of the targets, in order.
-fn targets(folder: &Path) -> Outcome<Vec<String>> {
+fn targets(folder: &Path) -> TaskResult<Vec<String>> {
     let entries =
         fs::read_dir(folder.join("targets")).map_err(|error| format!("tests/fuzz/targets: {error}"))?;
     let stems = entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()));

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::glossary;
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::programs::{self, Program};
 use crate::project::Project;
 
 /// Writes the files, if they are not there with that content already: a newer file would make the development server
 /// load the page again.
-pub(crate) fn write(project: &Project) -> Outcome {
+pub(crate) fn write(project: &Project) -> TaskResult {
     programs::build(project, &[Program::Parameters, Program::Boundary, Program::Site])?;
     put(
         &project.root().join("crate/boundary/src/boundary.d.ts"),
@@ -28,7 +28,7 @@ pub(crate) fn write(project: &Project) -> Outcome {
     put(&folder.join("glossary.ts"), &script)
 }
 
-fn put(file: &Path, text: &str) -> Outcome {
+fn put(file: &Path, text: &str) -> TaskResult {
     if fs::read_to_string(file).is_ok_and(|present| present == text) {
         return Ok(());
     }

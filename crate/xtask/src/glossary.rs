@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// Where the rows are.
 const SOURCE: &str = "docs/glossary.json";
@@ -46,13 +46,13 @@ struct Words {
 }
 
 /// The rows of a project.
-fn read(root: &Path) -> Outcome<Vec<GlossaryRow>> {
+fn read(root: &Path) -> TaskResult<Vec<GlossaryRow>> {
     let text = fs::read_to_string(root.join(SOURCE)).map_err(|error| format!("{SOURCE}: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("{SOURCE}: {error}"))
 }
 
 /// The document and the page's source.
-pub(crate) fn texts(root: &Path) -> Outcome<(String, String)> {
+pub(crate) fn texts(root: &Path) -> TaskResult<(String, String)> {
     let rows = read(root)?;
     Ok((document(&rows), script(&rows)))
 }

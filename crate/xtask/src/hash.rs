@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// 64-bit FNV-1a: the same number on every machine and with every compiler.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl Fingerprint {
 }
 
 /// Takes in the files' names below `root` and their contents.
-pub(crate) fn add_files(fingerprint: &mut Fingerprint, root: &Path, files: &[PathBuf]) -> Outcome {
+pub(crate) fn add_files(fingerprint: &mut Fingerprint, root: &Path, files: &[PathBuf]) -> TaskResult {
     for file in files {
         let name = file.strip_prefix(root).unwrap_or(file);
         let content = fs::read(file).map_err(|error| format!("{}: {error}", name.display()))?;

@@ -30,8 +30,8 @@ mod wasm;
 
 use std::process::ExitCode;
 
-use arguments::{USAGE, Verb};
-use process::Outcome;
+use arguments::{ProjectTask, USAGE};
+use process::TaskResult;
 use project::{Project, Size};
 
 fn main() -> ExitCode {
@@ -54,29 +54,29 @@ fn main() -> ExitCode {
 }
 
 /// True when everything the verb checks is in order.
-fn run(verb: Verb) -> Outcome<bool> {
-    if verb == Verb::Help {
+fn run(verb: ProjectTask) -> TaskResult<bool> {
+    if verb == ProjectTask::Help {
         println!("{USAGE}");
         return Ok(true);
     }
-    let size = if matches!(verb, Verb::Test { whole: true, .. }) { Size::Whole } else { Size::Quick };
+    let size = if matches!(verb, ProjectTask::Test { whole: true, .. }) { Size::Whole } else { Size::Quick };
     let project = Project::open(size)?;
     match verb {
-        Verb::Help => {}
-        Verb::Setup => project.set_up()?,
-        Verb::Generate => generate::write(&project)?,
-        Verb::Package => package::build(&project)?,
-        Verb::Build => {
+        ProjectTask::Help => {}
+        ProjectTask::Setup => project.set_up()?,
+        ProjectTask::Generate => generate::write(&project)?,
+        ProjectTask::Package => package::build(&project)?,
+        ProjectTask::Build => {
             page::build(&project)?;
             println!("the page is in {}", project.dist().display());
         }
-        Verb::Serve { port } => serve::run(&project, port)?,
-        Verb::Dev { port } => dev::run(&project, port)?,
-        Verb::Test { choice, .. } => return check::run(&project, &choice),
-        Verb::Weigh { accept } => sizes::weigh(&project, accept)?,
-        Verb::Fuzz { seconds } => fuzz::search(&project, seconds)?,
-        Verb::Bench { peers: false, out } => bench::run(&project, out.as_deref())?,
-        Verb::Bench { peers: true, out } => bench::peers::run(&project, out.as_deref())?,
+        ProjectTask::Serve { port } => serve::run(&project, port)?,
+        ProjectTask::Dev { port } => dev::run(&project, port)?,
+        ProjectTask::Test { choice, .. } => return check::run(&project, &choice),
+        ProjectTask::Weigh { accept } => sizes::weigh(&project, accept)?,
+        ProjectTask::Fuzz { seconds } => fuzz::search(&project, seconds)?,
+        ProjectTask::Bench { peers: false, out } => bench::run(&project, out.as_deref())?,
+        ProjectTask::Bench { peers: true, out } => bench::peers::run(&project, out.as_deref())?,
     }
     Ok(true)
 }

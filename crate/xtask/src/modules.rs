@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// A panic names the file that it stands in, so a module has the path of nearly every file of which code is left in it.
 const ENGINE: &str = "crate/engine/src/";
 
 /// Fails where the studio's module has code of the engine.
-pub(crate) fn check(dist: &Path) -> Outcome {
+pub(crate) fn check(dist: &Path) -> TaskResult {
     without_engine(&module(dist, "servescope_bg")?, &module(dist, "studio_bg")?)
 }
 
 /// An error where the studio names a file of the engine, or the simulator none, so that nothing can be decided.
-fn without_engine(simulator: &[u8], studio: &[u8]) -> Outcome {
+fn without_engine(simulator: &[u8], studio: &[u8]) -> TaskResult {
     if files_of(simulator, ENGINE).is_empty() {
         return Err(
             "the simulator's module names no file of the engine: panics have lost their places".to_owned()
@@ -35,7 +35,7 @@ fn without_engine(simulator: &[u8], studio: &[u8]) -> Outcome {
 }
 
 /// The bytes of the one module of the built page whose name begins so.
-fn module(dist: &Path, name: &str) -> Outcome<Vec<u8>> {
+fn module(dist: &Path, name: &str) -> TaskResult<Vec<u8>> {
     let folder = dist.join("assets");
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());

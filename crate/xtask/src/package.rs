@@ -2,12 +2,12 @@
 
 use std::thread;
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::{generate, wasm};
 
 /// Makes both, once a run.
-pub(crate) fn build(project: &Project) -> Outcome {
+pub(crate) fn build(project: &Project) -> TaskResult {
     let make = || {
         let log = process::log();
         thread::scope(|scope| {

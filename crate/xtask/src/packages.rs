@@ -5,10 +5,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::process::{self, Outcome, announce};
+use crate::process::{self, TaskResult, announce};
 
 /// `npm ci`, when what is installed is not what the lock file says.
-pub(crate) fn install(www: &Path) -> Outcome {
+pub(crate) fn install(www: &Path) -> TaskResult {
     let lock = read(&www.join("package-lock.json"))?;
     let installed = read(&www.join("node_modules/.package-lock.json"));
     if installed.is_ok_and(|installed| agrees(&lock, &installed)) {
@@ -20,12 +20,12 @@ pub(crate) fn install(www: &Path) -> Outcome {
 }
 
 /// The installed version of a package.
-pub(crate) fn version(www: &Path, package: &str) -> Outcome<String> {
+pub(crate) fn version(www: &Path, package: &str) -> TaskResult<String> {
     let manifest = read(&www.join("node_modules").join(package).join("package.json"))?;
     manifest["version"].as_str().map(str::to_owned).ok_or_else(|| format!("{package} has no version"))
 }
 
-fn read(file: &Path) -> Outcome<Value> {
+fn read(file: &Path) -> TaskResult<Value> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -13,19 +13,19 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 thread_local! {
-    static LOG: RefCell<Log> = const { RefCell::new(None) };
+    static LOG: RefCell<TaskLog> = const { RefCell::new(None) };
 }
 
 /// The log of this thread, for the threads that it starts.
-pub(crate) type Log = Option<Arc<File>>;
+pub(crate) type TaskLog = Option<Arc<File>>;
 
 /// This thread's log.
-pub(crate) fn log() -> Log {
+pub(crate) fn log() -> TaskLog {
     LOG.with_borrow(Clone::clone)
 }
 
 /// Does the work with all output of this thread and of what it runs in the log.
-pub(crate) fn logged<T>(log: Log, work: impl FnOnce() -> T) -> T {
+pub(crate) fn logged<T>(log: TaskLog, work: impl FnOnce() -> T) -> T {
     let before = LOG.replace(log);
     let result = work();
     LOG.set(before);
@@ -42,14 +42,14 @@ pub(crate) fn say(line: &str) {
 }
 
 /// Where the output of a program goes that this thread starts.
-fn outlet() -> Outcome<Stdio> {
+fn outlet() -> TaskResult<Stdio> {
     log()
         .map_or_else(|| Ok(Stdio::inherit()), |log| log.try_clone().map(Stdio::from))
         .map_err(|error| format!("the log of a step: {error}"))
 }
 
 /// What a task gives: its result, or a message for the person who ran it.
-pub(crate) type Outcome<T = ()> = Result<T, String>;
+pub(crate) type TaskResult<T = ()> = Result<T, String>;
 
 /// Says what set-up work is being done, so that a first run's minutes are explained.
 pub(crate) fn announce(work: &str) {
@@ -57,7 +57,7 @@ pub(crate) fn announce(work: &str) {
 }
 
 /// Runs the command with its output shown; a failure names the command.
-pub(crate) fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run(command: &mut Command) -> TaskResult {
     let status = command
         .stdout(outlet()?)
         .stderr(outlet()?)
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
 }
 
 /// Runs the command and gives what it printed.
-pub(crate) fn capture(command: &mut Command) -> Outcome<String> {
+pub(crate) fn capture(command: &mut Command) -> TaskResult<String> {
     let output = command.stderr(outlet()?).output().map_err(|error| format!("{}: {error}", line(command)))?;
     if !output.status.success() {
         return Err(format!("{}: {}", line(command), output.status));
@@ -91,7 +91,7 @@ fn find_in(names: &[&str], path: &OsStr) -> Option<PathBuf> {
 }
 
 /// The PATH of this process with the folders before it.
-pub(crate) fn path_after(folders: &[PathBuf]) -> Outcome<std::ffi::OsString> {
+pub(crate) fn path_after(folders: &[PathBuf]) -> TaskResult<std::ffi::OsString> {
     let rest = env::var_os("PATH").unwrap_or_default();
     env::join_paths(folders.iter().cloned().chain(env::split_paths(&rest)))
         .map_err(|error| format!("PATH: {error}"))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::{NATIVE, Project};
 
 /// A program of the workspace.
@@ -44,7 +44,7 @@ impl Program {
 }
 
 /// Compiles programs with the packages that the native tests have, so that no package is compiled a second time for them.
-pub(crate) fn build(project: &Project, programs: &[Program]) -> Outcome {
+pub(crate) fn build(project: &Project, programs: &[Program]) -> TaskResult {
     let mut command = project.cargo();
     command.args(["build", "--quiet"]).args(NATIVE);
     if project.is_whole() {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::browser::{self, Browser};
-use crate::process::Outcome;
+use crate::process::TaskResult;
 use crate::settings::{self, Settings};
 use crate::toolchain::{self, WasmToolchain};
 use crate::{packages, process, tools};
@@ -52,17 +52,17 @@ pub(crate) struct Project {
     root: PathBuf,
     settings: Settings,
     size: Size,
-    wasm_toolchain: OnceLock<Outcome<WasmToolchain>>,
-    bindgen: OnceLock<Outcome<PathBuf>>,
-    node_modules: OnceLock<Outcome>,
-    browser: OnceLock<Outcome<Browser>>,
-    pub(crate) package: OnceLock<Outcome>,
-    pub(crate) page: OnceLock<Outcome>,
+    wasm_toolchain: OnceLock<TaskResult<WasmToolchain>>,
+    bindgen: OnceLock<TaskResult<PathBuf>>,
+    node_modules: OnceLock<TaskResult>,
+    browser: OnceLock<TaskResult<Browser>>,
+    pub(crate) package: OnceLock<TaskResult>,
+    pub(crate) page: OnceLock<TaskResult>,
 }
 
 impl Project {
     /// The checkout that this task was built from.
-    pub(crate) fn open(size: Size) -> Outcome<Self> {
+    pub(crate) fn open(size: Size) -> TaskResult<Self> {
         let root = root();
         let settings = settings::read(&root)?;
         Ok(Self {
@@ -99,7 +99,7 @@ impl Project {
     }
 
     /// Installs whatever any verb needs and is missing, except for what only a whole check or a bench needs.
-    pub(crate) fn set_up(&self) -> Outcome {
+    pub(crate) fn set_up(&self) -> TaskResult {
         toolchain::components(&self.root)?;
         self.wasm_toolchain()?;
         self.bindgen()?;
@@ -124,7 +124,7 @@ impl Project {
     }
 
     /// What builds for wasm32.
-    pub(crate) fn wasm_toolchain(&self) -> Outcome<&WasmToolchain> {
+    pub(crate) fn wasm_toolchain(&self) -> TaskResult<&WasmToolchain> {
         self.wasm_toolchain
             .get_or_init(|| toolchain::find_or_install(&self.root))
             .as_ref()
@@ -132,7 +132,7 @@ impl Project {
     }
 
     /// wasm-bindgen's generator.
-    pub(crate) fn bindgen(&self) -> Outcome<&Path> {
+    pub(crate) fn bindgen(&self) -> TaskResult<&Path> {
         self.bindgen
             .get_or_init(|| tools::bindgen(&self.root, &self.settings.tools))
             .as_deref()
@@ -140,17 +140,17 @@ impl Project {
     }
 
     /// The page's tools, as the lock file has them.
-    pub(crate) fn node_modules(&self) -> Outcome {
+    pub(crate) fn node_modules(&self) -> TaskResult {
         self.node_modules.get_or_init(|| packages::install(&self.www())).clone()
     }
 
     /// What the checks in a browser need.
-    pub(crate) fn browser(&self) -> Outcome<&Browser> {
+    pub(crate) fn browser(&self) -> TaskResult<&Browser> {
         self.browser.get_or_init(browser::find_or_install).as_ref().map_err(Clone::clone)
     }
 
     /// A tool of the page's development, run in its folder.
-    pub(crate) fn node_tool(&self, name: &str) -> Outcome<Command> {
+    pub(crate) fn node_tool(&self, name: &str) -> TaskResult<Command> {
         self.node_modules()?;
         let mut command = Command::new(self.www().join("node_modules/.bin").join(name));
         command.current_dir(self.www());

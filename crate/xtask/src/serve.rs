@@ -3,12 +3,12 @@
 use std::process::Command;
 
 use crate::page;
-use crate::process::Outcome;
+use crate::process::TaskResult;
 use crate::project::Project;
 
 /// Builds the page and serves it until it is stopped. Vite's server prints the address; it takes the next
 /// port, and says so, where the port is taken.
-pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
+pub(crate) fn run(project: &Project, port: Option<u16>) -> TaskResult {
     page::build(project)?;
     let mut server = project.node_tool("vite")?;
     server.arg("preview");
@@ -20,13 +20,13 @@ pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
 
 /// The server replaces this process: stopping one stops the other.
 #[cfg(unix)]
-pub(crate) fn become_it(server: &mut Command) -> Outcome {
+pub(crate) fn become_it(server: &mut Command) -> TaskResult {
     use std::os::unix::process::CommandExt;
     let error = server.exec();
     Err(format!("vite: {error}"))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn become_it(server: &mut Command) -> Outcome {
+pub(crate) fn become_it(server: &mut Command) -> TaskResult {
     crate::process::run(server)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// The name of the file at the top of the project.
 pub(crate) const FILE: &str = "wasm-pack.toml";
@@ -63,7 +63,7 @@ pub(crate) struct WasmOpt {
 }
 
 /// Reads the file in the project's root.
-pub(crate) fn read(root: &Path) -> Outcome<Settings> {
+pub(crate) fn read(root: &Path) -> TaskResult<Settings> {
     let text = std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
     toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))
 }

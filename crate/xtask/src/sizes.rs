@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::{modules, page};
 
@@ -63,7 +63,7 @@ impl Sizes {
 
 /// Builds the page, weighs it, and fails where a sum is heavier than it was accepted, and more than the headroom, or where
 /// the simulator is in the module that does without it.
-pub(crate) fn check(project: &Project) -> Outcome {
+pub(crate) fn check(project: &Project) -> TaskResult {
     let (lines, over) = compare(measure(project)?, read(project.root())?);
     modules::check(&project.dist())?;
     lines.iter().for_each(|line| process::say(line));
@@ -74,7 +74,7 @@ pub(crate) fn check(project: &Project) -> Outcome {
 }
 
 /// Prints what the page weighs, and takes that as the new bound where it is to be accepted.
-pub(crate) fn weigh(project: &Project, accept: bool) -> Outcome {
+pub(crate) fn weigh(project: &Project, accept: bool) -> TaskResult {
     let sizes = measure(project)?;
     let accepted = if accept { sizes } else { read(project.root())? };
     compare(sizes, accepted).0.iter().for_each(|line| process::say(line));
@@ -85,7 +85,7 @@ pub(crate) fn weigh(project: &Project, accept: bool) -> Outcome {
     Ok(())
 }
 
-fn read(root: &Path) -> Outcome<Sizes> {
+fn read(root: &Path) -> TaskResult<Sizes> {
     let text = fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))
 }
@@ -110,7 +110,7 @@ fn compare(found: Sizes, accepted: Sizes) -> (Vec<String>, Vec<String>) {
 }
 
 /// Builds the page and weighs it.
-pub(crate) fn measure(project: &Project) -> Outcome<Sizes> {
+pub(crate) fn measure(project: &Project) -> TaskResult<Sizes> {
     page::build(project)?;
     let dist = project.dist();
     let text = fs::read_to_string(dist.join(MANIFEST)).map_err(|error| format!("{MANIFEST}: {error}"))?;
@@ -137,7 +137,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
 }
 
 /// The bytes of files of the page.
-fn compressed(dist: &Path, names: &[&str]) -> Outcome<u64> {
+fn compressed(dist: &Path, names: &[&str]) -> TaskResult<u64> {
     if names.is_empty() {
         return Err(format!("{MANIFEST} names nothing to measure"));
     }
@@ -149,7 +149,7 @@ fn compressed(dist: &Path, names: &[&str]) -> Outcome<u64> {
     sum(&printed)
 }
 
-fn sum(lines: &str) -> Outcome<u64> {
+fn sum(lines: &str) -> TaskResult<u64> {
     lines.lines().map(|line| line.parse::<u64>().map_err(|error| format!("{line}: {error}"))).sum()
 }
 

@@ -6,7 +6,7 @@ pub(crate) mod debian;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{self, Outcome, announce};
+use crate::process::{self, TaskResult, announce};
 
 /// The target of the page's module.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
@@ -28,7 +28,7 @@ pub(crate) struct WasmToolchain {
 
 impl WasmToolchain {
     /// The cargo of this compiler; `active` is the one on PATH.
-    pub(crate) fn cargo(self, root: &Path, active: Command) -> Outcome<Command> {
+    pub(crate) fn cargo(self, root: &Path, active: Command) -> TaskResult<Command> {
         let mut command = match self.compiler {
             Compiler::Active => active,
             Compiler::Debian => Command::new(debian::CARGO),
@@ -39,7 +39,7 @@ impl WasmToolchain {
     }
 
     /// Sets the command's environment, so that it and what it starts find the tools in these folders and this compiler.
-    pub(crate) fn apply(self, command: &mut Command, tools: &[PathBuf]) -> Outcome {
+    pub(crate) fn apply(self, command: &mut Command, tools: &[PathBuf]) -> TaskResult {
         let mut folders = tools.to_vec();
         if self.compiler == Compiler::Debian {
             folders.push(PathBuf::from(debian::PROGRAMS));
@@ -50,7 +50,7 @@ impl WasmToolchain {
     }
 
     /// The compiler's name and version.
-    pub(crate) fn version(self, root: &Path) -> Outcome<String> {
+    pub(crate) fn version(self, root: &Path) -> TaskResult<String> {
         match self.compiler {
             Compiler::Active => process::capture(Command::new("rustc").arg("-V").current_dir(root)),
             Compiler::Debian => debian::version(),
@@ -59,7 +59,7 @@ impl WasmToolchain {
 }
 
 /// A toolchain for wasm32, installed if there is none.
-pub(crate) fn find_or_install(root: &Path) -> Outcome<WasmToolchain> {
+pub(crate) fn find_or_install(root: &Path) -> TaskResult<WasmToolchain> {
     let compiler = choose(
         || active_has_target(root),
         debian::is_ready,
@@ -74,8 +74,8 @@ fn choose(
     active_is_ready: impl FnOnce() -> bool,
     debian_is_ready: impl FnOnce() -> bool,
     add_target: impl FnOnce() -> bool,
-    install_debian: impl FnOnce() -> Outcome,
-) -> Outcome<Compiler> {
+    install_debian: impl FnOnce() -> TaskResult,
+) -> TaskResult<Compiler> {
     if active_is_ready() {
         return Ok(Compiler::Active);
     }
@@ -107,7 +107,7 @@ fn add_target(root: &Path) -> bool {
 }
 
 /// rustfmt and clippy, which a minimal installation lacks.
-pub(crate) fn components(root: &Path) -> Outcome {
+pub(crate) fn components(root: &Path) -> TaskResult {
     for (verb, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if process::succeeds(process::cargo(root).args([verb, "--version"])) {
             continue;
@@ -127,7 +127,7 @@ mod tests {
     /// active compiler has the target, Debian's has, rustup can add it, apt can install.
     fn choice(
         [active, debian, rustup_works, apt_works]: [bool; 4],
-    ) -> (Outcome<Compiler>, Vec<&'static str>) {
+    ) -> (TaskResult<Compiler>, Vec<&'static str>) {
         let done = std::cell::RefCell::new(Vec::new());
         let chosen = choose(
             || active,

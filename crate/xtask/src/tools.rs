@@ -8,11 +8,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{self, Outcome, announce};
+use crate::process::{self, TaskResult, announce};
 use crate::settings::Tools;
 
 /// One tool: the name of its folder, its package, the program that is looked for.
-struct Tool<'a> {
+struct PinnedTool<'a> {
     name: &'static str,
     package: &'static str,
     program: &'static str,
@@ -30,7 +30,7 @@ const TEST_RUNNER: &str = "wasm-bindgen-test-runner";
 
 /// wasm-bindgen's generator. Where neither the cache nor PATH has it, `crate/xtask/bindgen` is built: the generator alone,
 /// in a third of the time that wasm-bindgen-cli takes.
-pub(crate) fn bindgen(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+pub(crate) fn bindgen(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let cache = cache()?;
     let whole = programs(&cache, BINDGEN, &versions.wasm_bindgen).join(program_name(BINDGEN));
     if whole.is_file() {
@@ -53,36 +53,40 @@ pub(crate) fn bindgen(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
 }
 
 /// wasm-bindgen's test runner.
-pub(crate) fn test_runner(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+pub(crate) fn test_runner(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let version = &versions.wasm_bindgen;
     if let Some(program) = on_path(TEST_RUNNER, version) {
         return Ok(program);
     }
     let package = "wasm-bindgen-cli";
-    let tool = Tool { name: BINDGEN, package, program: TEST_RUNNER, version, is_brief: true };
+    let tool = PinnedTool { name: BINDGEN, package, program: TEST_RUNNER, version, is_brief: true };
     Ok(install(root, &tool)?.join(program_name(TEST_RUNNER)))
 }
 
 /// Installs wasm-pack if it is missing, and gives its program.
-pub(crate) fn wasm_pack(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+pub(crate) fn wasm_pack(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let (name, version) = ("wasm-pack", &versions.wasm_pack);
     if let Some(program) = on_path(name, version) {
         return Ok(program);
     }
-    let tool = Tool { name, package: name, program: name, version, is_brief: true };
+    let tool = PinnedTool { name, package: name, program: name, version, is_brief: true };
     Ok(install(root, &tool)?.join(program_name(name)))
 }
 
 /// Installs cargo-fuzz if it is missing, and gives its folder.
-pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let name = "cargo-fuzz";
-    install(root, &Tool { name, package: name, program: name, version: &versions.cargo_fuzz, is_brief: true })
+    install(
+        root,
+        &PinnedTool { name, package: name, program: name, version: &versions.cargo_fuzz, is_brief: true },
+    )
 }
 
 /// Installs the peer simulator if it is missing, and gives its program. It is measured, so it is optimised.
-pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> Outcome<PathBuf> {
+pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let name = "inference-lab";
-    let tool = Tool { name, package: name, program: name, version: &versions.inference_lab, is_brief: false };
+    let tool =
+        PinnedTool { name, package: name, program: name, version: &versions.inference_lab, is_brief: false };
     Ok(install(root, &tool)?.join(program_name(name)))
 }
 
@@ -97,13 +101,13 @@ fn is_version(told: &str, version: &str) -> bool {
     told.split_whitespace().nth(1) == Some(version)
 }
 
-fn cache() -> Outcome<PathBuf> {
+fn cache() -> TaskResult<PathBuf> {
     cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
         .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools".to_owned())
 }
 
 /// Installs the tool from the registry if the cache has it not, and gives the folder of its programs.
-fn install(root: &Path, tool: &Tool<'_>) -> Outcome<PathBuf> {
+fn install(root: &Path, tool: &PinnedTool<'_>) -> TaskResult<PathBuf> {
     let cache = cache()?;
     let programs = programs(&cache, tool.name, tool.version);
     if !programs.join(program_name(tool.program)).is_file() {

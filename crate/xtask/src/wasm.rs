@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::hash::{self, Fingerprint};
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::settings::{Build, Module};
 use crate::toolchain::{self, WasmToolchain};
@@ -19,7 +19,7 @@ const NOT_INSIDE: [&str; 2] = ["cli", "xtask"];
 
 /// Builds the package, unless it is there and of the sources that are there. The generator and the page's tools are
 /// installed while the modules are compiled, which share all but their last crate; then each goes through both, side by side.
-pub(crate) fn build(project: &Project) -> Outcome {
+pub(crate) fn build(project: &Project) -> TaskResult {
     let toolchain = *project.wasm_toolchain()?;
     let built_from = fingerprint(project, toolchain)?;
     let package = project.root().join(&project.settings().build.out_dir);
@@ -57,7 +57,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     paths.iter().flat_map(|path| hash::files_under(path)).collect()
 }
 
-fn fingerprint(project: &Project, toolchain: WasmToolchain) -> Outcome<String> {
+fn fingerprint(project: &Project, toolchain: WasmToolchain) -> TaskResult<String> {
     let mut fingerprint = Fingerprint::EMPTY;
     fingerprint.add(toolchain.version(project.root())?.as_bytes());
     hash::add_files(&mut fingerprint, project.root(), &sources(project.root()))?;
@@ -65,16 +65,16 @@ fn fingerprint(project: &Project, toolchain: WasmToolchain) -> Outcome<String> {
 }
 
 /// Every part has ended by now; the first that failed is reported.
-fn all(parts: impl Iterator<Item = Outcome>) -> Outcome {
-    parts.fold(Ok(()), Outcome::and)
+fn all(parts: impl Iterator<Item = TaskResult>) -> TaskResult {
+    parts.fold(Ok(()), TaskResult::and)
 }
 
-fn ended(part: ScopedJoinHandle<'_, Outcome>) -> Outcome {
+fn ended(part: ScopedJoinHandle<'_, TaskResult>) -> TaskResult {
     part.join().unwrap_or_else(|_| Err("a part of the build panicked".to_owned()))
 }
 
 /// Compiles the modules, in one call: what they have in common is compiled once.
-fn compile(project: &Project, toolchain: WasmToolchain) -> Outcome {
+fn compile(project: &Project, toolchain: WasmToolchain) -> TaskResult {
     let mut command = toolchain.cargo(project.root(), project.cargo())?;
     let build = &project.settings().build;
     command.args(["build", "--lib", "--target", toolchain::TARGET, "--profile", &build.profile]);
@@ -87,7 +87,7 @@ fn compile(project: &Project, toolchain: WasmToolchain) -> Outcome {
 
 /// Glue and module, through wasm-opt, into their place. The script comes last: that is what the development server waits
 /// for, and then the module is there.
-fn finish(project: &Project, module: &Module, package: &Path) -> Outcome {
+fn finish(project: &Project, module: &Module, package: &Path) -> TaskResult {
     let described = |error: std::io::Error| format!("{}: {error}", package.display());
     let stage = &project.root().join("target/wasm-package").join(&module.out_name);
     if stage.exists() {
@@ -124,7 +124,7 @@ fn finish(project: &Project, module: &Module, package: &Path) -> Outcome {
 }
 
 /// The page's lock file decides which wasm-opt is installed; it must be the one of the settings.
-fn same_optimizer(project: &Project) -> Outcome {
+fn same_optimizer(project: &Project) -> TaskResult {
     let installed = packages::version(&project.www(), "binaryen")?;
     let pinned = &project.settings().tools.binaryen;
     if installed == *pinned {

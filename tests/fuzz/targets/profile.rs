@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::cost::profile::{Origin, Profile, RawTables};
+use servescope_lab::cost::profile::{TimedOrigin, Profile, RawTables};
 use servescope_lab::cost::{Batch, BatchCost, Chunk};
-use servescope_lab::profiles::{LoadedProfile, Measured, NamedText};
+use servescope_lab::profiles::{LoadedProfile, MeasurementSettings, NamedText};
 
 fn check(profile: &Profile) {
     assert_eq!(Profile::read(&profile.to_text()).as_ref(), Ok(profile));
@@ -23,13 +23,13 @@ fn check(profile: &Profile) {
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let all: Vec<NamedText<'_>> = text.split("---\n").map(|text| NamedText { name: "file", text }).collect();
-    if let Ok((loaded, _)) = LoadedProfile::of_files(&all, &Measured { gpu: "gpu", model: "a/b", layers: 2 }) {
+    if let Ok((loaded, _)) = LoadedProfile::of_files(&all, &MeasurementSettings { gpu: "gpu", model: "a/b", layers: 2 }) {
         check(&loaded.profile);
     }
     let mut parts = text.split("---\n");
     let mut next = || parts.next().unwrap_or_default();
     if let Ok(mut raw) = RawTables::read("gpu", "a/b", 2, next()) {
-        let _ = raw.add_attention(next(), Origin::Measured);
+        let _ = raw.add_attention(next(), TimedOrigin::Measured);
         let _ = raw.add_all_reduce(next());
         let _ = raw.add_send_recv(next());
         let _ = raw.add_host(next());

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::published::vtc::{Recording, compare};
+use servescope_lab::published::vtc::{VtcRecording, compare};
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
-    let Ok(recording) = Recording::read("vtc__VTC__overload.csv", &text) else { return };
+    let Ok(recording) = VtcRecording::read("vtc__VTC__overload.csv", &text) else { return };
     if recording.clients() < 1_000 {
         let comparison = compare(&recording).expect("the scheduling policy is known");
         assert_eq!(comparison.ours.first_token_s.len(), recording.clients());

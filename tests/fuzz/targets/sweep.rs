@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use servescope_lab::metric::Metric;
-use servescope_lab::sweep::{Axis, Range, Sweep, join, resume};
+use servescope_lab::sweep::{SweepAxis, Range, Sweep, join, resume};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok((shape, lines)) = join(&[bytes]) {
@@ -24,6 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(sweep.plan().trim_end(), text.trim_end());
     }
     for line in text.lines() {
-        let _ = (Axis::parse(line), Range::parse(line), Metric::parse(line));
+        let _ = (SweepAxis::parse(line), Range::parse(line), Metric::parse(line));
     }
 });

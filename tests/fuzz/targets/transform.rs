@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use servescope_lab::recipe::Recipe;
 use servescope_lab::workload::formats::{Format, read, write};
-use servescope_lab::workload::transform::{Step, apply, join};
+use servescope_lab::workload::transform::{TransformStep, apply, join};
 
 fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());
@@ -14,9 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = Recipe::from_json(&json);
     }
     let Ok(text) = std::str::from_utf8(line) else { return };
-    let steps: Vec<Step> = text.split(';').filter_map(|step| Step::parse(step).ok()).collect();
+    let steps: Vec<TransformStep> = text.split(';').filter_map(|step| TransformStep::parse(step).ok()).collect();
     for step in &steps {
-        assert_eq!(Step::parse(&step.to_text()).as_ref(), Ok(step));
+        assert_eq!(TransformStep::parse(&step.to_text()).as_ref(), Ok(step));
     }
     let Ok(first) = read(rest) else { return };
     // Many labels and long prompts in blocks make big tables of small files, which is slow and teaches nothing.

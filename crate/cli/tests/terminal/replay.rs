@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use servescope_testkit::server::{Asked, STREAM, Server, end, event, whole};
+use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end, event, whole};
 
 use crate::{folder, good, json, refused, servescope, stderr, stdout, text};
 
@@ -33,7 +33,7 @@ const METRICS: &str = "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\
                        vllm:kv_cache_usage_perc 0.5\nvllm:num_preemptions_total 7\n";
 
 /// Answers as vLLM does, at once.
-fn answer(asked: &Asked, stream: &mut TcpStream) -> io::Result<bool> {
+fn answer(asked: &ReceivedRequest, stream: &mut TcpStream) -> io::Result<bool> {
     match &*asked.path {
         "/v1/models" => whole(
             stream,

@@ -4,7 +4,7 @@ use super::base::{ExpertShape, Heads, Peaks};
 use super::curves::{DecodeTable, TokenCurve};
 use super::import::{ALL_REDUCE_BY_HOST, ragged};
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Span, Sum};
-use super::{Format, Grid, Kernels};
+use super::{Grid, Kernels, NumberFormat};
 use crate::deployment::KvFormat;
 use crate::models::{Attention, Experts};
 use crate::nodes;
@@ -26,11 +26,11 @@ impl Assembly<'_> {
 
     pub(super) fn product(
         &mut self,
-        format: Format,
+        format: NumberFormat,
         outputs: f64,
         inputs: f64,
     ) -> Result<Product, MissingTable> {
-        let instead = [format, Format::Fp8, Format::Bf16];
+        let instead = [format, NumberFormat::Fp8, NumberFormat::Bf16];
         let found =
             instead.iter().find_map(|f| Some((*f, self.grid(&format!("gemm:{}", f.name()))?.clone())));
         let (found, grid) = found.ok_or_else(|| MissingTable("gemm".to_owned()))?;
@@ -73,13 +73,18 @@ impl Assembly<'_> {
     }
 
     /// The table of experts of this shape; else of the same experts shared otherwise, or in a related format.
-    fn experts(&mut self, format: Format, layout: &Layout, e: Experts) -> Result<TokenCurve, MissingTable> {
+    fn experts(
+        &mut self,
+        format: NumberFormat,
+        layout: &Layout,
+        e: Experts,
+    ) -> Result<TokenCurve, MissingTable> {
         let shape = format!("{}:{}:{}:{}", layout.model.hidden, e.hidden, e.per_token, e.count);
         let [tensor, groups] = [layout.expert_tensor_parallel, layout.expert_parallel].map(f64::from);
-        let related: &[Format] = match format {
-            Format::Fp8 => &[Format::Fp8, Format::Fp8Block],
-            Format::Fp8Block => &[Format::Fp8Block, Format::Fp8],
-            Format::Mxfp4Fp8 => &[Format::Mxfp4Fp8, Format::Mxfp4],
+        let related: &[NumberFormat] = match format {
+            NumberFormat::Fp8 => &[NumberFormat::Fp8, NumberFormat::Fp8Block],
+            NumberFormat::Fp8Block => &[NumberFormat::Fp8Block, NumberFormat::Fp8],
+            NumberFormat::Mxfp4Fp8 => &[NumberFormat::Mxfp4Fp8, NumberFormat::Mxfp4],
             ref other => std::slice::from_ref(other),
         };
         for found in related {
@@ -159,7 +164,7 @@ impl Assembly<'_> {
         let heads = f64::from(layout.model.attention.heads().div_ceil(layout.tensor_parallel.max(1)));
         let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
         let mut table = |what: &str| {
-            let related = [layout.attention, Format::Fp8Block, Format::Bf16];
+            let related = [layout.attention, NumberFormat::Fp8Block, NumberFormat::Bf16];
             let names = related.map(|format| format!("{what}:{kv}:{}:{heads}", format.name()));
             let found = names.iter().position(|name| self.kernels.tables.contains_key(name));
             let place = found.ok_or_else(|| MissingTable(names[0].clone()))?;
@@ -190,7 +195,7 @@ impl Assembly<'_> {
         };
         Ok(Some(ExpertKernels {
             layers: f64::from(model.expert_layers()),
-            router: self.product(Format::Bf16, f64::from(e.count), h)?,
+            router: self.product(NumberFormat::Bf16, f64::from(e.count), h)?,
             shape: ExpertShape {
                 hidden: h,
                 inner: f64::from(e.hidden) / f64::from(layout.expert_tensor_parallel.max(1)),

@@ -1,7 +1,7 @@
 //! What the roofline says of each operator: the base over which measured times are kept. A fixed time is part of it, so that
 //! small shapes, which are all launch, have a ratio near 1 too.
 
-use super::Format;
+use super::NumberFormat;
 use crate::gpus::Gpu;
 
 /// Fixed part of a product or of experts, microseconds.
@@ -65,12 +65,12 @@ impl Peaks {
         self.bytes_us
     }
 
-    fn flops_us(&self, format: Format) -> f64 {
+    fn flops_us(&self, format: NumberFormat) -> f64 {
         if format.is_wide() { self.wide_flops_us } else { self.fp8_flops_us }
     }
 
     /// A product of m rows with n outputs of k inputs.
-    pub fn product_us(&self, format: Format, m: f64, n: f64, k: f64) -> f64 {
+    pub fn product_us(&self, format: NumberFormat, m: f64, n: f64, k: f64) -> f64 {
         let bytes = n * k * format.bytes() + 2.0 * m * (n + k);
         PRODUCT_US + 2.0 * m * n * k / self.flops_us(format) + bytes / self.bytes_us
     }
@@ -92,7 +92,7 @@ impl Peaks {
     }
 
     /// Experts: both products of this many tokens.
-    pub fn experts_us(&self, format: Format, shape: &ExpertShape, tokens: f64) -> f64 {
+    pub fn experts_us(&self, format: NumberFormat, shape: &ExpertShape, tokens: f64) -> f64 {
         let rows = tokens * shape.per_token / shape.groups;
         let untouched = libm::pow(1.0 - shape.per_token / shape.count, tokens);
         let matrices = 3.0 * shape.hidden * shape.inner;

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::{ExpertShape, Heads, Peaks};
-use super::{Format, Grid, Kernels, Measured};
+use super::{Grid, KernelTable, Kernels, NumberFormat};
 use crate::gpus::Gpu;
 
 /// A file of timed operators, as columns.
 #[derive(Debug, Clone, Default)]
-pub struct Columns {
+pub struct OperatorColumns {
     /// Columns of numbers.
     pub numbers: BTreeMap<String, Vec<f64>>,
     /// Columns of texts.
@@ -19,10 +19,10 @@ pub struct Columns {
 }
 
 /// A row: its place on the axes, the time that the roofline says and the time measured, microseconds.
-pub type Point = (Vec<f64>, f64, f64);
+pub type TimedRow = (Vec<f64>, f64, f64);
 
 /// Rows by the name of their table.
-pub type Points = BTreeMap<String, Vec<Point>>;
+pub type TimedRows = BTreeMap<String, Vec<TimedRow>>;
 
 /// Tokens at which products are kept: those that are multiples of the size of a tile, and with each of them the next number,
 /// which begins a tile. Measurements elsewhere show the error of interpolation. A table of no more numbers keeps all.
@@ -37,7 +37,7 @@ const PRODUCT_WIDTH: f64 = 128.0;
 /// Distribution of tokens over experts: the one that is neither even nor most skewed.
 const SKEW: &str = "power_law_1.2";
 
-impl Columns {
+impl OperatorColumns {
     fn number(&self, name: &str, row: usize) -> Result<f64, String> {
         let value = self.numbers.get(name).and_then(|column| column.get(row)).copied().unwrap_or(f64::NAN);
         if (0.0..1e12).contains(&value) {
@@ -63,10 +63,10 @@ impl Columns {
 ///
 /// # Errors
 /// Names the row and the column.
-pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Points>, String> {
+pub fn points(operator: &str, gpu: &Gpu, columns: &OperatorColumns) -> Result<Option<TimedRows>, String> {
     let peaks = Peaks::of(gpu);
-    let mut points = Points::new();
-    let read: fn(&Peaks, &Columns, usize) -> One = match operator {
+    let mut points = TimedRows::new();
+    let read: fn(&Peaks, &OperatorColumns, usize) -> ImportedRow = match operator {
         "gemm" => product,
         "context_attention" => prefill,
         "generation_attention" => decode,
@@ -86,28 +86,28 @@ pub fn points(operator: &str, gpu: &Gpu, columns: &Columns) -> Result<Option<Poi
 }
 
 /// Name, place on the axes and what the roofline says of a row; `None` for one that is not kept.
-type One = Result<Option<(String, Vec<f64>, f64)>, String>;
+type ImportedRow = Result<Option<(String, Vec<f64>, f64)>, String>;
 
 /// Whether tokens are copied into a larger matrix before a product: on Hopper vLLM fills up to a multiple of 4 those whose scales
 /// are by block (`_padded_cutlass` in its `fp8_utils.py`).
-pub(super) fn is_ragged(format: Format, tokens: f64) -> bool {
-    format == Format::Fp8Block && tokens % 4.0 != 0.0
+pub(super) fn is_ragged(format: NumberFormat, tokens: f64) -> bool {
+    format == NumberFormat::Fp8Block && tokens % 4.0 != 0.0
 }
 
 /// The table of products whose tokens are copied first.
-pub(super) fn ragged(format: Format) -> String {
+pub(super) fn ragged(format: NumberFormat) -> String {
     format!("gemm:{}:ragged", format.name())
 }
 
-fn product(peaks: &Peaks, c: &Columns, row: usize) -> One {
-    let Some(format) = Format::named(c.text("gemm_dtype", row)?) else { return Ok(None) };
+fn product(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
+    let Some(format) = NumberFormat::named(c.text("gemm_dtype", row)?) else { return Ok(None) };
     let [m, n, k] = [c.number("m", row)?, c.number("n", row)?, c.number("k", row)?];
     let name = if is_ragged(format, m) { ragged(format) } else { format!("gemm:{}", format.name()) };
     Ok(Some((name, vec![n, k, m], peaks.product_us(format, m, n, k))))
 }
 
 /// Name and heads of a row of attention, of those that models have.
-fn attention(c: &Columns, row: usize, what: &str) -> Result<Option<(String, Heads)>, String> {
+fn attention(c: &OperatorColumns, row: usize, what: &str) -> Result<Option<(String, Heads)>, String> {
     let kv = c.text("kv_cache_dtype", row)?;
     let [queries, keys, dim] =
         [c.number("num_heads", row)?, c.number("num_key_value_heads", row)?, c.number("head_dim", row)?];
@@ -128,7 +128,7 @@ pub(super) fn pairs(from: f64, tokens: f64, window: f64) -> f64 {
     full.min(tokens * window)
 }
 
-fn prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn prefill(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     let Some((name, heads)) = attention(c, row, "prefill")? else { return Ok(None) };
     let [batch, length] = [c.number("batch_size", row)?, c.number("isl", row)?];
     let pairs = batch * pairs(0.0, length, heads.window);
@@ -136,14 +136,14 @@ fn prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((name, vec![batch, length], base_us)))
 }
 
-fn decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn decode(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     let Some((name, heads)) = attention(c, row, "decode")? else { return Ok(None) };
     let [batch, tokens] = [c.number("batch_size", row)?, c.number("step", row)? + c.number("isl", row)?];
     Ok(Some((name, vec![batch, tokens], peaks.decode_us(&heads, batch, batch * tokens))))
 }
 
-fn experts(peaks: &Peaks, c: &Columns, row: usize) -> One {
-    let Some(format) = Format::named(c.text("moe_dtype", row)?) else { return Ok(None) };
+fn experts(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
+    let Some(format) = NumberFormat::named(c.text("moe_dtype", row)?) else { return Ok(None) };
     if c.text("distribution", row)? != SKEW {
         return Ok(None);
     }
@@ -161,7 +161,7 @@ fn experts(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((name, vec![tokens], peaks.experts_us(format, &shape, tokens))))
 }
 
-fn all_reduce(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn all_reduce(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     if c.text("backend", row)? != "vllm_graph" {
         return Ok(None);
     }
@@ -169,7 +169,7 @@ fn all_reduce(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((format!("all_reduce:{gpus}"), vec![values], peaks.collective_us(values))))
 }
 
-fn collective(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn collective(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     let name = c.text("op_name", row)?;
     if c.text("nccl_dtype", row)? != "half" || !matches!(name, "all_gather" | "reduce_scatter") {
         return Ok(None);
@@ -178,14 +178,14 @@ fn collective(peaks: &Peaks, c: &Columns, row: usize) -> One {
     Ok(Some((format!("{name}:{gpus}"), vec![values], peaks.collective_us(values))))
 }
 
-fn latent(c: &Columns, row: usize, what: &str) -> Result<Option<(String, f64, f64)>, String> {
+fn latent(c: &OperatorColumns, row: usize, what: &str) -> Result<Option<(String, f64, f64)>, String> {
     let (kv, format) = (c.text("kv_cache_dtype", row)?, c.text("gemm_type", row)?);
     let heads = c.number("num_heads", row)?;
     let kv_bytes = if kv == "fp8" { 1.0 } else { 2.0 };
     Ok((heads >= 8.0).then(|| (format!("{what}:{kv}:{format}:{heads}"), heads, kv_bytes)))
 }
 
-fn latent_prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn latent_prefill(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     let Some((name, heads, kv_bytes)) = latent(c, row, "latent_prefill")? else { return Ok(None) };
     let [batch, length] = [c.number("batch_size", row)?, c.number("isl", row)?];
     let pairs = batch * pairs(0.0, length, f64::INFINITY);
@@ -196,7 +196,7 @@ fn latent_prefill(peaks: &Peaks, c: &Columns, row: usize) -> One {
     )))
 }
 
-fn latent_decode(peaks: &Peaks, c: &Columns, row: usize) -> One {
+fn latent_decode(peaks: &Peaks, c: &OperatorColumns, row: usize) -> ImportedRow {
     let Some((name, heads, kv_bytes)) = latent(c, row, "latent_decode")? else { return Ok(None) };
     let [batch, tokens] = [c.number("batch_size", row)?, c.number("step", row)? + c.number("isl", row)?];
     let read = batch * tokens;
@@ -209,7 +209,7 @@ pub(super) const ALL_REDUCE_BY_HOST: &str = "all_reduce_by_host";
 const BY_HOST: f64 = 2.0;
 
 /// The name for a table of sums that an older version timed on a host without peer access.
-fn by_host(name: &str, known: &Measured, points: &[Point]) -> Option<String> {
+fn by_host(name: &str, known: &KernelTable, points: &[TimedRow]) -> Option<String> {
     let gpus = name.strip_prefix("all_reduce:")?;
     let mut times: Vec<f64> =
         points.iter().map(|(at, base, us)| us / (base * libm::exp(known.grid.at(at)))).collect();
@@ -224,7 +224,7 @@ pub(super) fn is_product(name: &str) -> bool {
 }
 
 /// Knots of each axis: those at which products are kept, all that were measured of other operators.
-fn knots(name: &str, points: &[Point]) -> Vec<Vec<f64>> {
+fn knots(name: &str, points: &[TimedRow]) -> Vec<Vec<f64>> {
     let axes = points.first().map_or(0, |(at, ..)| at.len());
     let of_axis = |axis: usize| {
         let measured: BTreeSet<u64> = points.iter().map(|(at, ..)| at[axis].to_bits()).collect();
@@ -243,7 +243,7 @@ fn knots(name: &str, points: &[Point]) -> Vec<Vec<f64>> {
 }
 
 /// The table of these rows.
-pub(super) fn grid(name: &str, points: &[Point]) -> Option<Grid> {
+pub(super) fn grid(name: &str, points: &[TimedRow]) -> Option<Grid> {
     let mut ratios: Vec<(Vec<f64>, f64)> =
         points.iter().map(|(at, base, us)| (at.clone(), libm::log(us / base))).collect();
     if is_noisy(name, points) {
@@ -256,7 +256,7 @@ pub(super) fn grid(name: &str, points: &[Point]) -> Option<Grid> {
 const LAUNCHED_US: f64 = 30.0;
 
 /// Whether the rows of a table were timed without a CUDA graph, so that small ones all take what a launch takes.
-pub(super) fn is_eager(name: &str, points: &[Point]) -> bool {
+pub(super) fn is_eager(name: &str, points: &[TimedRow]) -> bool {
     is_product(name) && points.iter().all(|(.., us)| *us > LAUNCHED_US)
 }
 
@@ -266,13 +266,13 @@ const NOISE: f64 = 0.25;
 const ONE_TILE: [f64; 6] = [5.0, 6.0, 9.0, 10.0, 13.0, 14.0];
 
 /// Whether times of a table differ by chance: with a token more in the same tile a product takes as long.
-fn is_noisy(name: &str, points: &[Point]) -> bool {
+fn is_noisy(name: &str, points: &[TimedRow]) -> bool {
     if !is_product(name) {
         return false;
     }
     let bits = |at: &[f64]| at.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
     let times: BTreeMap<Vec<u64>, f64> = points.iter().map(|(at, _, us)| (bits(at), *us)).collect();
-    let step = |(at, _, us): &Point| {
+    let step = |(at, _, us): &TimedRow| {
         let tokens = at.last().filter(|tokens| ONE_TILE.contains(tokens))?;
         let mut next = at.clone();
         *next.last_mut()? = tokens + 1.0;
@@ -300,7 +300,7 @@ fn without_noise(ratios: &mut [(Vec<f64>, f64)]) {
 
 /// Adds the tables of a file to the kernels of a GPU; those that are there stay, and products timed without a CUDA graph are left
 /// out. Sums that take twice as long as those that are there were timed on another kind of host, and have a name of their own.
-pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
+pub fn add(kernels: &mut Kernels, source: &str, points: &TimedRows) {
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
         let name = match kernels.tables.get(name) {
             None => Some(name.clone()),
@@ -309,7 +309,7 @@ pub fn add(kernels: &mut Kernels, source: &str, points: &Points) {
         if let Some(name) = name.filter(|name| !kernels.tables.contains_key(name))
             && let Some(grid) = grid(&name, points)
         {
-            kernels.tables.insert(name, Measured { source: source.to_owned(), grid });
+            kernels.tables.insert(name, KernelTable { source: source.to_owned(), grid });
         }
     }
 }

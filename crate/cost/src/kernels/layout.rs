@@ -2,7 +2,7 @@
 
 use super::base::{ExpertShape, Heads};
 use super::curves::{DecodeTable, TokenCurve};
-use super::{Format, Grid};
+use super::{Grid, NumberFormat};
 use crate::deployment::KvFormat;
 use crate::gpus::Gpu;
 use crate::models::Model;
@@ -23,11 +23,11 @@ pub struct Layout {
     /// Groups of GPUs with different experts.
     pub expert_parallel: u32,
     /// Format of attention's projections.
-    pub attention: Format,
+    pub attention: NumberFormat,
     /// Format of dense MLPs.
-    pub mlp: Format,
+    pub mlp: NumberFormat,
     /// Format of experts.
-    pub experts: Format,
+    pub experts: NumberFormat,
     /// KV cache.
     pub kv: KvFormat,
     /// Whether GPUs of a node read each other's memory; else sums go through the memory of the host.
@@ -37,7 +37,7 @@ pub struct Layout {
 /// A product whose matrix is known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Product {
-    pub(super) format: Format,
+    pub(super) format: NumberFormat,
     pub(super) outputs: f64,
     pub(super) inputs: f64,
     pub(super) curve: TokenCurve,
@@ -83,7 +83,7 @@ pub(super) struct ExpertKernels {
     pub(super) layers: f64,
     pub(super) router: Product,
     pub(super) shape: ExpertShape,
-    pub(super) format: Format,
+    pub(super) format: NumberFormat,
     pub(super) curve: TokenCurve,
     pub(super) shared: Option<[Product; 2]>,
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Grid;
-use super::import::{Point, Points, grid, is_eager, is_product};
+use super::import::{TimedRow, TimedRows, grid, is_eager, is_product};
 
 /// How far interpolation is off at rows that it did not see, of one operator and one range of sizes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FitError {
+pub struct LeftOutError {
     /// Operator and what it was timed for.
     pub operator: String,
     /// The sizes: the place in [`ranges`], or none for all of them.
@@ -51,14 +51,14 @@ fn size(kind: &str, at: &[f64]) -> f64 {
 /// The errors by operator, over all sizes and by range. Products with many numbers of tokens are kept at some of them: the others
 /// are rows left out. Of all else every size is kept, so each one between two others is left out by itself, along each axis, and
 /// interpolated over a gap that is twice as wide.
-pub fn left_out(points: &Points) -> Vec<FitError> {
+pub fn left_out(points: &TimedRows) -> Vec<LeftOutError> {
     let mut errors: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (name, points) in points.iter().filter(|(name, points)| !is_eager(name, points)) {
         let parts = if is_product(name) { 2 } else { 1 };
         let kind = name.split(':').take(parts).collect::<Vec<_>>().join(":");
         let Some(grid) = grid(name, points) else { continue };
         let mut found = off_the_knots(name, &grid, points);
-        let kept: Vec<&Point> = points.iter().filter(|(at, ..)| is_knot(&grid, at)).collect();
+        let kept: Vec<&TimedRow> = points.iter().filter(|(at, ..)| is_knot(&grid, at)).collect();
         let axes = if found.is_empty() { grid.axes.len() } else { grid.axes.len() - 1 };
         (0..axes).for_each(|axis| between_others(&kind, &kept, axis, &mut found));
         errors.entry(kind).or_default().extend(found);
@@ -75,7 +75,7 @@ pub fn left_out(points: &Points) -> Vec<FitError> {
     told
 }
 
-fn summed(operator: &str, range: Option<usize>, mut errors: Vec<f64>) -> Option<FitError> {
+fn summed(operator: &str, range: Option<usize>, mut errors: Vec<f64>) -> Option<LeftOutError> {
     let quantile =
         |sorted: &[f64], share: f64| sorted.get(((sorted.len() as f64 - 1.0) * share) as usize).copied();
     errors.sort_by(f64::total_cmp);
@@ -83,7 +83,7 @@ fn summed(operator: &str, range: Option<usize>, mut errors: Vec<f64>) -> Option<
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_by(f64::total_cmp);
     let (median, p95) = (quantile(&errors, 0.5)?, quantile(&errors, 0.95)?);
-    Some(FitError { operator: operator.to_owned(), range, count: errors.len(), median, p95, bias })
+    Some(LeftOutError { operator: operator.to_owned(), range, count: errors.len(), median, p95, bias })
 }
 
 fn is_knot(grid: &Grid, at: &[f64]) -> bool {
@@ -91,23 +91,23 @@ fn is_knot(grid: &Grid, at: &[f64]) -> bool {
 }
 
 /// Sizes and errors of the rows of products that lie between the knots of their table.
-fn off_the_knots(name: &str, grid: &Grid, points: &[Point]) -> Vec<(f64, f64)> {
+fn off_the_knots(name: &str, grid: &Grid, points: &[TimedRow]) -> Vec<(f64, f64)> {
     let between = points.iter().filter(|(at, ..)| !is_knot(grid, at) && grid.covers(at));
     between.map(|(at, base, us)| (size(name, at), base * libm::exp(grid.at(at)) / us - 1.0)).collect()
 }
 
 /// Sizes and errors of the rows that have one on both sides along an axis, interpolated as iterations do it: decoding in its
 /// time, all else in time over roofline.
-fn between_others(kind: &str, points: &[&Point], axis: usize, errors: &mut Vec<(f64, f64)>) {
+fn between_others(kind: &str, points: &[&TimedRow], axis: usize, errors: &mut Vec<(f64, f64)>) {
     // Sizes are not negative, so that their bits are in their order; of two rows of one shape the last counts, as in a table.
-    let mut lines: BTreeMap<Vec<u64>, BTreeMap<u64, &Point>> = BTreeMap::new();
+    let mut lines: BTreeMap<Vec<u64>, BTreeMap<u64, &TimedRow>> = BTreeMap::new();
     for point in points {
         let mut others: Vec<u64> = point.0.iter().map(|x| x.to_bits()).collect();
         let size = others.remove(axis);
         lines.entry(others).or_default().insert(size, point);
     }
     for line in lines.values() {
-        let line: Vec<&Point> = line.values().copied().collect();
+        let line: Vec<&TimedRow> = line.values().copied().collect();
         for three in line.windows(3) {
             let [(low, low_base, low_us), (at, base, us), (high, high_base, high_us)] = three else {
                 continue;

@@ -5,7 +5,7 @@ use super::base::Peaks;
 use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
-use super::{Format, Grid, Kernels};
+use super::{Grid, Kernels, NumberFormat};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::deployment::Deployment;
 use crate::models::Attention;
@@ -105,7 +105,7 @@ impl KernelCost {
         Ok(Self {
             attention: assembly.grouped(&layout)?,
             experts: assembly.expert_kernels(&layout)?,
-            head: assembly.product(Format::Bf16, f64::from(model.vocabulary) / tensor, h)?,
+            head: assembly.product(NumberFormat::Bf16, f64::from(model.vocabulary) / tensor, h)?,
             all_reduce: assembly.all_reduce(&layout)?,
             dispatch: dispatch.map(|(gather, scatter)| [gather, scatter]),
             mlp,
@@ -157,7 +157,9 @@ impl KernelCost {
 
     /// Whether products were not measured in a format that they have.
     pub fn has_borrowed_format(&self) -> bool {
-        self.borrowed.iter().any(|name| Format::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
+        self.borrowed
+            .iter()
+            .any(|name| NumberFormat::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
     /// Whether tokens are no multiple of 4: CUDA graphs are of 1, 2, 4 and of multiples of 8, to which others are filled up.

@@ -2,17 +2,17 @@
 
 use proptest::prelude::*;
 
-use super::import::{self, Columns};
+use super::import::{self, OperatorColumns};
 use super::*;
 use crate::batch::{Batch, BatchCost, Chunk, OperatorClass};
 use crate::deployment::{Deployment, KvFormat, WeightFormat};
 use crate::gpus::Gpu;
 use crate::models::Model;
 
-fn columns(texts: &[(&str, &str)], names: &[&str], rows: &[Vec<f64>]) -> Columns {
+fn columns(texts: &[(&str, &str)], names: &[&str], rows: &[Vec<f64>]) -> OperatorColumns {
     let of = |text: &str| vec![text.to_owned(); rows.len()];
     let number = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<f64>>();
-    Columns {
+    OperatorColumns {
         texts: texts.iter().map(|(name, text)| ((*name).to_owned(), of(text))).collect(),
         numbers: names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), number(i))).collect(),
         rows: rows.len(),
@@ -23,13 +23,18 @@ const PRODUCT: [&str; 4] = ["m", "n", "k", "latency"];
 const ATTENTION: [&str; 6] = ["batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim", "latency"];
 
 /// Products at `factor` times the roofline, in milliseconds.
-fn products(factor: impl Fn(f64, f64, f64) -> f64) -> Columns {
+fn products(factor: impl Fn(f64, f64, f64) -> f64) -> OperatorColumns {
     let peaks = Peaks::of(Gpu::named("h100_sxm").unwrap());
     let mut rows = Vec::new();
     for m in [1.0, 16.0, 64.0, 256.0, 1024.0, 8192.0, 32_768.0] {
         for n in [128.0, 1024.0, 8192.0, 65_536.0] {
             for k in [128.0, 1024.0, 8192.0, 65_536.0] {
-                rows.push(vec![m, n, k, factor(m, n, k) * peaks.product_us(Format::Bf16, m, n, k) / 1e3]);
+                rows.push(vec![
+                    m,
+                    n,
+                    k,
+                    factor(m, n, k) * peaks.product_us(NumberFormat::Bf16, m, n, k) / 1e3,
+                ]);
             }
         }
     }
@@ -37,7 +42,7 @@ fn products(factor: impl Fn(f64, f64, f64) -> f64) -> Columns {
 }
 
 /// Attention for 8 and 1 heads of 128, whose decode time is affine in what it reads.
-fn attention(is_decode: bool) -> Columns {
+fn attention(is_decode: bool) -> OperatorColumns {
     let mut rows = Vec::new();
     for batch in [1.0, 4.0, 16.0, 64.0, 256.0] {
         for tokens in [16.0, 256.0, 2048.0, 16_384.0] {
@@ -55,7 +60,7 @@ fn attention(is_decode: bool) -> Columns {
     columns
 }
 
-fn all_reduces() -> Columns {
+fn all_reduces() -> OperatorColumns {
     let rows: Vec<Vec<f64>> = [128.0, 65_536.0, 1e8].map(|n| vec![8.0, n, 0.005 + n * 1e-8]).to_vec();
     columns(&[("backend", "vllm_graph")], &["num_gpus", "message_size", "latency"], &rows)
 }
@@ -88,9 +93,9 @@ fn layout() -> Layout {
         attention_data_parallel: 1,
         expert_tensor_parallel: 1,
         expert_parallel: 1,
-        attention: Format::Bf16,
-        mlp: Format::Bf16,
-        experts: Format::Bf16,
+        attention: NumberFormat::Bf16,
+        mlp: NumberFormat::Bf16,
+        experts: NumberFormat::Bf16,
         kv: KvFormat::Bf16,
         has_peer_access: true,
     }
@@ -163,7 +168,7 @@ fn times_that_differ_by_chance_are_replaced_by_their_neighbours() {
         import::add(&mut kernels, "made-up", &import::points("gemm", gpu, &columns).unwrap().unwrap());
         let peaks = Peaks::of(gpu);
         let grid = &kernels.tables["gemm:bfloat16"].grid;
-        libm::exp(grid.at(&[128.0, 256.0, at])) * peaks.product_us(Format::Bf16, at, 128.0, 256.0)
+        libm::exp(grid.at(&[128.0, 256.0, at])) * peaks.product_us(NumberFormat::Bf16, at, 128.0, 256.0)
     };
     // One in three takes twice as long, the step behind 16 is real.
     assert!([2.0, 3.0, 9.0, 12.0, 16.0].iter().all(|at| (value(true, *at) / 10.0 - 1.0).abs() < 0.05));
@@ -179,7 +184,7 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
     for m in [1.0, 2.0, 4.0, 16.0, 17.0, 512.0, 513.0, 4096.0, 4097.0, 8192.0] {
         for n in [128.0, 8192.0, 65_536.0] {
             for k in [128.0, 8192.0, 65_536.0] {
-                let us = peaks.product_us(Format::Fp8Block, m, n, k);
+                let us = peaks.product_us(NumberFormat::Fp8Block, m, n, k);
                 rows.push(vec![m, n, k, us * if m % 4.0 == 0.0 { 1e-3 } else { 1.5e-3 }]);
             }
         }
@@ -187,7 +192,7 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
     let mut kernels = kernels();
     let columns = columns(&[("gemm_dtype", "fp8_block")], &PRODUCT, &rows);
     import::add(&mut kernels, "made-up", &import::points("gemm", gpu, &columns).unwrap().unwrap());
-    let layout = Layout { gpu, attention: Format::Fp8Block, mlp: Format::Fp8Block, ..layout() };
+    let layout = Layout { gpu, attention: NumberFormat::Fp8Block, mlp: NumberFormat::Fp8Block, ..layout() };
     let linear_us = |kernels: &Kernels, tokens: u32| {
         let cost = KernelCost::new(layout, kernels, Overheads::NONE).unwrap();
         let chunks = [Chunk { kv_tokens: 0, tokens }];
@@ -345,7 +350,7 @@ proptest! {
     fn text_keeps_values_to_half_a_level(values in prop::collection::vec(-2.0..4.0f64, 6)) {
         let grid = Grid { axes: vec![vec![1.0, 2.5], vec![1.0, 16.0, 65_536.0]], values };
         let mut kernels = Kernels { gpu: "g".to_owned(), ..Kernels::default() };
-        kernels.tables.insert("a:b".to_owned(), Measured { source: "s-1".to_owned(), grid: grid.clone() });
+        kernels.tables.insert("a:b".to_owned(), KernelTable { source: "s-1".to_owned(), grid: grid.clone() });
         let read = Kernels::read(&kernels.text()).unwrap();
         let found = &read.tables["a:b"];
         prop_assert_eq!(&found.grid.axes, &grid.axes);

@@ -23,7 +23,7 @@ const MAX_POINTS: usize = 200_000;
 
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct KernelTable {
     /// Backend and version whose kernels were timed.
     pub source: String,
     /// The times.
@@ -36,7 +36,7 @@ pub struct Kernels {
     /// Its id.
     pub gpu: String,
     /// Tables by name: operator and what it was timed for, colons between.
-    pub tables: BTreeMap<String, Measured>,
+    pub tables: BTreeMap<String, KernelTable>,
 }
 
 fn number(text: &str) -> Result<f64, String> {
@@ -56,7 +56,7 @@ impl Kernels {
                 lines.push(format!("axis {}", knots.join(",")));
             }
         }
-        for (name, Measured { source, grid }) in &self.tables {
+        for (name, KernelTable { source, grid }) in &self.tables {
             let low = grid.values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = grid.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let low = (low * 1e4).floor() / 1e4;
@@ -109,7 +109,7 @@ impl Kernels {
         Err("a growing axis above 0 is expected".to_owned())
     }
 
-    fn table(head: &str, body: &str, known: &[Vec<f64>]) -> Result<(String, Measured), String> {
+    fn table(head: &str, body: &str, known: &[Vec<f64>]) -> Result<(String, KernelTable), String> {
         let mut parts = head.split(' ');
         let mut next = |what: &str| parts.next().ok_or_else(|| format!("{what} is missing"));
         let (name, source) = (next("a name")?.to_owned(), next("a source")?.to_owned());
@@ -137,6 +137,6 @@ impl Kernels {
             return Err(format!("the byte {bad} stands for no value"));
         }
         let values = body.bytes().map(|byte| low + step * f64::from(byte - FIRST)).collect();
-        Ok((name, Measured { source, grid: Grid { axes, values } }))
+        Ok((name, KernelTable { source, grid: Grid { axes, values } }))
     }
 }

@@ -41,7 +41,7 @@ pub const DEVICES: [(&str, f64); 3] = [("a40", 45.0), ("a100", 80.0), ("h100", 8
 
 /// What fits on one replica.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct VidurMemoryPlan {
     /// Weights on each GPU, bytes.
     pub parameter_bytes: f64,
     /// KV cache of one request of `max_tokens`, bytes; all layers are counted on each GPU.
@@ -52,7 +52,7 @@ pub struct Plan {
     pub slots: u32,
 }
 
-impl Plan {
+impl VidurMemoryPlan {
     /// KV blocks of a replica.
     pub fn blocks(&self, max_tokens: u32, block_size: u32, stages: u32) -> u32 {
         (max_tokens / block_size.max(1)).saturating_mul(self.slots).saturating_mul(stages)
@@ -61,7 +61,7 @@ impl Plan {
 
 /// Plans the memory of one replica for requests of up to `max_tokens` tokens. No slot is an answer: the model is too
 /// large.
-pub fn plan(model: &ModelShape, device: &Device, max_tokens: u32) -> Plan {
+pub fn plan(model: &ModelShape, device: &Device, max_tokens: u32) -> VidurMemoryPlan {
     let tensor = device.tensor_parallel.max(1);
     let queries = f64::from(model.query_heads / tensor);
     let keys = f64::from(model.kv_heads.div_ceil(tensor));
@@ -74,7 +74,7 @@ pub fn plan(model: &ModelShape, device: &Device, max_tokens: u32) -> Plan {
     let request_bytes = 4.0 * head * keys * f64::from(max_tokens) * f64::from(model.layers);
     let available_bytes = device.memory_gib * 1_073_741_824.0 * (1.0 - device.margin);
     let slots = ((available_bytes - parameter_bytes) / request_bytes).max(0.0) as u32;
-    Plan { parameter_bytes, request_bytes, available_bytes, slots }
+    VidurMemoryPlan { parameter_bytes, request_bytes, available_bytes, slots }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Every model; the first is the default.
 
-use super::{Attention, Experts, Model, Window};
+use super::{Attention, Experts, Model, SlidingWindow};
 
 const fn grouped(heads: u32, kv_heads: u32, head_dim: u32) -> Attention {
     Attention::Grouped { heads, kv_heads, head_dim, window: None }
@@ -339,7 +339,7 @@ pub const MODELS: [Model; 34] = [
             heads: 64,
             kv_heads: 8,
             head_dim: 64,
-            window: Some(Window { tokens: 128, layers: 12 }),
+            window: Some(SlidingWindow { tokens: 128, layers: 12 }),
         },
         mlp_hidden: 0,
         experts: Some(Experts {
@@ -366,7 +366,7 @@ pub const MODELS: [Model; 34] = [
             heads: 64,
             kv_heads: 8,
             head_dim: 64,
-            window: Some(Window { tokens: 128, layers: 18 }),
+            window: Some(SlidingWindow { tokens: 128, layers: 18 }),
         },
         mlp_hidden: 0,
         experts: Some(Experts {

@@ -18,7 +18,7 @@ fn within_file_limits(coefficient: f64) -> f64 {
 
 /// Attention heads on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Heads {
+pub struct AttentionHeads {
     /// Query heads.
     pub query: f64,
     /// Key and value heads.
@@ -106,7 +106,7 @@ const DIM: f64 = 128.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredAttention<'a> {
     /// Heads on the GPU.
-    pub heads: Heads,
+    pub heads: AttentionHeads,
     /// Decoding.
     pub decode: &'a [(u32, u32, f64)],
     /// Prompts.
@@ -124,12 +124,12 @@ impl AttentionFormula {
     /// Median and 95th percentile of its relative errors where it was fitted, in ten-thousandths.
     pub const A100_ERRORS: [u32; 2] = [850, 2900];
 
-    fn decode_terms(heads: &Heads, requests: f64, kv: f64) -> [f64; 5] {
+    fn decode_terms(heads: &AttentionHeads, requests: f64, kv: f64) -> [f64; 5] {
         let read = requests * kv * heads.dim / DIM;
         [1.0, requests * heads.query, kv, read * heads.kv, read * heads.query]
     }
 
-    fn prefill_terms(heads: &Heads, kv: f64, chunk: f64) -> [f64; 5] {
+    fn prefill_terms(heads: &AttentionHeads, kv: f64, chunk: f64) -> [f64; 5] {
         let products = heads.query * chunk * heads.dim / DIM;
         [1.0, products, kv, products * kv, products * chunk]
     }
@@ -152,7 +152,7 @@ impl AttentionFormula {
     }
 
     /// The decode formula for certain heads on a GPU of a certain speed.
-    pub fn decode_formula(&self, heads: &Heads, speed: Speed) -> DecodeFormula {
+    pub fn decode_formula(&self, heads: &AttentionHeads, speed: Speed) -> DecodeFormula {
         let [us, query, kv, read_kv, read_query] = self.decode;
         let dim = heads.dim / DIM;
         DecodeFormula {
@@ -166,7 +166,7 @@ impl AttentionFormula {
     }
 
     /// The prefill formula for certain heads on a GPU of a certain speed.
-    pub fn prefill_formula(&self, heads: &Heads, speed: Speed) -> PrefillFormula {
+    pub fn prefill_formula(&self, heads: &AttentionHeads, speed: Speed) -> PrefillFormula {
         let [us, chunk, kv, chunk_kv, chunk_chunk] = self.prefill;
         let products = heads.query * heads.dim / DIM / speed.flops;
         PrefillFormula {
@@ -190,7 +190,7 @@ mod tests {
             decode in prop::array::uniform5(any::<f64>()), prefill in prop::array::uniform5(any::<f64>()),
             heads in (1u32..1_000, 1u32..1_000, 1u32..1_000), speed in (1e-9..1e3f64, 1e-9..1e3f64),
         ) {
-            let heads = Heads { query: heads.0.into(), kv: heads.1.into(), dim: heads.2.into() };
+            let heads = AttentionHeads { query: heads.0.into(), kv: heads.1.into(), dim: heads.2.into() };
             let speed = Speed { bandwidth: speed.0, flops: speed.1 };
             let formula = AttentionFormula { decode, prefill };
             let (d, p) = (formula.decode_formula(&heads, speed), formula.prefill_formula(&heads, speed));

@@ -1,13 +1,13 @@
 //! A compact profile from raw tables, and how far it is from them.
 
-use super::attention::{AttentionFormula, Heads, Speed};
+use super::attention::{AttentionFormula, AttentionHeads, Speed};
 use super::fitted_profile::{Decode, Prefill};
-use super::grid::Grid;
-use super::line::{Fineness, Knots, Line};
-use super::operator::{By, OPERATORS, Origin};
+use super::grid::KnotGrid;
+use super::line::{Fineness, KnotLine, Knots};
+use super::operator::{By, OPERATORS, TimedOrigin};
 use super::profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 use super::table::ProfileError;
-use super::{Attention, Degree, FitErrors, OperatorLine, Profile};
+use super::{AttentionProfile, Degree, FitErrors, OperatorLine, Profile};
 use crate::batch::OperatorClass;
 
 /// How far a profile is from the raw medians of one operator.
@@ -18,7 +18,7 @@ pub struct OperatorError {
     /// The operator.
     pub name: &'static str,
     /// Where its times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Points that were compared; 0 where there is nothing to compare with.
     pub points: usize,
     /// Median of the relative errors.
@@ -103,7 +103,7 @@ impl Profile {
 fn error(
     degree: u32,
     name: &'static str,
-    origin: Origin,
+    origin: TimedOrigin,
     pairs: impl Iterator<Item = (f64, f64)>,
 ) -> OperatorError {
     let mut errors: Vec<f64> =
@@ -164,8 +164,8 @@ fn fit_degree(raw: &RawTables, degree: &RawDegree, speed: Speed) -> Result<Degre
     let heads = raw.heads(degree.degree);
     let attention = match &degree.attention {
         Some(measured) => fit_attention(measured),
-        None => Attention {
-            origin: Origin::Modelled,
+        None => AttentionProfile {
+            origin: TimedOrigin::Modelled,
             decode_formula: AttentionFormula::A100.decode_formula(&heads, speed),
             prefill_formula: AttentionFormula::A100.prefill_formula(&heads, speed),
             decode: None,
@@ -180,16 +180,16 @@ fn fit_degree(raw: &RawTables, degree: &RawDegree, speed: Speed) -> Result<Degre
 /// Errors of the token operators of a layer together. All were taken at the same numbers of tokens.
 fn layer_errors(ours: &[OperatorLine], theirs: &[&RawLine]) -> [u32; 2] {
     let Some(first) = theirs.first() else { return [0; 2] };
-    let lines: Vec<Line> =
+    let lines: Vec<KnotLine> =
         ours.iter().filter(|l| l.operator.by == By::Tokens).map(|l| l.knots.line(1.0)).collect();
-    let curve = Line::sum(lines.iter());
+    let curve = KnotLine::sum(lines.iter());
     let pairs = first.points.iter().enumerate().map(|(i, p)| {
         (curve.at(p.0.into()), theirs.iter().map(|l| l.points.get(i).map_or(0.0, |p| p.1)).sum::<f64>())
     });
-    ten_thousandths(&error(0, "", Origin::Measured, pairs))
+    ten_thousandths(&error(0, "", TimedOrigin::Measured, pairs))
 }
 
-fn attention_errors(degree: &RawDegree, ours: &Attention) -> [u32; 2] {
+fn attention_errors(degree: &RawDegree, ours: &AttentionProfile) -> [u32; 2] {
     let Some(raw) = &degree.attention else { return AttentionFormula::A100_ERRORS };
     let (decode, prefill) = (ours.decode(), ours.prefill());
     let decoding = raw.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()).0, us));
@@ -210,7 +210,7 @@ fn modelled_all_reduce(raw: &RawTables, degree: u32) -> Result<OperatorLine, Pro
     let points = rising(&sends.points);
     let ring = RING_FACTOR * 2.0 * f64::from(degree - 1) / f64::from(degree);
     let points = points.iter().map(|&(bytes, us)| (bytes, RING_US + ring * (us - points[0].1))).collect();
-    let line = RawLine { operator: &OPERATORS[10], origin: Origin::Modelled, points };
+    let line = RawLine { operator: &OPERATORS[10], origin: TimedOrigin::Modelled, points };
     Ok(fit_line(&line, |_| 0.0))
 }
 
@@ -243,12 +243,12 @@ fn speed_of(raw: &RawTables) -> Speed {
     Speed { bandwidth, flops: flops.min(bandwidth.max(1.0)) }
 }
 
-fn fit_attention(raw: &RawAttention) -> Attention {
+fn fit_attention(raw: &RawAttention) -> AttentionProfile {
     let formula = AttentionFormula::fit(&[raw.measured()]);
-    let heads: &Heads = &raw.heads;
+    let heads: &AttentionHeads = &raw.heads;
     let (decode_formula, prefill_formula) =
         (formula.decode_formula(heads, Speed::SAME), formula.prefill_formula(heads, Speed::SAME));
-    let decode = Grid::through(&raw.decode, MOST_KNOTS, GRID_ERROR, TIMER_US, super::line::TENTHS);
+    let decode = KnotGrid::through(&raw.decode, MOST_KNOTS, GRID_ERROR, TIMER_US, super::line::TENTHS);
     // Long chunks with long KV are missing where they are longer than the model's limit: as a ratio to the formula a table
     // goes on beyond that.
     let ratios: Vec<(u32, u32, f64)> = raw
@@ -259,8 +259,8 @@ fn fit_attention(raw: &RawAttention) -> Attention {
             (chunk, kv, if formula > 0.0 { (us / formula).min(1e6) } else { 1.0 })
         })
         .collect();
-    let prefill = Grid::through(&ratios, MOST_KNOTS, GRID_ERROR, GRID_ERROR, 1e3);
-    Attention {
+    let prefill = KnotGrid::through(&ratios, MOST_KNOTS, GRID_ERROR, GRID_ERROR, 1e3);
+    AttentionProfile {
         origin: raw.origin,
         decode_formula,
         prefill_formula,
@@ -269,12 +269,12 @@ fn fit_attention(raw: &RawAttention) -> Attention {
     }
 }
 
-impl Attention {
+impl AttentionProfile {
     pub(super) fn decode(&self) -> Decode {
         self.decode.as_ref().map_or(Decode::Formula(self.decode_formula), |grid| Decode::Table(grid.rising()))
     }
 
     pub(super) fn prefill(&self) -> Prefill {
-        Prefill { formula: self.prefill_formula, ratio: self.prefill.as_ref().map(Grid::level) }
+        Prefill { formula: self.prefill_formula, ratio: self.prefill.as_ref().map(KnotGrid::level) }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::attention::{DecodeFormula, PrefillFormula};
 use super::grid::Plane;
-use super::line::Line;
+use super::line::KnotLine;
 use super::operator::By;
 use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
@@ -55,12 +55,12 @@ pub struct CompactTables {
     token_step: f64,
     /// A layer's token operators by tokens, and at each of the line's knots what of them are products, the rest, and
     /// all-reduces.
-    tokens: Line,
+    tokens: KnotLine,
     tokens_by_class: Vec<[f64; 3]>,
     /// Sending on by tokens.
-    send: Line,
+    send: KnotLine,
     /// Host overhead of a stage by requests.
-    host: Option<Line>,
+    host: Option<KnotLine>,
     decode: Decode,
     prefill: Prefill,
 }
@@ -78,14 +78,15 @@ impl Profile {
         };
         let line = |class: OperatorClass| {
             let of_class = |l: &&OperatorLine| l.operator.class == class && l.operator.by == By::Tokens;
-            let lines: Vec<Line> = degree.lines.iter().filter(of_class).map(|l| l.knots.line(1.0)).collect();
-            Line::sum(lines.iter())
+            let lines: Vec<KnotLine> =
+                degree.lines.iter().filter(of_class).map(|l| l.knots.line(1.0)).collect();
+            KnotLine::sum(lines.iter())
         };
         let by_tokens = 0.5 / f64::from(self.shape.hidden.max(1));
         let message = |lines: &[OperatorLine], name: &str| {
             lines.iter().find(|l| l.operator.name == name).map(|l| l.knots.line(by_tokens))
         };
-        let mut reduce = Line::zero();
+        let mut reduce = KnotLine::zero();
         if settings.tensor_parallel > 1 {
             let skew_ms = settings.skew_ms * libm::pow(f64::from(settings.tensor_parallel), 1.25);
             let found = message(&degree.lines, "all_reduce").ok_or(ProfileError::BadSetting {
@@ -93,9 +94,9 @@ impl Profile {
                 expected: "a line of this degree in the profile",
             })?;
             let one = found.raised((settings.launch_ms + skew_ms) * 1e3);
-            reduce = Line::sum([&one, &one].into_iter());
+            reduce = KnotLine::sum([&one, &one].into_iter());
         }
-        let mut send = Line::zero();
+        let mut send = KnotLine::zero();
         if settings.stages > 1 {
             let near = message(&self.lines, "send_recv");
             let is_far =
@@ -107,7 +108,7 @@ impl Profile {
             })?;
         }
         let classes = [line(OperatorClass::Linear), line(OperatorClass::Pointwise), reduce];
-        let tokens = Line::sum(classes.iter());
+        let tokens = KnotLine::sum(classes.iter());
         Ok(CompactTables {
             settings,
             kv_bias: 0.0,
@@ -122,15 +123,15 @@ impl Profile {
     }
 
     /// The host overhead of a stage by requests, where the profile has it.
-    pub fn host(&self, degree: u32) -> Option<Line> {
-        let lines: Vec<Line> = self
+    pub fn host(&self, degree: u32) -> Option<KnotLine> {
+        let lines: Vec<KnotLine> = self
             .degree(degree)?
             .lines
             .iter()
             .filter(|l| l.operator.class == OperatorClass::Host)
             .map(|l| l.knots.line(1.0))
             .collect();
-        (!lines.is_empty()).then(|| Line::sum(lines.iter()))
+        (!lines.is_empty()).then(|| KnotLine::sum(lines.iter()))
     }
 }
 
@@ -142,7 +143,7 @@ impl CompactTables {
     }
 
     /// The same with a host overhead by the iteration's requests.
-    pub fn with_host(self, host: Line) -> Self {
+    pub fn with_host(self, host: KnotLine) -> Self {
         Self { host: Some(host), ..self }
     }
 

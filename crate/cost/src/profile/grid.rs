@@ -1,10 +1,10 @@
 //! A function of two quantities by knots, straight between them in both directions.
 
-use super::line::{MOST_TENTHS, Places, TENTHS, doubled};
+use super::line::{KnotIndex, MOST_TENTHS, TENTHS, doubled};
 
 /// Knots of a function of two quantities. What a cell's unit is, its user says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Grid {
+pub struct KnotGrid {
     /// Places of the rows, ascending.
     pub rows: Vec<u32>,
     /// Places of the columns, ascending.
@@ -83,7 +83,7 @@ fn around(chosen: &[usize], at: &[u32]) -> Vec<(usize, usize, f64)> {
     found
 }
 
-impl Grid {
+impl KnotGrid {
     /// Sets rows and columns where the error is largest, until it is small everywhere or there are `most` of either.
     /// Cells become `unit` times the values, rounded.
     pub(super) fn through(points: &Points, most: [usize; 2], relative: f64, least: f64, unit: f64) -> Self {
@@ -130,13 +130,13 @@ impl Grid {
     }
 
     fn values(&self, unit: f64) -> Plane {
-        let places = |at: &[u32]| Places::new(at.iter().map(|&x| f64::from(x)).collect());
+        let places = |at: &[u32]| KnotIndex::new(at.iter().map(|&x| f64::from(x)).collect());
         let cells = self.cells.iter().map(|&c| c as f64 / unit).collect();
         Plane { rows: places(&self.rows), columns: places(&self.columns), us: cells }
     }
 
     /// A surface of times (cells are tenths of a microsecond) that never falls along a row, and goes on beyond the last
-    /// row and column as a [`Line`](super::line::Line) does.
+    /// row and column as a [`KnotLine`](super::line::KnotLine) does.
     pub(super) fn rising(&self) -> Plane {
         let mut plane = self.values(TENTHS);
         for row in plane.us.chunks_mut(self.columns.len().max(1)) {
@@ -163,8 +163,8 @@ impl Grid {
 /// A surface, straight between knots in both directions. It has at least two rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plane {
-    rows: Places,
-    columns: Places,
+    rows: KnotIndex,
+    columns: KnotIndex,
     /// Row by row.
     us: Vec<f64>,
 }
@@ -188,7 +188,7 @@ impl Plane {
             us.extend(cells);
             us.push(doubled(self.at(row, 0.5 * last).0, cells[cells.len() - 1]));
         }
-        Self { rows: self.rows, columns: Places::new(columns), us }
+        Self { rows: self.rows, columns: KnotIndex::new(columns), us }
     }
 
     /// Rows as columns.

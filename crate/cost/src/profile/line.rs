@@ -67,23 +67,23 @@ impl Knots {
     }
 
     /// The line through the knots, with places multiplied by `scale`.
-    pub fn line(&self, scale: f64) -> Line {
+    pub fn line(&self, scale: f64) -> KnotLine {
         let at = self.at.iter().map(|&x| f64::from(x) * scale).collect();
-        Line::extended(at, self.tenths.iter().map(|&t| t as f64 / TENTHS).collect())
+        KnotLine::extended(at, self.tenths.iter().map(|&t| t as f64 / TENTHS).collect())
     }
 }
 
 /// A function of one quantity, straight between its knots.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    at: Places,
+pub struct KnotLine {
+    at: KnotIndex,
     us: Vec<f64>,
 }
 
 /// Ascending knots, at least two, of which the interval around a number is found at once: an index has the place where the
 /// numbers with certain leading bits begin.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Places {
+pub(super) struct KnotIndex {
     knots: Vec<f64>,
     /// The interval of the smallest number of each bucket; of the first bucket, and of all below it, the first one.
     index: Vec<u32>,
@@ -93,7 +93,7 @@ pub(super) struct Places {
 /// Leading bits of a number that make its bucket: sign, exponent and four bits of the fraction.
 const BUCKET_SHIFT: u32 = 48;
 
-impl Places {
+impl KnotIndex {
     pub(super) fn new(knots: Vec<f64>) -> Self {
         let bucket = |x: f64| x.to_bits() >> BUCKET_SHIFT;
         let positive = |x: &&f64| **x > 0.0;
@@ -121,7 +121,7 @@ impl Places {
     }
 }
 
-impl std::ops::Deref for Places {
+impl std::ops::Deref for KnotIndex {
     type Target = [f64];
 
     fn deref(&self) -> &[f64] {
@@ -134,23 +134,23 @@ pub(super) fn doubled(half: f64, last: f64) -> f64 {
     last + (2.0 * (last - half)).max(0.1 * last)
 }
 
-impl Line {
+impl KnotLine {
     /// 0 everywhere.
     pub fn zero() -> Self {
-        Self { at: Places::new(vec![0.0, 1.0]), us: vec![0.0, 0.0] }
+        Self { at: KnotIndex::new(vec![0.0, 1.0]), us: vec![0.0, 0.0] }
     }
 
     /// Through ascending places, with a knot at twice the last one.
     fn extended(mut at: Vec<f64>, mut us: Vec<f64>) -> Self {
         let (Some(&end), Some(&last)) = (at.last(), us.last()) else { return Self::zero() };
         let half = if at.len() > 1 {
-            Self { at: Places::new(at.clone()), us: us.clone() }.at(0.5 * end)
+            Self { at: KnotIndex::new(at.clone()), us: us.clone() }.at(0.5 * end)
         } else {
             last
         };
         at.push(if end > 0.0 { 2.0 * end } else { 1.0 });
         us.push(doubled(half, last));
-        Self { at: Places::new(at), us }
+        Self { at: KnotIndex::new(at), us }
     }
 
     /// Where its knots are.
@@ -184,7 +184,7 @@ impl Line {
             return Self::zero();
         }
         let us = at.iter().map(|&x| lines.clone().map(|l| l.at(x)).sum()).collect();
-        Self { at: Places::new(at), us }
+        Self { at: KnotIndex::new(at), us }
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
             knots.sort_by(f64::total_cmp);
             knots.dedup();
             prop_assume!(knots.len() > 1);
-            let places = Places::new(knots.clone());
+            let places = KnotIndex::new(knots.clone());
             for x in xs.into_iter().chain(knots.iter().copied()).chain([0.0, -0.0, f64::INFINITY, f64::NAN]) {
                 let i = knots.partition_point(|&knot| knot <= x).clamp(1, knots.len() - 1) - 1;
                 prop_assert_eq!(places.at(x).0, i, "{}", x);

@@ -83,7 +83,7 @@ impl Operator {
 /// Where times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "TimedOrigin", rename_all = "snake_case"))]
-pub enum Origin {
+pub enum TimedOrigin {
     /// Taken on the hardware.
     Measured,
     /// Between measured samples, filled in by a rule.
@@ -94,7 +94,7 @@ pub enum Origin {
     Modelled,
 }
 
-impl Origin {
+impl TimedOrigin {
     /// Every origin, the best first.
     pub const ALL: [Self; 4] = [Self::Measured, Self::Reconstructed, Self::Synthetic, Self::Modelled];
 

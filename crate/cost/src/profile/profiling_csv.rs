@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::attention::{Heads, MeasuredAttention};
-use super::operator::{By, OPERATORS, Operator, Origin};
+use super::attention::{AttentionHeads, MeasuredAttention};
+use super::operator::{By, OPERATORS, Operator, TimedOrigin};
 use super::table::{Csv, ProfileError};
 use crate::memory_plan::ModelShape;
 
@@ -16,7 +16,7 @@ pub struct RawLine {
     /// Which.
     pub operator: &'static Operator,
     /// Where the times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Tokens, bytes or requests, ascending, and microseconds.
     pub points: Vec<(u32, f64)>,
 }
@@ -25,9 +25,9 @@ pub struct RawLine {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawAttention {
     /// Heads on each GPU.
-    pub heads: Heads,
+    pub heads: AttentionHeads,
     /// Where the times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Decoding: requests, KV tokens of each, microseconds.
     pub decode: Vec<(u32, u32, f64)>,
     /// Prompts: KV tokens, chunk, microseconds.
@@ -80,7 +80,7 @@ const MOST_GPUS: u32 = 1 << 16;
 const MOST_SIZE: u32 = 1 << 24;
 
 /// Times by row and column, several of some.
-type Cells = BTreeMap<(u32, u32), Vec<f64>>;
+type CellTimes = BTreeMap<(u32, u32), Vec<f64>>;
 
 /// Times by place, several of some.
 #[derive(Debug, Default)]
@@ -158,7 +158,7 @@ impl RawTables {
         let shape = shape.ok_or_else(|| csv.empty())?;
         let line = |(operator, samples): (&'static Operator, TimeSamples)| RawLine {
             operator,
-            origin: Origin::Measured,
+            origin: TimedOrigin::Measured,
             points: samples.medians(),
         };
         let degrees = samples.into_iter().map(|(degree, samples)| RawDegree {
@@ -183,7 +183,7 @@ impl RawTables {
     }
 
     /// Heads on each GPU.
-    pub fn heads(&self, degree: u32) -> Heads {
+    pub fn heads(&self, degree: u32) -> AttentionHeads {
         heads(self.shape.query_heads, self.shape.kv_heads, degree, self.shape.head_dim())
     }
 
@@ -214,7 +214,7 @@ impl RawTables {
     ///
     /// # Errors
     /// [`ProfileError`] with row and column.
-    pub fn add_attention(&mut self, text: &str, origin: Origin) -> Result<usize, ProfileError> {
+    pub fn add_attention(&mut self, text: &str, origin: TimedOrigin) -> Result<usize, ProfileError> {
         let found = read_attention(text, origin)?;
         let mut taken = 0;
         for i in 0..self.degrees.len() {
@@ -250,7 +250,7 @@ impl RawTables {
         for (workers, samples) in samples {
             if let Some(degree) = self.degrees.iter_mut().find(|d| d.degree == workers) {
                 let points = samples.medians();
-                degree.lines.push(RawLine { operator, origin: Origin::Measured, points });
+                degree.lines.push(RawLine { operator, origin: TimedOrigin::Measured, points });
             }
         }
         Ok(())
@@ -273,7 +273,7 @@ impl RawTables {
         for (operator, samples) in [near, far].into_iter().zip(samples) {
             if !samples.0.is_empty() {
                 let points = samples.medians();
-                self.lines.push(RawLine { operator, origin: Origin::Measured, points });
+                self.lines.push(RawLine { operator, origin: TimedOrigin::Measured, points });
             }
         }
         Ok(())
@@ -318,7 +318,7 @@ impl RawTables {
         for degree in &mut self.degrees {
             let nearest = taken.iter().min_by_key(|(d, _)| d.abs_diff(degree.degree));
             let Some((&from, lines)) = nearest else { continue };
-            let origin = if from == degree.degree { Origin::Measured } else { Origin::Modelled };
+            let origin = if from == degree.degree { TimedOrigin::Measured } else { TimedOrigin::Modelled };
             for (operator, points) in operators.iter().zip(lines) {
                 degree.lines.push(RawLine { operator, origin, points: points.clone() });
             }
@@ -359,7 +359,7 @@ impl RawTables {
         }
         let lines = found.into_iter().map(|(operator, _, samples)| RawLine {
             operator,
-            origin: Origin::Modelled,
+            origin: TimedOrigin::Modelled,
             points: samples.medians(),
         });
         let (sends, lines): (Vec<RawLine>, Vec<RawLine>) =
@@ -369,7 +369,7 @@ impl RawTables {
         }
         let attention = RawAttention {
             heads: heads(shape.query_heads, shape.kv_heads, degree, shape.head_dim()),
-            origin: Origin::Modelled,
+            origin: TimedOrigin::Modelled,
             decode: look_up_decode(attn_decode)?,
             prefill: look_up_prefill(attn_prefill)?,
         };
@@ -395,13 +395,13 @@ fn halve(points: &mut Vec<(u32, u32, f64)>, place: impl Fn(&(u32, u32, f64)) -> 
     });
 }
 
-fn heads(query: u32, kv: u32, degree: u32, dim: u32) -> Heads {
+fn heads(query: u32, kv: u32, degree: u32, dim: u32) -> AttentionHeads {
     let degree = degree.max(1);
     // Where a layer has fewer KV heads than GPUs, each GPU keeps a copy of one.
-    Heads { query: query.div_ceil(degree).into(), kv: kv.div_ceil(degree).into(), dim: dim.into() }
+    AttentionHeads { query: query.div_ceil(degree).into(), kv: kv.div_ceil(degree).into(), dim: dim.into() }
 }
 
-fn read_attention(text: &str, origin: Origin) -> Result<RawAttention, ProfileError> {
+fn read_attention(text: &str, origin: TimedOrigin) -> Result<RawAttention, ProfileError> {
     let mut csv = Csv::new(ATTENTION, text)?;
     let names = ["n_q_head", "n_kv_head", "num_tensor_parallel_workers", "n_embd"];
     let sizes = [csv.column(names[0])?, csv.column(names[1])?, csv.column(names[2])?, csv.column(names[3])?];
@@ -409,8 +409,8 @@ fn read_attention(text: &str, origin: Origin) -> Result<RawAttention, ProfileErr
         (csv.column("batch_size")?, csv.column("prefill_chunk_size")?, csv.column("kv_cache_size")?);
     let (decode_time, prefill_time) =
         (csv.column("time_stats.attn_decode.median")?, csv.column("time_stats.attn_prefill.median")?);
-    let mut of_file: Option<Heads> = None;
-    let (mut decode, mut prefill) = (Cells::new(), Cells::new());
+    let mut of_file: Option<AttentionHeads> = None;
+    let (mut decode, mut prefill) = (CellTimes::new(), CellTimes::new());
     while csv.next_row() {
         let mut size = [0; 4];
         for (s, &column) in size.iter_mut().zip(&sizes) {
@@ -428,7 +428,7 @@ fn read_attention(text: &str, origin: Origin) -> Result<RawAttention, ProfileErr
             prefill.entry((kv, chunk)).or_default().push(csv.time_ms(prefill_time)? * 1e3);
         }
     }
-    let medians = |samples: Cells| -> Vec<(u32, u32, f64)> {
+    let medians = |samples: CellTimes| -> Vec<(u32, u32, f64)> {
         samples.into_iter().map(|((row, column), us)| (row, column, median(us))).collect()
     };
     let heads = of_file.ok_or_else(|| csv.empty())?;

@@ -76,7 +76,7 @@ pub(super) struct Csv<'a> {
 
 /// A column by its place and name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
+pub(super) struct ProfileColumn {
     place: usize,
     name: &'static str,
 }
@@ -91,16 +91,16 @@ impl<'a> Csv<'a> {
         Ok(Self { file, header, records })
     }
 
-    pub(super) fn find(&self, name: &'static str) -> Option<Column> {
-        self.header.iter().position(|h| h == name).map(|place| Column { place, name })
+    pub(super) fn find(&self, name: &'static str) -> Option<ProfileColumn> {
+        self.header.iter().position(|h| h == name).map(|place| ProfileColumn { place, name })
     }
 
-    pub(super) fn column(&self, name: &'static str) -> Result<Column, ProfileError> {
+    pub(super) fn column(&self, name: &'static str) -> Result<ProfileColumn, ProfileError> {
         self.find(name).ok_or(ProfileError::NoColumn { file: self.file, column: name })
     }
 
     /// What stands in a cell.
-    pub(super) fn text(&self, column: Column) -> &str {
+    pub(super) fn text(&self, column: ProfileColumn) -> &str {
         self.records.cell(column.place)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Csv<'a> {
         false
     }
 
-    pub(super) fn bad(&self, column: Column, expected: &'static str) -> ProfileError {
+    pub(super) fn bad(&self, column: ProfileColumn, expected: &'static str) -> ProfileError {
         let value = self.text(column).chars().take(40).collect();
         ProfileError::BadCell {
             file: self.file,
@@ -126,7 +126,7 @@ impl<'a> Csv<'a> {
     }
 
     /// A time of at least 0.
-    pub(super) fn time_ms(&self, column: Column) -> Result<f64, ProfileError> {
+    pub(super) fn time_ms(&self, column: ProfileColumn) -> Result<f64, ProfileError> {
         let cell = self.text(column);
         match cell.parse::<f64>() {
             Ok(x) if (0.0..1e9).contains(&x) => Ok(x),
@@ -135,7 +135,7 @@ impl<'a> Csv<'a> {
     }
 
     /// A whole number below 2^31.
-    pub(super) fn count(&self, column: Column) -> Result<u32, ProfileError> {
+    pub(super) fn count(&self, column: ProfileColumn) -> Result<u32, ProfileError> {
         let cell = self.text(column);
         match cell.parse::<f64>() {
             Ok(x) if (0.0..2_147_483_648.0).contains(&x) && x.fract() == 0.0 => Ok(x as u32),
@@ -146,7 +146,7 @@ impl<'a> Csv<'a> {
     /// A whole number within bounds.
     pub(super) fn count_in(
         &self,
-        column: Column,
+        column: ProfileColumn,
         min: u32,
         max: u32,
         expected: &'static str,

@@ -61,7 +61,7 @@ const HOST: &str = "model_name,tensor_parallel_degree,batch_size,schedule_median
 
 fn raw() -> RawTables {
     let mut raw = RawTables::read("gpu", "a/b", 2, &mlp()).unwrap();
-    assert_eq!(raw.add_attention(&attention(), Origin::Measured), Ok(1));
+    assert_eq!(raw.add_attention(&attention(), TimedOrigin::Measured), Ok(1));
     raw.add_all_reduce(&messages("all_reduce", "2,2")).unwrap();
     raw.add_send_recv(&messages("send_recv", "2,2")).unwrap();
     assert_eq!(raw.add_host(HOST), Ok(2));
@@ -77,7 +77,7 @@ fn times_add_up_from_files_to_stages() {
     let (profile, errors) = Profile::fit(&raw()).unwrap();
     assert!(errors.iter().all(|e| e.p95 < 0.021), "{errors:?}");
     let origin = |degree: u32| profile.degree(degree).unwrap().attention.origin;
-    assert_eq!((origin(1), origin(2)), (Origin::Measured, Origin::Modelled));
+    assert_eq!((origin(1), origin(2)), (TimedOrigin::Measured, TimedOrigin::Modelled));
     let tables = profile.tables(profile.settings(1, 1)).unwrap();
     let decode = Batch { decodes: 8, decode_kv_tokens: 8.0 * 640.0, ..Batch::default() };
     // Two layers: nine operators, attention with 10 % for more than one request.
@@ -106,7 +106,7 @@ fn all_reduces_are_modelled_from_messages_and_missed_without() {
     raw.add_send_recv(&messages("send_recv", "2,2")).unwrap();
     let (profile, _) = Profile::fit(&raw).unwrap();
     let line = profile.degrees[1].lines.iter().find(|l| l.operator.name == "all_reduce").unwrap();
-    assert_eq!(line.origin, Origin::Modelled);
+    assert_eq!(line.origin, TimedOrigin::Modelled);
     assert!(profile.tables(profile.settings(2, 1)).is_ok());
     let error = profile.tables(profile.settings(4, 1)).unwrap_err().to_string();
     assert_eq!(error, "degree: one that the profile has expected");
@@ -128,7 +128,7 @@ fn errors_name_file_row_and_column() {
     assert!(error(mlp().replacen("8,4,1024,4096,True,8,1", "8,4,512,4096,True,8,1", 1)).contains("row 3"));
     let mut raw = raw();
     let bad = attention().replacen("8,4,1,1024,1,0,256,0", "8,4,1,1024,1,0,256,-0", 1);
-    assert!(raw.add_attention(&bad, Origin::Measured).unwrap_err().to_string().starts_with(
+    assert!(raw.add_attention(&bad, TimedOrigin::Measured).unwrap_err().to_string().starts_with(
         "attention.csv: row 3, column time_stats.attn_decode.median: a time of 0 to 1e9 ms expected"
     ));
     assert!(raw.add_host("model_name\n").is_err());
@@ -241,7 +241,7 @@ proptest! {
             check(&profile, 300, 5_000, 6_000)?;
         }
         let Ok(mut raw) = RawTables::read("gpu", "a/b", 2, &texts[0]) else { return Ok(()) };
-        let _ = raw.add_attention(&texts[1], Origin::Measured);
+        let _ = raw.add_attention(&texts[1], TimedOrigin::Measured);
         let _ = raw.add_all_reduce(&texts[2]);
         let _ = raw.add_send_recv(&texts[3]);
         let _ = raw.add_host(&texts[4]);

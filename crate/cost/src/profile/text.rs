@@ -18,11 +18,11 @@
 use std::fmt::Write as _;
 
 use super::attention::{DecodeFormula, MOST_COEFFICIENT, PrefillFormula};
-use super::grid::Grid;
+use super::grid::KnotGrid;
 use super::line::{Knots, MOST_TENTHS};
-use super::operator::{Operator, Origin};
+use super::operator::{Operator, TimedOrigin};
 use super::table::ProfileError;
-use super::{Attention, Degree, FitErrors, OperatorLine, Profile};
+use super::{AttentionProfile, Degree, FitErrors, OperatorLine, Profile};
 use crate::memory_plan::ModelShape;
 
 const FILE: &str = "profile";
@@ -260,13 +260,13 @@ impl<'a> TextReader<'a> {
         Ok(lines)
     }
 
-    fn origin(&mut self) -> Result<Origin, ProfileError> {
+    fn origin(&mut self) -> Result<TimedOrigin, ProfileError> {
         let word = self.word();
-        Origin::named(word)
+        TimedOrigin::named(word)
             .ok_or_else(|| self.bad("origin", word, "measured, reconstructed, synthetic or modelled"))
     }
 
-    fn attention(&mut self) -> Result<Attention, ProfileError> {
+    fn attention(&mut self) -> Result<AttentionProfile, ProfileError> {
         self.expect("attention")?;
         let origin = self.origin()?;
         self.advance();
@@ -287,10 +287,10 @@ impl<'a> TextReader<'a> {
         self.advance();
         let decode = if self.key() == "decode" { Some(self.grid()?) } else { None };
         let prefill = if self.key() == "prefill" { Some(self.grid()?) } else { None };
-        Ok(Attention { origin, decode_formula, prefill_formula, decode, prefill })
+        Ok(AttentionProfile { origin, decode_formula, prefill_formula, decode, prefill })
     }
 
-    fn grid(&mut self) -> Result<Grid, ProfileError> {
+    fn grid(&mut self) -> Result<KnotGrid, ProfileError> {
         self.place = 1;
         self.expect("rows")?;
         let rows = self.places("columns")?;
@@ -306,7 +306,7 @@ impl<'a> TextReader<'a> {
             return Err(self.bad("cells", "", "as many as rows times columns"));
         }
         self.advance();
-        Ok(Grid { rows, columns, cells })
+        Ok(KnotGrid { rows, columns, cells })
     }
 
     /// Two places or more, up to the word `end`.

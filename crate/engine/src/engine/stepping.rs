@@ -9,7 +9,7 @@ use crate::gateway::proxy::Proxy;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
 use crate::record::EventLog;
 use crate::record::decisions::Decision;
-use crate::record::decisions::passes::{AdapterLoad, Pass};
+use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
@@ -23,8 +23,8 @@ const HOLDER_BYTES: usize = 128;
 /// What was decided at a time, and what it was decided on; gateway and replicas each in their own order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Looked {
-    pub(crate) of_engine: (Vec<Decision>, Vec<Pass<ReplicaSnapshot>>),
-    pub(crate) of_gateway: (Vec<Decision>, Vec<Pass<GatewaySnapshot>>),
+    pub(crate) of_engine: (Vec<Decision>, Vec<QueuePass<ReplicaSnapshot>>),
+    pub(crate) of_gateway: (Vec<Decision>, Vec<QueuePass<GatewaySnapshot>>),
 }
 
 /// How many requests wait and run on a replica, and its blocks.

@@ -104,7 +104,7 @@ pub fn in_ns(us: f64) -> u64 {
 
 /// A part of a request's time that has one cause: so much of it between two times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct TimePart {
     /// Why.
     pub cause: Cause,
     /// How long, nanoseconds.

@@ -8,8 +8,8 @@
 use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
-use super::cause::{ByCause, Cause, Part};
-use super::holders::{Held, HeldByGroup, Hold, holds_of};
+use super::cause::{ByCause, Cause, TimePart};
+use super::holders::{HeldByGroup, HeldResource, Hold, holds_of};
 use super::request_time::WhyTables;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::replica::queue::Client;
@@ -19,7 +19,7 @@ pub const MOST_GROUPS: usize = 24;
 
 /// Requests of one user or adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct ClientGroup {
     /// The user or adapter ([`BASE_MODEL`](servescope_workload::BASE_MODEL): none); `None`: all further ones together.
     pub of: Option<u32>,
     /// How many requests.
@@ -36,7 +36,7 @@ pub struct Delays {
     /// Nanoseconds by cause.
     pub causes: ByCause,
     /// Those with the most requests first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ClientGroup>,
 }
 
 /// A delay of one request.
@@ -69,12 +69,12 @@ pub struct Behind {
     /// The part of the user's requests in the delay.
     pub share: f64,
     /// The requests with the largest parts in the delay, of all users; at most three, the largest first.
-    pub most: Vec<Holder>,
+    pub most: Vec<DelayHolder>,
 }
 
 /// A request that held what another waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Holder {
+pub struct DelayHolder {
     /// Which request.
     pub request: RequestId,
     /// Its user.
@@ -87,7 +87,7 @@ impl WhyTables<'_> {
     /// Where the time of all requests went, and who delayed whom.
     pub fn delays(&self, client: Client) -> Delays {
         let (group_of, mut groups) = self.groups(client);
-        let held = Held::ALL.map(|held| HeldByGroup::of(self, held, &group_of, groups.len()));
+        let held = HeldResource::ALL.map(|held| HeldByGroup::of(self, held, &group_of, groups.len()));
         let mut causes = ByCause::default();
         let mut shares = Vec::new();
         for (id, &own) in group_of.iter().enumerate() {
@@ -99,9 +99,12 @@ impl WhyTables<'_> {
                     continue;
                 }
                 shares.clear();
-                if let Some(kind) = Held::of(part.cause) {
-                    let replica =
-                        if kind == Held::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
+                if let Some(kind) = HeldResource::of(part.cause) {
+                    let replica = if kind == HeldResource::Engine {
+                        ReplicaIndex::default()
+                    } else {
+                        self.report.replica(id)
+                    };
                     held[kind as usize].shares(replica, part.start_ns, part.end_ns, own, &mut shares);
                 }
                 share_out(part.ns, &shares, &mut group.delayed_by);
@@ -111,7 +114,7 @@ impl WhyTables<'_> {
     }
 
     /// The group of each request, and the groups.
-    fn groups(&self, client: Client) -> (Vec<u32>, Vec<Group>) {
+    fn groups(&self, client: Client) -> (Vec<u32>, Vec<ClientGroup>) {
         let trace = &self.report.trace;
         let of = match client {
             Client::User => &trace.user,
@@ -130,13 +133,14 @@ impl WhyTables<'_> {
             places.binary_search_by_key(&name, |place| place.0).map_or(kept as u32, |at| places[at].1)
         };
         let count = kept + usize::from(names.len() > kept);
-        let group = |of: Option<u32>, requests: u32| Group {
+        let group = |of: Option<u32>, requests: u32| ClientGroup {
             of,
             requests,
             causes: ByCause::default(),
             delayed_by: vec![0; count + 1],
         };
-        let mut groups: Vec<Group> = names[..kept].iter().map(|&(n, name)| group(Some(name), n)).collect();
+        let mut groups: Vec<ClientGroup> =
+            names[..kept].iter().map(|&(n, name)| group(Some(name), n)).collect();
         if names.len() > kept {
             groups.push(group(None, names[kept..].iter().map(|name| name.0).sum()));
         }
@@ -151,7 +155,8 @@ impl WhyTables<'_> {
         causes.retain(|&cause| sums[cause as usize] > 0);
         causes.sort_by_key(|&cause| std::cmp::Reverse(sums[cause as usize]));
         let delay = |cause: Cause| {
-            let parts: Vec<Part> = time.parts.iter().copied().filter(|part| part.cause == cause).collect();
+            let parts: Vec<TimePart> =
+                time.parts.iter().copied().filter(|part| part.cause == cause).collect();
             Delay {
                 cause,
                 ns: sums[cause as usize],
@@ -164,14 +169,16 @@ impl WhyTables<'_> {
     }
 
     /// The requests that held what a request waited for in these parts of its time.
-    fn behind(&self, id: usize, cause: Cause, parts: &[Part]) -> Option<Behind> {
-        let held = Held::of(cause)?;
-        let replica = if held == Held::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
+    fn behind(&self, id: usize, cause: Cause, parts: &[TimePart]) -> Option<Behind> {
+        let held = HeldResource::of(cause)?;
+        let replica =
+            if held == HeldResource::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
         let first = parts.iter().map(|part| part.start_ns).min()?;
         let last = parts.iter().map(|part| part.end_ns).max()?;
         let overlap = |hold: &Hold| -> u64 {
-            let of_part =
-                |part: &Part| hold.end_ns.min(part.end_ns).saturating_sub(hold.start_ns.max(part.start_ns));
+            let of_part = |part: &TimePart| {
+                hold.end_ns.min(part.end_ns).saturating_sub(hold.start_ns.max(part.start_ns))
+            };
             parts.iter().map(of_part).sum()
         };
         let holds = holds_of(self, held).into_iter().filter(|hold| {
@@ -199,7 +206,7 @@ impl WhyTables<'_> {
 
     /// What the last test for a cause compared before the first of these parts was over: of the request, or else of the one at
     /// the head of the queue.
-    fn compared(&self, id: usize, cause: Cause, parts: &[Part]) -> Option<(u32, u32)> {
+    fn compared(&self, id: usize, cause: Cause, parts: &[TimePart]) -> Option<(u32, u32)> {
         let until_us = parts.iter().map(|part| part.end_ns).min()? as f64 / 1e3 + 1e-3;
         let is_it = |decision: &&Decision| {
             decision.time_us <= until_us
@@ -216,13 +223,13 @@ impl WhyTables<'_> {
 }
 
 /// The requests with the largest parts, of (user, request, weight) with the entries of a request beside each other.
-fn largest_holders(entries: &[(u32, RequestId, f64)], total: f64) -> Vec<Holder> {
-    let holder = |of: &[(u32, RequestId, f64)]| Holder {
+fn largest_holders(entries: &[(u32, RequestId, f64)], total: f64) -> Vec<DelayHolder> {
+    let holder = |of: &[(u32, RequestId, f64)]| DelayHolder {
         request: of[0].1,
         user: of[0].0,
         share: of.iter().map(|entry| entry.2).sum::<f64>() / total,
     };
-    let mut holders: Vec<Holder> = entries.chunk_by(|a, b| a.1 == b.1).map(holder).collect();
+    let mut holders: Vec<DelayHolder> = entries.chunk_by(|a, b| a.1 == b.1).map(holder).collect();
     holders.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.request.cmp(&b.request)));
     holders.truncate(MOST_HOLDERS);
     holders

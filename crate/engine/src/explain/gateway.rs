@@ -3,7 +3,7 @@
 use servescope_workload::RequestId;
 
 use super::by_request::ByRequest;
-use super::cause::{Cause, Part, in_ns};
+use super::cause::{Cause, TimePart, in_ns};
 use super::queue::part;
 use crate::gateway::GatewayLog;
 use crate::gateway::log::Retry;
@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::request::Rejection;
 
 /// Times that do not overlap, in order.
-type Times = Vec<(u64, u64)>;
+type TimeSpans = Vec<(u64, u64)>;
 
 /// What held requests at the gateway.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(super) struct GatewayTable<'a> {
     log: &'a GatewayLog,
     retries: ByRequest<Retry>,
     /// By client: when one of its requests waited for its quota, and those behind it with it.
-    throttled: Vec<Times>,
+    throttled: Vec<TimeSpans>,
     /// When the head of the queue waited for KV memory at the engine.
-    lacks_memory: Times,
+    lacks_memory: TimeSpans,
 }
 
 impl<'a> GatewayTable<'a> {
@@ -30,8 +30,8 @@ impl<'a> GatewayTable<'a> {
     pub(super) fn of(report: &'a Report, decisions: &ByRequest<Decision>, ends: &[u64]) -> Option<Self> {
         let log = report.gateway.as_deref()?;
         let requests = report.trace.len();
-        let mut throttled = vec![Times::new(); log.clients];
-        let mut lacks_memory = Times::new();
+        let mut throttled = vec![TimeSpans::new(); log.clients];
+        let mut lacks_memory = TimeSpans::new();
         for (id, &end) in ends.iter().enumerate() {
             let own = decisions.get(id);
             let nexts = own.iter().skip(1).map(|next| in_ns(next.time_us));
@@ -54,7 +54,7 @@ impl<'a> GatewayTable<'a> {
     }
 
     /// The parts of a request's time up to when it was let through, or to its end.
-    pub(super) fn wait(&self, report: &Report, id: usize, until: u64, take: &mut impl FnMut(Part)) {
+    pub(super) fn wait(&self, report: &Report, id: usize, until: u64, take: &mut impl FnMut(TimePart)) {
         let client = self.log.client.of(&report.trace, RequestId::new(id as u32), self.log.clients).index();
         let mut at = in_ns(report.trace.arrival_us[id]).min(until);
         for retry in self.retries.get(id) {
@@ -70,7 +70,7 @@ impl<'a> GatewayTable<'a> {
     }
 
     /// The parts of a wait in the gateway's queue.
-    fn queue(&self, client: usize, start: u64, end: u64, take: &mut impl FnMut(Part)) {
+    fn queue(&self, client: usize, start: u64, end: u64, take: &mut impl FnMut(TimePart)) {
         overlay(self.throttled.get(client).map_or(&[], Vec::as_slice), start, end, &mut |from, to, quota| {
             if quota {
                 return take(part(Cause::RateLimit, from, to));
@@ -91,9 +91,9 @@ fn after(reason: Option<Rejection>) -> Cause {
 }
 
 /// Joins times that overlap.
-fn merge(times: &mut Times) {
+fn merge(times: &mut TimeSpans) {
     times.sort_unstable();
-    let mut merged: Times = Vec::with_capacity(times.len());
+    let mut merged: TimeSpans = Vec::with_capacity(times.len());
     for &(start, end) in times.iter() {
         match merged.last_mut() {
             Some(last) if start <= last.1 => last.1 = last.1.max(end),

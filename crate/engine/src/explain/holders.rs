@@ -12,7 +12,7 @@ use servescope_workload::{BASE_MODEL, RequestId};
 
 /// What is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum HeldResource {
     /// KV memory: by the tokens that a request has at its end.
     Memory,
     /// Places in the batch.
@@ -27,7 +27,7 @@ pub(super) enum Held {
     Engine,
 }
 
-impl Held {
+impl HeldResource {
     pub(super) const ALL: [Self; 6] =
         [Self::Memory, Self::Places, Self::OtherPlaces, Self::Slots, Self::Prefills, Self::Engine];
 
@@ -62,10 +62,10 @@ pub(super) struct Hold {
 }
 
 /// Everything that was held, in no order.
-pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
+pub(super) fn holds_of(tables: &WhyTables<'_>, held: HeldResource) -> Vec<Hold> {
     let report = tables.report;
     let n = report.trace.len();
-    if held == Held::Prefills {
+    if held == HeldResource::Prefills {
         let phases = report.phases.iter().flat_map(|phases| &phases.prefills);
         let hold = phases.map(|phase| Hold {
             request: phase.request,
@@ -79,24 +79,24 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: Held) -> Vec<Hold> {
     let mut holds = Vec::new();
     for id in 0..n {
         let (request, end_ns) = (RequestId::new(id as u32), tables.ends[id]);
-        let replica = if held == Held::Engine { ReplicaIndex::default() } else { report.replica(id) };
+        let replica = if held == HeldResource::Engine { ReplicaIndex::default() } else { report.replica(id) };
         let mut hold = |start_ns: u64, end_ns: u64, weight: f64| {
             if end_ns > start_ns {
                 holds.push(Hold { request, replica, start_ns, end_ns, weight });
             }
         };
-        if held == Held::Engine {
+        if held == HeldResource::Engine {
             if let Some(start) = tables.came_in(id) {
                 hold(start, end_ns, 1.0);
             }
             continue;
         }
         let Some(scheduled) = report.scheduled_us(id) else { continue };
-        if held == Held::Slots && report.trace.adapter[id] == BASE_MODEL {
+        if held == HeldResource::Slots && report.trace.adapter[id] == BASE_MODEL {
             continue;
         }
         let tokens = report.trace.input_tokens[id] + report.results[id].produced;
-        let weight = if held == Held::Memory { f64::from(tokens) } else { 1.0 };
+        let weight = if held == HeldResource::Memory { f64::from(tokens) } else { 1.0 };
         let (away, left) = (tables.away.get(id), tables.preemptions.get(id));
         let starts = std::iter::once(in_ns(scheduled)).chain(away.iter().map(|away| in_ns(away.end_us)));
         let ends = left.iter().map(|event| in_ns(event.time_us)).chain(std::iter::once(end_ns));
@@ -149,7 +149,7 @@ pub(super) struct HeldByGroup {
 
 impl HeldByGroup {
     /// `group_of` names the group of each request, of this many groups.
-    pub(super) fn of(tables: &WhyTables<'_>, held: Held, group_of: &[u32], groups: usize) -> Self {
+    pub(super) fn of(tables: &WhyTables<'_>, held: HeldResource, group_of: &[u32], groups: usize) -> Self {
         let replicas = tables.report.replicas.max(1) as usize;
         let mut changes: Vec<Vec<(u64, f64, u32)>> = vec![Vec::new(); replicas];
         for hold in holds_of(tables, held) {
@@ -158,7 +158,7 @@ impl HeldByGroup {
             of_replica.push((hold.start_ns, hold.weight, group));
             of_replica.push((hold.end_ns, -hold.weight, group));
         }
-        let spares_itself = held == Held::OtherPlaces;
+        let spares_itself = held == HeldResource::OtherPlaces;
         let replicas =
             changes.into_iter().map(|changes| of_replica(changes, groups, spares_itself)).collect();
         Self { replicas, groups, spares_itself }

@@ -1,7 +1,7 @@
 //! Why the waiting queue of a replica stood, at every time: what the last scan of it stopped for, and between two scans what the
 //! replica did.
 
-use super::cause::{Cause, Part, in_ns};
+use super::cause::{Cause, TimePart, in_ns};
 use super::iterations::IterationTable;
 use crate::replica::batch_scheduler::{Awaited, BatchScheduler};
 use crate::replica::index::ReplicaIndex;
@@ -103,7 +103,7 @@ impl QueueTable {
         iterations: &IterationTable,
         start: u64,
         end: u64,
-        take: &mut impl FnMut(Part),
+        take: &mut impl FnMut(TimePart),
     ) {
         let mut at = start;
         if self.policy.awaits(true) == Awaited::Batch {
@@ -129,12 +129,12 @@ impl QueueTable {
             let ns = (to[i] - from[i]).min(left);
             left -= ns;
             if ns > 0 {
-                take(Part { cause, ns, start_ns: at, end_ns: end });
+                take(TimePart { cause, ns, start_ns: at, end_ns: end });
             }
         }
         // Behind the end of the run nothing runs.
         if left > 0 {
-            take(Part { cause: Cause::IdlePoll, ns: left, start_ns: at, end_ns: end });
+            take(TimePart { cause: Cause::IdlePoll, ns: left, start_ns: at, end_ns: end });
         }
     }
 
@@ -151,8 +151,8 @@ impl QueueTable {
 }
 
 /// A whole stretch of time of one cause.
-pub(super) fn part(cause: Cause, start_ns: u64, end_ns: u64) -> Part {
-    Part { cause, ns: end_ns - start_ns, start_ns, end_ns }
+pub(super) fn part(cause: Cause, start_ns: u64, end_ns: u64) -> TimePart {
+    TimePart { cause, ns: end_ns - start_ns, start_ns, end_ns }
 }
 
 fn busy(awaited: Awaited) -> Cause {

@@ -11,7 +11,7 @@ use servescope_cost::Chunk;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::by_request::ByRequest;
-use super::cause::{ByCause, Cause, Part, in_ns};
+use super::cause::{ByCause, Cause, TimePart, in_ns};
 use super::gateway::GatewayTable;
 use super::iterations::{AloneTimes, IterationTable};
 use super::queue::{QueueTable, part};
@@ -29,7 +29,7 @@ pub struct RequestTime {
     /// When it ended; the end of the run for one that did not.
     pub end_ns: u64,
     /// What its time went into; of one cause there may be several parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TimePart>,
 }
 
 impl RequestTime {
@@ -115,7 +115,7 @@ impl<'a> WhyTables<'a> {
     /// The time of a request.
     pub fn request(&self, id: usize) -> RequestTime {
         let (arrival_ns, end_ns) = (in_ns(self.report.trace.arrival_us[id]), self.ends[id]);
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<TimePart> = Vec::new();
         let came_in = self.came_in(id).unwrap_or(end_ns).clamp(arrival_ns, end_ns);
         if let Some(gateway) = &self.gateway {
             gateway.wait(self.report, id, came_in, &mut |part| parts.push(part));
@@ -130,7 +130,7 @@ impl<'a> WhyTables<'a> {
     }
 
     /// Waiting in the queue of its replica, up to its first iteration.
-    fn wait(&self, id: usize, start: u64, scheduled: u64, parts: &mut Vec<Part>) {
+    fn wait(&self, id: usize, start: u64, scheduled: u64, parts: &mut Vec<TimePart>) {
         let own = self.decisions.get(id);
         let admitted = own.iter().find(|decision| decision.verdict == Verdict::Admitted);
         let admitted = admitted.map_or(scheduled, |decision| in_ns(decision.time_us)).clamp(start, scheduled);
@@ -153,7 +153,7 @@ impl<'a> WhyTables<'a> {
     }
 
     /// From its first iteration on.
-    fn run(&self, id: usize, scheduled: u64, end: u64, parts: &mut Vec<Part>) {
+    fn run(&self, id: usize, scheduled: u64, end: u64, parts: &mut Vec<TimePart>) {
         let mut at = scheduled;
         let (mut computed, mut before) = (0, scheduled);
         let mut decoding = Vec::new();
@@ -221,7 +221,7 @@ impl<'a> WhyTables<'a> {
     }
 
     /// It held memory and was in no iteration: up to when it was left out of one, the one under way had to end.
-    fn stall(&self, id: usize, before: u64, start: u64, end: u64, parts: &mut Vec<Part>) {
+    fn stall(&self, id: usize, before: u64, start: u64, end: u64, parts: &mut Vec<TimePart>) {
         let told = self.deferrals.get(id).iter().rev();
         let deferral = told.map(|deferral| (in_ns(deferral.time_us), deferral.by_rule));
         let left_out = deferral.filter(|&(time, _)| time <= end).find(|&(time, _)| time >= before);
@@ -241,13 +241,13 @@ impl<'a> WhyTables<'a> {
         again: bool,
         from: u64,
         to: u64,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<TimePart>,
     ) {
         let mut left = to - from;
         let mut take = |cause: Cause, ns: f64| {
             let ns = (ns.max(0.0).round() as u64).min(left);
             left -= ns;
-            parts.push(Part { cause, ns, start_ns: from, end_ns: to });
+            parts.push(TimePart { cause, ns, start_ns: from, end_ns: to });
             ns
         };
         take(Cause::AdapterLoading, phase.load_us * 1e3);
@@ -264,19 +264,19 @@ impl<'a> WhyTables<'a> {
     }
 
     /// Its output. `times` are those in which it decodes, or could.
-    fn decode(&self, id: usize, times: &[(u64, u64)], parts: &mut Vec<Part>) {
+    fn decode(&self, id: usize, times: &[(u64, u64)], parts: &mut Vec<TimePart>) {
         let shared: Vec<[u64; 4]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
         let rest = |i: usize| times[i].1 - times[i].0 - shared[i].iter().sum::<u64>();
         let total: u64 = (0..times.len()).map(rest).sum();
         let own = self.own_decode_ns(id).min(total);
         for (i, &(start_ns, end_ns)) in times.iter().enumerate() {
             for (cause, ns) in SHARED.into_iter().zip(shared[i]) {
-                parts.push(Part { cause, ns, start_ns, end_ns });
+                parts.push(TimePart { cause, ns, start_ns, end_ns });
             }
             let rest = rest(i);
             let own = (u128::from(rest) * u128::from(own) / u128::from(total.max(1))) as u64;
-            parts.push(Part { cause: Cause::OwnDecode, ns: own, start_ns, end_ns });
-            parts.push(Part { cause: Cause::BatchSize, ns: rest - own, start_ns, end_ns });
+            parts.push(TimePart { cause: Cause::OwnDecode, ns: own, start_ns, end_ns });
+            parts.push(TimePart { cause: Cause::BatchSize, ns: rest - own, start_ns, end_ns });
         }
     }
 

@@ -1,9 +1,9 @@
 //! What a request is charged, the limit that it is charged against, and what is asked of that limit.
 
-use super::ledger::Kind;
+use super::ledger::QuotaKind;
 use super::window::Quota;
 use crate::replica::queue::client::ClientId;
-use crate::shared_columns::Entry;
+use crate::shared_columns::ColumnEntry;
 
 /// What was charged for a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct QuotaCharge {
     pub(super) pooled: [f64; 3],
 }
 
-impl Entry for QuotaCharge {
+impl ColumnEntry for QuotaCharge {
     fn is_same(&self, other: &Self) -> bool {
         let bits = |charge: &Self| [charge.at_us].into_iter().chain(charge.pooled).map(f64::to_bits);
         self.number == other.number && self.tokens == other.tokens && bits(self).eq(bits(other))
@@ -35,7 +35,7 @@ pub(super) struct QuotaLimit {
 /// What is asked of a quota: of which kind, whose, how much of it, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QuotaDemand<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: QuotaKind,
     pub(super) client: ClientId,
     pub(super) limit: &'a QuotaLimit,
     pub(super) cost: f64,

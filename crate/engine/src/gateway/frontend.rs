@@ -7,21 +7,27 @@ use servescope_workload::{RequestId, Trace};
 use super::config::GatewayConfig;
 use super::log::GatewayLog;
 use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
-use crate::arrivals::Arrivals;
+use crate::arrivals::KnownArrivals;
 use crate::record::decisions::DecisionLog;
 use crate::request::RequestResult;
 use crate::shared_columns::ColumnVisitor;
 
 /// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]
-fn due_until(proxy: &mut Proxy, arrivals: &Arrivals, until_us: f64) -> Option<f64> {
+fn due_until(proxy: &mut Proxy, arrivals: &KnownArrivals, until_us: f64) -> Option<f64> {
     let due_us = arrivals.due_us().min(proxy.due_us());
     (due_us < f64::INFINITY && due_us <= until_us).then_some(due_us)
 }
 
 /// Lets happen at the proxy what is due at `due_us`.
 #[inline]
-fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f64, probe: &dyn KvUsageProbe) {
+fn happens(
+    proxy: &mut Proxy,
+    arrivals: &mut KnownArrivals,
+    trace: &Trace,
+    due_us: f64,
+    probe: &dyn KvUsageProbe,
+) {
     if proxy.due_us() <= due_us {
         proxy.advance_to(trace, due_us, probe);
     } else if let Some((id, at_us)) = arrivals.next_until(trace, due_us) {
@@ -36,13 +42,13 @@ fn happens(proxy: &mut Proxy, arrivals: &mut Arrivals, trace: &Trace, due_us: f6
 /// The clients of a trace and, if there is one, the proxy before the engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Frontend {
-    arrivals: Arrivals,
+    arrivals: KnownArrivals,
     proxy: Option<Box<Proxy>>,
 }
 
 impl Frontend {
     pub(crate) fn direct(trace: &Trace) -> Self {
-        Self { arrivals: Arrivals::of(trace), proxy: None }
+        Self { arrivals: KnownArrivals::of(trace), proxy: None }
     }
 
     /// Puts the proxy in between; nothing must have come in yet.

@@ -41,26 +41,26 @@ impl ChargeSums {
     }
 
     /// Of what is counted for that quota.
-    fn of(&self, kind: Kind) -> i64 {
+    fn of(&self, kind: QuotaKind) -> i64 {
         match kind {
-            Kind::Requests => self.requests,
-            Kind::Input => self.tokens[0],
-            Kind::Output => self.tokens[1],
-            Kind::Total => self.tokens[0] + self.tokens[1],
+            QuotaKind::Requests => self.requests,
+            QuotaKind::Input => self.tokens[0],
+            QuotaKind::Output => self.tokens[1],
+            QuotaKind::Total => self.tokens[0] + self.tokens[1],
         }
     }
 }
 
 /// What a quota counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QuotaKind {
     Input,
     Output,
     Total,
     Requests,
 }
 
-impl Kind {
+impl QuotaKind {
     /// The kinds of token quotas, in the order in which they are set.
     pub(super) const TOKENS: [Self; 3] = [Self::Input, Self::Output, Self::Total];
 
@@ -111,7 +111,7 @@ impl SlidingWindowLog {
         }
     }
 
-    /// The same with floors, tokens, in the order of [`Kind::TOKENS`].
+    /// The same with floors, tokens, in the order of [`QuotaKind::TOKENS`].
     pub(super) fn with_floors(self, floors: [i64; 3]) -> Self {
         Self { floors: Some(floors), ..self }
     }
@@ -122,7 +122,7 @@ impl SlidingWindowLog {
         let before = *sums;
         sums.add(taken, times);
         let Some(floors) = &self.floors else { return };
-        for ((beyond, kind), floor) in self.beyond.iter_mut().zip(Kind::TOKENS).zip(floors) {
+        for ((beyond, kind), floor) in self.beyond.iter_mut().zip(QuotaKind::TOKENS).zip(floors) {
             *beyond += (sums.of(kind) - floor).max(0) - (before.of(kind) - floor).max(0);
         }
     }
@@ -146,12 +146,12 @@ impl SlidingWindowLog {
     }
 
     /// What a client took in the last minute.
-    pub(super) fn used(&self, kind: Kind, client: ClientId) -> f64 {
+    pub(super) fn used(&self, kind: QuotaKind, client: ClientId) -> f64 {
         self.clients[client].sums.of(kind) as f64
     }
 
     /// What all clients together took beyond their floors in the last minute; 0 where there are none.
-    pub(super) fn beyond_floors(&self, kind: Kind) -> f64 {
+    pub(super) fn beyond_floors(&self, kind: QuotaKind) -> f64 {
         self.beyond.get(kind as usize).map_or(0.0, |&beyond| beyond as f64)
     }
 
@@ -189,7 +189,7 @@ impl SlidingWindowLog {
     /// From when on a client's use is at most `most`, if it takes nothing before; it is more now.
     pub(super) fn falls_to_us(
         &self,
-        kind: Kind,
+        kind: QuotaKind,
         client: ClientId,
         most: impl Fn(f64) -> bool,
         now_us: f64,
@@ -215,15 +215,16 @@ mod tests {
     use proptest::prelude::*;
 
     const CLIENTS: u32 = 3;
-    const KINDS: [Kind; 4] = [Kind::Input, Kind::Output, Kind::Total, Kind::Requests];
+    const KINDS: [QuotaKind; 4] =
+        [QuotaKind::Input, QuotaKind::Output, QuotaKind::Total, QuotaKind::Requests];
 
     /// Charges as they were made: when, whose, what.
     type Told = Vec<(f64, u32, Taken)>;
 
-    fn counted(told: &Told, whose: impl Fn(u32) -> bool, kind: Kind, now_us: f64) -> f64 {
+    fn counted(told: &Told, whose: impl Fn(u32) -> bool, kind: QuotaKind, now_us: f64) -> f64 {
         let counts = told.iter().filter(|t| whose(t.1) && t.0 + MINUTE_US > now_us);
         counts.fold(0.0, |sum, (_, _, taken)| match kind {
-            Kind::Requests => sum + f64::from(taken.requests),
+            QuotaKind::Requests => sum + f64::from(taken.requests),
             kind => sum + kind.amount(taken.tokens),
         })
     }
@@ -253,7 +254,7 @@ mod tests {
                     ledger.give_back(early as u64, back, now);
                     told[early].2.tokens = [0, 1].map(|i| told[early].2.tokens[i] - back[i]);
                 }
-                for (kind, floor) in Kind::TOKENS.into_iter().zip(floors) {
+                for (kind, floor) in QuotaKind::TOKENS.into_iter().zip(floors) {
                     let used = (0..CLIENTS).map(|client| counted(&told, |other| other == client, kind, now));
                     let beyond: f64 = used.map(|used| (used - floor as f64).max(0.0)).sum();
                     prop_assert_eq!(ledger.beyond_floors(kind), beyond);

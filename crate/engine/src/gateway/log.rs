@@ -10,7 +10,7 @@ use crate::record::decisions::Test;
 use crate::record::sampler::CounterSample;
 use crate::replica::queue::Client;
 use crate::request::Rejection;
-use crate::shared_columns::{ColumnVisitor, Entry};
+use crate::shared_columns::{ColumnEntry, ColumnVisitor};
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;
@@ -134,7 +134,7 @@ pub struct GatewayRequestLog {
     pub held: GatewayHoldReason,
 }
 
-impl Entry for GatewayRequestLog {
+impl ColumnEntry for GatewayRequestLog {
     fn is_same(&self, other: &Self) -> bool {
         let of = |log: &Self| {
             let bits = (log.asked_us.to_bits(), log.estimate_us.to_bits());
@@ -171,7 +171,7 @@ pub struct Retry {
     pub again_us: f64,
 }
 
-impl Entry for Retry {
+impl ColumnEntry for Retry {
     fn is_same(&self, other: &Self) -> bool {
         let of = |retry: &Self| {
             let bits = (retry.answered_us.to_bits(), retry.again_us.to_bits());

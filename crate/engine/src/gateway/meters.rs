@@ -2,7 +2,7 @@
 
 use super::charge::{QuotaCharge, QuotaDemand, QuotaLimit};
 use super::config::Charge;
-use super::ledger::Kind;
+use super::ledger::QuotaKind;
 use super::window::Meter;
 use crate::replica::queue::client::ClientId;
 
@@ -16,9 +16,9 @@ struct Lent {
 /// The meters.
 #[derive(Debug, Clone)]
 pub(super) struct WindowCounters {
-    /// Of each client, in the order of [`Kind`]; none where there is no quota.
+    /// Of each client, in the order of [`QuotaKind`]; none where there is no quota.
     own: [Vec<Meter>; 4],
-    /// Of each kind of tokens, in the order of [`Kind::TOKENS`].
+    /// Of each kind of tokens, in the order of [`QuotaKind::TOKENS`].
     lent: [Option<Lent>; 3],
 }
 
@@ -43,7 +43,7 @@ impl WindowCounters {
     }
 
     /// A client's meter of a quota that there is.
-    pub(super) fn own(&mut self, kind: Kind, client: ClientId) -> &mut Meter {
+    pub(super) fn own(&mut self, kind: QuotaKind, client: ClientId) -> &mut Meter {
         &mut self.own[kind as usize][client]
     }
 
@@ -62,7 +62,7 @@ impl WindowCounters {
 
     /// Charges a request to the requests a minute.
     pub(super) fn charge_request(&mut self, client: ClientId, bound: &QuotaLimit, now_us: f64) {
-        self.own(Kind::Requests, client).charge(&bound.own, 1.0, now_us);
+        self.own(QuotaKind::Requests, client).charge(&bound.own, 1.0, now_us);
     }
 
     /// Charges tokens to every quota of tokens, and says what of them the pool of each kind gave.
@@ -74,7 +74,7 @@ impl WindowCounters {
         now_us: f64,
     ) -> [f64; 3] {
         let mut pooled = [0.0; 3];
-        for (kind, limit) in Kind::TOKENS.into_iter().zip(tpm) {
+        for (kind, limit) in QuotaKind::TOKENS.into_iter().zip(tpm) {
             if let Some(limit) = limit {
                 let cost = kind.amount(tokens);
                 pooled[kind as usize] = self.charge_kind(QuotaDemand { kind, client, limit, cost, now_us });
@@ -113,7 +113,7 @@ impl WindowCounters {
             self.charge(client, tpm, spent, now_us);
             return;
         }
-        for (kind, limit) in Kind::TOKENS.into_iter().zip(tpm) {
+        for (kind, limit) in QuotaKind::TOKENS.into_iter().zip(tpm) {
             let Some(limit) = limit else { continue };
             let difference = kind.amount(spent) - kind.amount(paid.tokens);
             if difference > 0.0 {

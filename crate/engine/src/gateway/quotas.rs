@@ -8,7 +8,7 @@
 
 use super::charge::{QuotaCharge, QuotaDemand, QuotaLimit};
 use super::config::{Charge, Quotas};
-use super::ledger::{Kind, SlidingWindowLog, Taken};
+use super::ledger::{QuotaKind, SlidingWindowLog, Taken};
 use super::meters::WindowCounters;
 use super::window::{Quota, Window};
 use crate::replica::queue::client::ClientId;
@@ -185,7 +185,7 @@ impl RateLimiter {
     fn allows_request(&mut self, client: ClientId, now_us: f64) -> Result<(), Option<f64>> {
         let Some(limit) = &self.rpm else { return Ok(()) };
         self.counts.advance_to(now_us);
-        let demand = QuotaDemand { kind: Kind::Requests, client, limit, cost: 1.0, now_us };
+        let demand = QuotaDemand { kind: QuotaKind::Requests, client, limit, cost: 1.0, now_us };
         if self.counts.allows(demand) {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl RateLimiter {
     ) -> Result<(), Option<f64>> {
         self.counts.advance_to(now_us);
         let mut until_us = now_us;
-        for (kind, limit) in Kind::TOKENS.into_iter().zip(&self.tpm) {
+        for (kind, limit) in QuotaKind::TOKENS.into_iter().zip(&self.tpm) {
             let Some(limit) = limit else { continue };
             // What it will cost is not known where it is charged afterwards: something has to be left.
             let cost = match self.rules.charge {

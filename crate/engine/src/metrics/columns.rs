@@ -5,7 +5,7 @@ use crate::report::Report;
 
 /// Columns of equal width over a window of time. Adding an interval costs O(1) or the number of columns it crosses.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Columns {
+pub struct TimeColumns {
     start_us: f64,
     width_us: f64,
     /// Integral over each column of what lies in it partly.
@@ -14,7 +14,7 @@ pub struct Columns {
     whole: Vec<f64>,
 }
 
-/// A stretch of time among [`Columns`].
+/// A stretch of time among [`TimeColumns`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reach {
     /// Ends, in widths of a column.
@@ -25,7 +25,7 @@ pub struct Reach {
     last: usize,
 }
 
-impl Columns {
+impl TimeColumns {
     /// `count` columns over `start_us..end_us`.
     pub fn new(start_us: f64, end_us: f64, count: usize) -> Self {
         let count = count.max(1);
@@ -129,13 +129,13 @@ impl Columns {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuColumns {
     /// KV tokens held, those that requests share once.
-    pub kv_tokens: Columns,
+    pub kv_tokens: TimeColumns,
     /// Pool tokens of resident adapters.
-    pub adapter_tokens: Columns,
+    pub adapter_tokens: TimeColumns,
     /// Prompt tokens processed, for each microsecond.
-    pub prefill_tokens: Columns,
+    pub prefill_tokens: TimeColumns,
     /// Tokens decoded, for each microsecond.
-    pub decode_tokens: Columns,
+    pub decode_tokens: TimeColumns,
     /// Tokens of a KV block.
     block_tokens: f64,
 }
@@ -150,7 +150,7 @@ pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) ->
 impl GpuColumns {
     /// Nothing yet.
     pub fn new(report: &Report, start_us: f64, end_us: f64, count: usize) -> Self {
-        let blank = Columns::new(start_us, end_us, count);
+        let blank = TimeColumns::new(start_us, end_us, count);
         Self {
             block_tokens: f64::from(report.pool_tokens) / f64::from(report.pool_blocks.max(1)),
             kv_tokens: blank.clone(),
@@ -187,15 +187,15 @@ mod tests {
 
     #[test]
     fn columns_hold_means() {
-        let mut columns = Columns::new(0.0, 40.0, 4);
+        let mut columns = TimeColumns::new(0.0, 40.0, 4);
         columns.add(5.0, 35.0, 2.0);
         columns.add(12.0, 14.0, 10.0);
         columns.add(-100.0, 200.0, 1.0);
         assert_eq!(columns.values(), [2.0, 5.0, 3.0, 2.0]);
-        let mut slope = Columns::new(0.0, 40.0, 4);
+        let mut slope = TimeColumns::new(0.0, 40.0, 4);
         slope.add_slope(0.0, 40.0, 0.0, 40.0);
         assert_eq!(slope.values(), [5.0, 15.0, 25.0, 35.0]);
-        let mut zoomed = Columns::new(10.0, 30.0, 2);
+        let mut zoomed = TimeColumns::new(10.0, 30.0, 2);
         zoomed.add_slope(0.0, 40.0, 0.0, 40.0);
         zoomed.add_event(10.0, 1.0);
         assert_eq!(zoomed.values(), [16.0, 25.0]);

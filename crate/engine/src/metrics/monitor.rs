@@ -13,7 +13,7 @@ use crate::replica::queue::client::ClientId;
 use servescope_workload::statistics::sort_places;
 use servescope_workload::{RequestId, Trace};
 
-pub use cells::{Cell, Grid, WindowedTotals};
+pub use cells::{Cell, WindowGrid, WindowedTotals};
 pub use tails::{Tail, TailLatencies};
 
 use super::departures::left_us;
@@ -22,7 +22,7 @@ use super::slo::{Slo, SloCount};
 use crate::replica::queue::Client;
 use crate::report::Report;
 use crate::request::{Outcome, Rejection};
-use tails::Samples;
+use tails::TailSamples;
 
 /// Reasons for a rejection.
 pub const REASONS: usize = Rejection::ALL.len();
@@ -227,7 +227,7 @@ impl Monitor {
         let services: Vec<Option<f64>> =
             all.iter().map(|totals| (totals.offered > 0).then(|| totals.service())).collect();
         let order = best_served_first(&services);
-        let grid = Grid::new(options.window_us, end_us, options.windows);
+        let grid = WindowGrid::new(options.window_us, end_us, options.windows);
         let mut cells = WindowedTotals::new(grid, &order, count, options.most);
         cells.count(report, &client_of, &left_us, &wasted);
         let held = kv::held(report, &client_of, count, &mut cells, end_us);
@@ -239,7 +239,7 @@ impl Monitor {
                 totals.reserved_token_s = Some(token_us / 1e6);
             }
         }
-        let samples = Samples::of(report);
+        let samples = TailSamples::of(report);
         let tails = samples.of_clients(&client_of, count);
         for (totals, tails) in all.iter_mut().zip(tails) {
             totals.tails = tails;

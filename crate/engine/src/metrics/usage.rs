@@ -3,7 +3,7 @@
 
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
-use super::columns::{Columns, GpuColumns};
+use super::columns::{GpuColumns, TimeColumns};
 use super::operators::{DecodeUsageCache, RunTotals};
 use super::summary::IterationTotals;
 use super::token_gaps::InterTokenLatencies;
@@ -42,19 +42,19 @@ pub struct ReplicaUsage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsageColumns {
     /// Time of all stages by class of operator.
-    pub parts: [Columns; OperatorClass::ALL.len()],
+    pub parts: [TimeColumns; OperatorClass::ALL.len()],
     /// Iterations.
-    pub iterations: Columns,
+    pub iterations: TimeColumns,
     /// Requests in each.
-    pub requests: Columns,
+    pub requests: TimeColumns,
     /// Tokens in each.
-    pub tokens: Columns,
+    pub tokens: TimeColumns,
     /// Operations.
-    pub flops: Columns,
+    pub flops: TimeColumns,
     /// Bytes of GPU memory.
-    pub bytes: Columns,
+    pub bytes: TimeColumns,
     /// Of the first replicas: time on prompts alone, on decoding alone, on both.
-    pub lanes: Vec<[Columns; 3]>,
+    pub lanes: Vec<[TimeColumns; 3]>,
     /// The GPUs and their memory.
     pub gpu: GpuColumns,
     stages: f64,
@@ -187,7 +187,7 @@ impl UsageWindow {
 
 impl UsageColumns {
     fn new(report: &Report, window: &UsageWindow) -> Self {
-        let blank = |count| Columns::new(window.start_us, window.end_us, count);
+        let blank = |count| TimeColumns::new(window.start_us, window.end_us, count);
         let rate = blank(window.columns);
         let lane = blank(window.lane_columns);
         Self {
@@ -212,7 +212,7 @@ impl UsageColumns {
         }
         let Some(reach) = self.iterations.reach(start, end) else { return };
         let each_us = 1.0 / (end - start);
-        let add = |columns: &mut Columns, sum: f64| columns.add_over(&reach, sum * each_us);
+        let add = |columns: &mut TimeColumns, sum: f64| columns.add_over(&reach, sum * each_us);
         for (columns, us) in self.parts.iter_mut().zip(totals.us).filter(|(_, us)| *us > 0.0) {
             add(columns, us * self.stages);
         }

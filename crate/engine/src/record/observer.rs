@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that happened in S-LoRA's router.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Event<'a> {
+pub enum RouterEvent<'a> {
     /// A request arrived and joined the waiting queue.
     Arrived(RequestId),
     /// A request that arrived was rejected by the scheduling policy, at once or while it waited.
@@ -78,11 +78,11 @@ pub enum Event<'a> {
 /// An observer of a run.
 pub trait EventSink: std::fmt::Debug + Send {
     /// Takes an event.
-    fn emit(&mut self, event: Event<'_>);
+    fn emit(&mut self, event: RouterEvent<'_>);
 }
 
 impl<T: EventSink> EventSink for Arc<Mutex<T>> {
-    fn emit(&mut self, event: Event<'_>) {
+    fn emit(&mut self, event: RouterEvent<'_>) {
         self.lock().unwrap_or_else(PoisonError::into_inner).emit(event);
     }
 }
@@ -111,7 +111,7 @@ impl Watch {
 
     /// Emits an event; the closure makes it, and is not called where no observer is.
     #[inline]
-    pub fn emit<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
+    pub fn emit<'a>(&mut self, event: impl FnOnce() -> RouterEvent<'a>) {
         if let Some(observer) = &mut self.0 {
             observer.emit(event());
         }

@@ -3,7 +3,7 @@
 //! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
 //! bounded and a run of any length has between half and all of its samples.
 
-use crate::shared_columns::{ColumnVisitor, Entry, is_same};
+use crate::shared_columns::{ColumnEntry, ColumnVisitor, is_same};
 
 /// Spacing of the first grid, microseconds.
 const FIRST_SPACING_US: f64 = 250_000.0;
@@ -22,7 +22,7 @@ pub struct CounterSample {
     pub values: Vec<f64>,
 }
 
-impl Entry for CounterSample {
+impl ColumnEntry for CounterSample {
     fn is_same(&self, other: &Self) -> bool {
         self.time_us.is_same(&other.time_us) && is_same(&self.values, &other.values)
     }

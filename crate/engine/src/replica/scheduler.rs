@@ -56,18 +56,18 @@ impl FleetConfig {
 
 /// What schedulers keep of a replica between iterations.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct State {
-    light: lightllm::State,
-    fixed: static_batch::State,
+pub(crate) struct SchedulerState {
+    light: lightllm::LightLlmState,
+    fixed: static_batch::StaticBatchState,
     vllm: vllm_v1::State,
-    slora: Option<Box<slora::State>>,
+    slora: Option<Box<slora::SloraState>>,
 }
 
-impl State {
+impl SchedulerState {
     /// Of an empty replica.
     pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
         let is_slora = config.scheduler == SchedulerKind::Slora;
-        Self { slora: is_slora.then(|| Box::new(slora::State::new(config, trace))), ..Self::default() }
+        Self { slora: is_slora.then(|| Box::new(slora::SloraState::new(config, trace))), ..Self::default() }
     }
 
     /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.

@@ -12,14 +12,14 @@ use super::batch_scheduler::ScheduleContext;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
 use super::requests::RequestStatus;
-use crate::record::decisions::passes::{AdapterLoad, Pass};
+use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 pub use crate::replica::adapters::seen::ResidentAdapter;
 use crate::replica::peak_memory::KvFootprint;
 use crate::request::Outcome;
 
 /// A request that holds KV memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
+pub struct KvHolder {
     /// Which request.
     pub id: RequestId,
     /// Blocks that it holds.
@@ -89,7 +89,7 @@ pub struct ReplicaSnapshot {
     /// How many wait.
     pub waiting_count: u32,
     /// Requests that hold memory, in the order in which they were admitted first.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<KvHolder>,
     /// KV memory.
     pub kv: KvSnapshot,
     /// Adapters.
@@ -112,7 +112,7 @@ pub struct ReplicaSnapshot {
 pub(crate) struct ReplicaCamera {
     take: fn(&Replica, &ScheduleContext<'_>) -> ReplicaSnapshot,
     resident: fn(&Replica) -> Vec<u32>,
-    passes: Vec<Pass<ReplicaSnapshot>>,
+    passes: Vec<QueuePass<ReplicaSnapshot>>,
     /// Of several stages: requests that decode in the batches under way, with the tokens of each that are not written down.
     unwritten: Vec<(RequestId, u32)>,
 }
@@ -126,7 +126,7 @@ pub(super) fn begins(replica: &mut Replica, context: &ScheduleContext<'_>) -> u6
 #[inline(never)]
 fn begins_looked_at(replica: &mut Replica, context: &ScheduleContext<'_>) -> u64 {
     if let Some(take) = replica.camera.as_ref().map(|camera| camera.take) {
-        let pass = Pass::begins(take(replica, context), &context.record.decisions);
+        let pass = QueuePass::begins(take(replica, context), &context.record.decisions);
         if let Some(camera) = &mut replica.camera {
             camera.passes.push(pass);
         }
@@ -172,7 +172,7 @@ impl Replica {
     }
 
     /// The passes of which snapshots were taken; from now on none are.
-    pub(crate) fn drain_passes(&mut self) -> Vec<Pass<ReplicaSnapshot>> {
+    pub(crate) fn drain_passes(&mut self) -> Vec<QueuePass<ReplicaSnapshot>> {
         self.camera.take().map(|camera| camera.passes).unwrap_or_default()
     }
 
@@ -271,24 +271,24 @@ impl Replica {
     }
 
     /// Requests that hold memory, and blocks that are counted more than once because requests share them.
-    fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<Holder>, u32) {
+    fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
         let block_size = context.config.block_size;
         let own = context.policy.held_blocks(self, block_size);
         let (mut holders, shared) = if let Some(HeldBlocks { requests, shared }) = own {
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests.prompt[id];
-                Holder { id, blocks, tokens, decodes }
+                KvHolder { id, blocks, tokens, decodes }
             };
             (requests.into_iter().map(of).collect(), shared)
         } else {
             (self.holders_by_status(context), 0)
         };
-        let since = |holder: &Holder| context.requests.scheduled_us[holder.id];
-        holders.sort_by(|a: &Holder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
+        let since = |holder: &KvHolder| context.requests.scheduled_us[holder.id];
+        holders.sort_by(|a: &KvHolder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
         (holders, shared)
     }
 
-    fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<Holder> {
+    fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<KvHolder> {
         let holds = |id: &RequestId| {
             let i = id.index();
             context.requests.replica[i] == self.index
@@ -306,7 +306,7 @@ impl Replica {
             } else {
                 self.blocks_of(context, id)
             };
-            Holder { id, blocks, tokens, decodes }
+            KvHolder { id, blocks, tokens, decodes }
         };
         RequestId::first(context.trace.len()).filter(holds).map(of).collect()
     }
@@ -331,7 +331,7 @@ impl Replica {
 }
 
 /// A running request in the coordinates of the memory test: its last token is never written to the cache.
-fn footprint(trace: &Trace, holder: &Holder, step: i64) -> KvFootprint {
+fn footprint(trace: &Trace, holder: &KvHolder, step: i64) -> KvFootprint {
     let (input, max) = (trace.input_tokens[holder.id], trace.max_tokens[holder.id]);
     let used = i64::from(holder.tokens);
     KvFootprint { finish: step + i64::from(input) + i64::from(max) - 1 - used, held: used - step }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::given::requests;
 use servescope_engine::explain::cause::{ByCause, Cause};
-use servescope_engine::explain::delays::Holder;
+use servescope_engine::explain::delays::DelayHolder;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
 use servescope_engine::{
@@ -67,7 +67,7 @@ fn the_request_that_held_the_memory_is_named() {
     assert_eq!(longest.cause, Cause::KvMemory);
     let behind = longest.behind.unwrap();
     assert_eq!((behind.user, behind.requests, behind.of_all, behind.share), (0, 1, 1, 1.0));
-    assert_eq!(behind.most, [Holder { request: RequestId::new(0), user: 0, share: 1.0 }]);
+    assert_eq!(behind.most, [DelayHolder { request: RequestId::new(0), user: 0, share: 1.0 }]);
     // 100 tokens and 4 of the output are 7 blocks; the first one holds 10 of 12.
     assert_eq!(longest.compared, Some((7, 2)));
     let delays = tables.delays(Client::User);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::snapshot::{MOST_LISTED, ReplicaSnapshot};
-use servescope_engine::steps::{Recording, Step, StepKind, StepState, Steps};
+use servescope_engine::steps::{DebugStep, DebugStepKind, DebugSteps, Recording, StepState};
 use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
 use servescope_workload::{RequestId, Trace};
 
@@ -17,14 +17,14 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 const PLENTY: usize = usize::MAX / 4;
 
 /// Runs a fleet with a checkpoint after this many times.
-pub(crate) fn recorded(fleet: Fleet, every: usize) -> (Report, Steps) {
+pub(crate) fn recorded(fleet: Fleet, every: usize) -> (Report, DebugSteps) {
     let mut recording = Recording::new(fleet, PLENTY).every(every);
     while !recording.advance(7) {}
     recording.finish()
 }
 
 /// What every step shows, found by running once from the start to each.
-pub(crate) fn states(steps: &mut Steps) -> Vec<StepState> {
+pub(crate) fn states(steps: &mut DebugSteps) -> Vec<StepState> {
     (0..steps.all().len()).map(|place| steps.state(place).unwrap()).collect()
 }
 
@@ -113,11 +113,11 @@ proptest! {
         prop_assert!(report == fleet().with_decisions().run(), "checkpoints change the run");
         let kept = report.decisions.as_deref().unwrap();
         let told = steps.all().iter().filter_map(|step| match step {
-            Step::Decision(decision) => Some(*decision),
-            Step::Load(_) => None,
+            DebugStep::Decision(decision) => Some(*decision),
+            DebugStep::Load(_) => None,
         });
         prop_assert!(told.eq(kept.iter().copied()));
-        let loads: u64 = steps.all().iter().map(|step| if let Step::Load(load) = step { u64::from(load.count) } else { 0 }).sum();
+        let loads: u64 = steps.all().iter().map(|step| if let DebugStep::Load(load) = step { u64::from(load.count) } else { 0 }).sum();
         prop_assert_eq!(loads, report.adapters.loads);
         prop_assume!(!kept.is_empty());
 
@@ -135,12 +135,12 @@ proptest! {
                 check_replica(replica, &config)?;
             }
             match step {
-                Step::Decision(decision) if !config.reference_quirks => check_step(decision, state, &config, &report.trace)?,
-                Step::Load(load) => {
+                DebugStep::Decision(decision) if !config.reference_quirks => check_step(decision, state, &config, &report.trace)?,
+                DebugStep::Load(load) => {
                     let replica = state.replica.as_ref().unwrap();
                     prop_assert!(replica.has_loaded && replica.loaded.len() <= load.count as usize);
                 }
-                Step::Decision(_) => {}
+                DebugStep::Decision(_) => {}
             }
         }
         prop_assert!(steps.state(steps.all().len()).is_none());
@@ -156,18 +156,18 @@ fn steps_are_found_by_time_request_and_kind() {
     let fleet = Fleet::new(Arc::clone(&trace), config, Box::new(super::toy::TOY));
     let (report, mut steps) = recorded(fleet, 10);
     assert!(report.preemptions > 0);
-    let preemption = steps.next(StepKind::Preemption, None).unwrap();
-    let Step::Decision(first) = steps.all()[preemption] else { panic!("a preemption is a decision") };
+    let preemption = steps.next(DebugStepKind::Preemption, None).unwrap();
+    let DebugStep::Decision(first) = steps.all()[preemption] else { panic!("a preemption is a decision") };
     assert_eq!(first.verdict, Verdict::Preempted);
-    let second = steps.next(StepKind::Preemption, Some(preemption)).unwrap();
-    assert_eq!(steps.previous(StepKind::Preemption, second), Some(preemption));
-    assert_eq!(steps.next(StepKind::Rejection, None), None);
+    let second = steps.next(DebugStepKind::Preemption, Some(preemption)).unwrap();
+    assert_eq!(steps.previous(DebugStepKind::Preemption, second), Some(preemption));
+    assert_eq!(steps.next(DebugStepKind::Rejection, None), None);
     assert_eq!(steps.at(-1.0), 0);
     let at = steps.at(first.time_us);
     assert!(at >= preemption && steps.all()[at].time_us() == first.time_us);
     let of = steps.of_request(RequestId::new(7)).unwrap();
     assert!(
-        matches!(steps.all()[of], Step::Decision(decision) if decision.request() == Some(RequestId::new(7)))
+        matches!(steps.all()[of], DebugStep::Decision(decision) if decision.request() == Some(RequestId::new(7)))
     );
     assert_eq!(steps.of_request(RequestId::new(40)), None);
     assert!(steps.state(second).unwrap().replica.is_some());

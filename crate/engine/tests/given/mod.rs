@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::observer::{Event, EventSink};
+use servescope_engine::observer::{EventSink, RouterEvent};
 use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
@@ -170,20 +170,20 @@ impl Memory {
 }
 
 impl EventSink for Memory {
-    fn emit(&mut self, event: Event<'_>) {
+    fn emit(&mut self, event: RouterEvent<'_>) {
         match event {
-            Event::Decided { picked, .. } => {
+            RouterEvent::Decided { picked, .. } => {
                 for &id in picked {
                     self.produced[id] = 1;
                     self.running.push(id);
                 }
             }
-            Event::Decode { iterations, .. } => {
+            RouterEvent::Decode { iterations, .. } => {
                 let held = |&id: &RequestId| u64::from(self.trace.input_tokens[id] + self.produced[id]);
                 self.most = self.most.max(self.running.iter().map(held).sum());
                 self.running.iter().for_each(|&id| self.produced[id] += iterations);
             }
-            Event::Finished(id) => self.running.retain(|&other| other != id),
+            RouterEvent::Finished(id) => self.running.retain(|&other| other != id),
             _ => {}
         }
     }

@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
+pub enum ClosedFormMeasure {
     /// Mean time in the waiting queue, seconds.
     Wait,
     /// Mean end-to-end time, seconds.
@@ -31,7 +31,7 @@ pub struct ClosedForm {
     /// The run, but for seed and duration.
     pub scenario: Scenario,
     /// What is measured.
-    pub measure: Measure,
+    pub measure: ClosedFormMeasure,
     /// The closed form's value, in the measure's unit.
     pub value: f64,
     /// Half an iteration, which a request that finds others running waits for the next one; 0 where there is no such wait.
@@ -42,7 +42,7 @@ pub struct ClosedForm {
 
 /// A closed form beside what was measured.
 #[derive(Debug, Clone)]
-pub struct Check {
+pub struct ClosedFormCheck {
     /// The closed form.
     pub form: ClosedForm,
     /// Mean over seeds.
@@ -53,7 +53,7 @@ pub struct Check {
     pub little_gap: f64,
 }
 
-impl Check {
+impl ClosedFormCheck {
     /// Distance from the closed form in standard errors; from the closed form with the join delay where that is nearer.
     pub fn errors_apart(&self) -> f64 {
         let apart = |target: f64| (self.mean - target).abs() / self.error;
@@ -121,7 +121,7 @@ fn single_server(
         id,
         title: title.to_owned(),
         scenario: scenario(&settings),
-        measure: Measure::Wait,
+        measure: ClosedFormMeasure::Wait,
         value,
         join_delay: 0.0,
         seeds,
@@ -151,7 +151,7 @@ fn processor_sharing(
         id,
         title,
         scenario: scenario(&settings),
-        measure: Measure::EndToEnd,
+        measure: ClosedFormMeasure::EndToEnd,
         value,
         join_delay: 0.5 * (a + b * mean_batch),
         seeds,
@@ -261,7 +261,7 @@ fn several_servers(servers: u32, load: f64, seeds: u32, output: &[(Id, Value)]) 
         id: "A4",
         title: format!("M/M/{servers}, rho {load}: mean wait"),
         scenario: scenario(&settings),
-        measure: Measure::Wait,
+        measure: ClosedFormMeasure::Wait,
         value: erlang_c_wait(servers, offered),
         join_delay: 0.0,
         seeds,
@@ -297,7 +297,7 @@ fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Clo
         id: "A11",
         title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share rejected"),
         scenario: scenario(&settings),
-        measure: Measure::Lost,
+        measure: ClosedFormMeasure::Lost,
         value: erlang_b_share(slots, offered),
         join_delay: 0.0,
         seeds: 2,
@@ -329,7 +329,7 @@ fn impatient(load: f64, patience_s: f64, output: &[(Id, Value)]) -> ClosedForm {
         id: "A12",
         title: format!("M/M/1+D, rho {load}, patience {patience_s} s: share lost"),
         scenario: scenario(&settings),
-        measure: Measure::Lost,
+        measure: ClosedFormMeasure::Lost,
         value: impatient_share(load, patience_s),
         join_delay: 0.0,
         seeds: 4,
@@ -354,14 +354,14 @@ pub(crate) fn gamma_over_exponential(cv: f64, load: f64) -> f64 {
 }
 
 /// Checks a closed form with `seeds` runs of `requests` requests each, whose seeds count up from `first_seed`.
-pub fn check(form: &ClosedForm, first_seed: u32, seeds: u32, requests: u32) -> Check {
+pub fn check(form: &ClosedForm, first_seed: u32, seeds: u32, requests: u32) -> ClosedFormCheck {
     let runs: Vec<(f64, f64)> =
         (first_seed..first_seed + seeds).map(|seed| run_once(form, seed, requests)).collect();
     let n = f64::from(seeds);
     let mean = runs.iter().map(|r| r.0).sum::<f64>() / n;
     let variance = runs.iter().map(|r| (r.0 - mean) * (r.0 - mean)).sum::<f64>() / (n - 1.0).max(1.0);
     let little_gap = runs.iter().map(|r| r.1).fold(0.0, f64::max);
-    Check { form: form.clone(), mean, error: f64::sqrt(variance / n), little_gap }
+    ClosedFormCheck { form: form.clone(), mean, error: f64::sqrt(variance / n), little_gap }
 }
 
 /// The measured mean of one run and its gap in Little's law.
@@ -375,13 +375,13 @@ pub fn run_once(form: &ClosedForm, seed: u32, requests: u32) -> (f64, f64) {
     // The empty start is left out.
     let from = report.results.len() / 50;
     let count = (report.results.len() - from) as f64;
-    if form.measure == Measure::Lost {
+    if form.measure == ClosedFormMeasure::Lost {
         let lost = |id: &usize| !report.is_completed(*id);
         return ((from..report.results.len()).filter(lost).count() as f64 / count, little_gap(&report));
     }
     let of = |id: usize| match form.measure {
-        Measure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
-        Measure::EndToEnd | Measure::Lost => report.e2e_us(id),
+        ClosedFormMeasure::Wait => report.scheduled_us(id).map(|t| t - report.trace.arrival_us[id]),
+        ClosedFormMeasure::EndToEnd | ClosedFormMeasure::Lost => report.e2e_us(id),
     };
     let values = (from..report.results.len()).filter_map(of);
     (values.sum::<f64>() / count / 1e6, little_gap(&report))

@@ -16,7 +16,7 @@ mod tool;
 
 pub use cause::{Culprit, OverlayCause};
 pub use compare::{LengthBucket, Overlay};
-pub use fit::{Fit, FitError, FitSearch, Fitted, MAX_CONSTANTS, fit};
+pub use fit::{CostFit, FitError, FitSearch, MAX_CONSTANTS, RefittedConstant, fit};
 pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
 pub use pair::{Pair, PairedMetric, Times};
 pub use read::{NamedText, ReadError, read, read_among};

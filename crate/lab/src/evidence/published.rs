@@ -24,11 +24,11 @@ use servescope_workload::Trace;
 
 use crate::run::fleet_of;
 use crate::scenario::Scenario;
-use policies::Policy;
+use policies::ComparedPolicy;
 
 /// One published row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct PublishedRow {
     /// "S1" (rank 8) or "S2" (ranks 64, 32, 16, 8) with Llama-7B, "S4" (ranks 64, 32, 16) with Llama-13B.
     pub suite: &'static str,
     /// The quantity that its sweep changes.
@@ -64,7 +64,7 @@ pub fn ranks(suite: &str) -> &'static [u32] {
 pub const THROUGHPUT_BOUND: f64 = 0.05;
 
 /// Bound on the error of attainment: twice as wide in the alpha sweep, which comes from backup runs.
-pub fn attainment_bound(row: &Row) -> f64 {
+pub fn attainment_bound(row: &PublishedRow) -> f64 {
     if row.sweep == "alpha" { 0.10 } else { 0.05 }
 }
 
@@ -72,7 +72,7 @@ macro_rules! rows {
     ($(#[$doc:meta])* $name:ident: $($suite:literal $sweep:literal $n:literal $alpha:literal $rate:literal $cv:literal:
        $throughput:literal $e2e:literal $first:literal $attainment:literal;)*) => {
         $(#[$doc])*
-        pub static $name: &[Row] = &[$($crate::published::Row {
+        pub static $name: &[PublishedRow] = &[$($crate::published::PublishedRow {
             suite: $suite,
             sweep: $sweep,
             adapters: $n,
@@ -133,14 +133,14 @@ rows! {
 
 /// A published row beside this simulator's answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct PublishedComparison {
     /// The published row.
-    pub row: Row,
+    pub row: PublishedRow,
     /// The same run here.
     pub ours: Summary,
 }
 
-impl Comparison {
+impl PublishedComparison {
     /// (ours - published) / published.
     pub fn throughput_error(&self) -> f64 {
         self.ours.throughput_rps.unwrap_or(0.0) / self.row.throughput_rps - 1.0
@@ -165,7 +165,7 @@ pub const TOKENIZER_EXTRA: u32 = 2;
 const LENGTHS: (u32, u32) = (8, 512);
 
 /// The authors' workload of a row, with prompts as long as the server saw them.
-pub fn trace_of(row: &Row) -> Trace {
+pub fn trace_of(row: &PublishedRow) -> Trace {
     let workload = numpy::Workload {
         adapters: row.adapters,
         alpha: row.alpha,
@@ -180,7 +180,7 @@ pub fn trace_of(row: &Row) -> Trace {
     trace
 }
 
-impl Row {
+impl PublishedRow {
     /// Whether it has the same setting as another one: settings were recorded in several sweeps.
     pub fn is_set_like(&self, other: &Self) -> bool {
         let setting = |row: &Self| (row.suite, row.adapters, row.alpha, row.rate_rps, row.cv);
@@ -189,13 +189,13 @@ impl Row {
 }
 
 /// Whether the default calibration was tuned on a row's setting: with adapters, those of the sweep over n at 1, 20 and 200.
-pub fn is_tuned(row: &Row) -> bool {
+pub fn is_tuned(row: &PublishedRow) -> bool {
     let tuned = ROWS.iter().filter(|other| other.sweep == "n" && [1, 20, 200].contains(&other.adapters));
     tuned.into_iter().any(|other| row.is_set_like(other))
 }
 
 /// The settings of a row's server, and a workload like the row's: the same distributions, drawn by this simulator's generator.
-pub fn scenario_of(row: &Row, policy: Policy) -> Scenario {
+pub fn scenario_of(row: &PublishedRow, policy: ComparedPolicy) -> Scenario {
     let mut scenario = Scenario::default();
     let (low, high) = LENGTHS;
     // What a generator that leaves its upper bound out draws, and the tokenizer's addition.
@@ -222,7 +222,7 @@ pub(crate) fn set(scenario: &mut Scenario, path: &str, text: &str) {
 }
 
 /// Simulates the authors' workload of a row with the server of a scenario.
-pub fn simulate(row: &Row, scenario: &Scenario) -> Summary {
+pub fn simulate(row: &PublishedRow, scenario: &Scenario) -> Summary {
     simulate_trace(Arc::new(trace_of(row)), row.rate_rps, scenario)
 }
 
@@ -235,6 +235,6 @@ fn simulate_trace(trace: Arc<Trace>, rate_rps: f64, scenario: &Scenario) -> Summ
 }
 
 /// Simulates a row with the default calibration.
-pub fn compare(row: &Row) -> Comparison {
-    Comparison { row: *row, ours: simulate(row, &scenario_of(row, Policy::Fcfs)) }
+pub fn compare(row: &PublishedRow) -> PublishedComparison {
+    PublishedComparison { row: *row, ours: simulate(row, &scenario_of(row, ComparedPolicy::Fcfs)) }
 }

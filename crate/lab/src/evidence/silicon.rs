@@ -5,7 +5,7 @@
 //! InferenceX benchmark, with columns added: a hash of the deployment, repeated measurements, server flags, and
 //! AIConfigurator's own predictions.
 //!
-//! **What calibration may see.** A deployment whose hash is odd ([`Row::is_left_out`]) is never used to calibrate a constant. Its
+//! **What calibration may see.** A deployment whose hash is odd ([`SiliconRow::is_left_out`]) is never used to calibrate a constant. Its
 //! rows are summed up apart.
 
 mod errors;
@@ -18,9 +18,11 @@ mod shipped;
 
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
-pub use file::{Flags, Row, SiliconError, read};
+pub use file::{Flags, SiliconError, SiliconRow, read};
 pub use playground::scenario;
-pub use predict::{Answer, Constants, NotAnswered, Predicted, TimeSource, gpu, predict, predict_with};
+pub use predict::{
+    Constants, NotAnswered, Predicted, PredictedLatency, TimeSource, gpu, predict, predict_with,
+};
 pub(in crate::evidence) use predict::{model, nominal_length};
-pub use report::{Group, document, groups, table};
+pub use report::{RowGroup, document, groups, table};
 pub use shipped::shipped;

@@ -1,15 +1,15 @@
 //! Everything that the simulator is held against, as tables.
 
-use crate::capacity::steadiness::{self, Extent, Steadiness};
-use crate::closed_forms::{self, Check, ClosedForm};
-use crate::measured::operators::{self, Errors, Formula, MEASURED};
+use crate::capacity::steadiness::{self, SearchExtent, Steadiness};
+use crate::closed_forms::{self, ClosedForm, ClosedFormCheck};
+use crate::measured::operators::{self, ErrorQuantiles, Formula, MEASURED};
 use crate::measured::splitwise::{self, Predictor, Quantity};
 use crate::published::peft::{self, SERVER_ROWS, ServerComparison};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::sglang::{self, SLOT_ROWS, SlotComparison};
-use crate::published::single_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
-use crate::published::vtc::{Measured, VtcComparison};
-use crate::published::{self, Comparison};
+use crate::published::single_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, OneRunPrediction};
+use crate::published::vtc::{MeasuredRecording, VtcComparison};
+use crate::published::{self, PublishedComparison};
 use crate::thresholds::BoundCheck;
 use crate::what_if::threads::on_threads;
 
@@ -36,7 +36,7 @@ impl Effort {
 }
 
 /// Searches the capacity of every setting, on `threads` threads; the result does not depend on how many.
-pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
+pub fn steadiness(extent: SearchExtent, threads: usize) -> Vec<Steadiness> {
     let settings: Vec<_> = steadiness::settings().into_iter().step_by(extent.every).collect();
     on_threads(settings.len(), threads, |place| steadiness::check(&settings[place], extent.seeds))
 }
@@ -45,7 +45,7 @@ pub fn steadiness(extent: Extent, threads: usize) -> Vec<Steadiness> {
 const SEEDS_APART: u32 = 1_000;
 
 /// Checks every closed form, on `threads` threads; the result does not depend on how many.
-pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
+pub fn closed_forms(effort: Effort, threads: usize) -> Vec<ClosedFormCheck> {
     let forms = closed_forms::all();
     // The closed forms with most seeds come last in the list and are begun first.
     let mut checks = on_threads(forms.len(), threads, |taken| {
@@ -58,12 +58,12 @@ pub fn closed_forms(effort: Effort, threads: usize) -> Vec<Check> {
 }
 
 /// Simulates every published row.
-pub fn published() -> Vec<Comparison> {
+pub fn published() -> Vec<PublishedComparison> {
     published::ROWS.iter().map(published::compare).collect()
 }
 
 /// The closed forms as a table.
-pub fn closed_forms_table(checks: &[Check]) -> String {
+pub fn closed_forms_table(checks: &[ClosedFormCheck]) -> String {
     let mut lines = vec![format!(
         "{:<4}{:<72}{:>10}{:>12}{:>9}{:>8}  ",
         "", "closed form", "value", "measured", "s.e. %", "apart"
@@ -107,7 +107,7 @@ pub fn thresholds_table(rows: &[BoundCheck]) -> String {
 }
 
 /// The published rows as a table.
-pub fn published_table(comparisons: &[Comparison]) -> String {
+pub fn published_table(comparisons: &[PublishedComparison]) -> String {
     let mut lines = vec![
         "S-LoRA on an A10G, authors' workloads (seed 42): simulated / recorded".to_owned(),
         format!(
@@ -239,13 +239,13 @@ pub fn slots_table(comparisons: &[SlotComparison]) -> String {
 }
 
 /// Every row of S-LoRA's, predicted by the calibration on one run a GPU.
-pub fn predictions() -> Vec<Predicted> {
+pub fn predictions() -> Vec<OneRunPrediction> {
     let rows = published::ROWS.iter().chain(A100_ROWS).map(single_run::predict);
     rows.chain(POLICY_ROWS.iter().chain(A100_POLICY_ROWS).map(single_run::predict_policy)).collect()
 }
 
 /// The predictions as a table. The rows that settled the calibration stand among them, and are not counted.
-pub fn predictions_table(predictions: &[Predicted]) -> String {
+pub fn predictions_table(predictions: &[OneRunPrediction]) -> String {
     let mut lines = vec!["Calibrated on one run a GPU, the rest predicted: simulated / recorded".to_owned()];
     for one in &ONE_RUN {
         let (suite, sweep, n, rate, cv) = one.row;
@@ -322,7 +322,7 @@ pub fn vtc_table(comparisons: &[VtcComparison]) -> String {
 
 fn vtc_line(c: &VtcComparison) -> String {
     let (ours, theirs) = (&c.ours, &c.recorded);
-    let mean = |m: &Measured| {
+    let mean = |m: &MeasuredRecording| {
         let few = m.first_token_s.iter().take(4).flatten();
         few.map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
     };
@@ -360,7 +360,7 @@ pub fn operators_table() -> String {
         "Roofline against measured operators (Vidur's profiles): error, median and P95 in %".to_owned(),
         format!("{:<24}{:>20}{:>20}{:>20}", "fitted on all", "a100_80_sxm", "h100_sxm", "a40"),
     ];
-    let both = |e: &Errors| {
+    let both = |e: &ErrorQuantiles| {
         if e.count == 0 {
             "not measured".to_owned()
         } else {
@@ -372,8 +372,8 @@ pub fn operators_table() -> String {
         lines.push(format!("{name:<24}{:>20}{:>20}{:>20}", cells[0], cells[1], cells[2]));
     }
     lines.push(format!("{:<38}{:>18}{:>18}{:>18}", "held out", "products", "pointwise", "whole layer"));
-    let row = |name: String, [products, pointwise, layer]: [&Errors; 3]| {
-        let short = |e: &Errors| format!("{:.1} {:>5.1}", 100.0 * e.median, 100.0 * e.p95);
+    let row = |name: String, [products, pointwise, layer]: [&ErrorQuantiles; 3]| {
+        let short = |e: &ErrorQuantiles| format!("{:.1} {:>5.1}", 100.0 * e.median, 100.0 * e.p95);
         format!("{name:<38}{:>18}{:>18}{:>18}", short(products), short(pointwise), short(layer))
     };
     for h in operators::held_out(&samples) {
@@ -403,7 +403,7 @@ pub fn splitwise_table() -> String {
     for (what, name) in Quantity::ALL {
         let ways = Predictor::ALL.map(|(_, way)| format!("{way:>20}")).concat();
         lines.push(format!("{name:<32}{:>6}{ways}", "points"));
-        let line = |title: String, wanted: &dyn Fn(&splitwise::Point) -> bool| {
+        let line = |title: String, wanted: &dyn Fn(&splitwise::MeasuredPoint) -> bool| {
             let offs = Predictor::ALL.map(|(way, _)| splitwise::errors_of(&points, what, way, wanted));
             let cell = |off: &splitwise::ErrorStats| {
                 let percent = [off.signed, off.size, off.most].map(|x| 100.0 * x);

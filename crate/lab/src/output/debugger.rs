@@ -9,12 +9,12 @@ pub mod view;
 
 use std::sync::Arc;
 
-use servescope_engine::steps::{Recording, Step, StepKind, Steps};
+use servescope_engine::steps::{DebugStep, DebugStepKind, DebugSteps, Recording};
 use servescope_engine::{FleetConfig, Report};
 use servescope_workload::RequestId;
 
 use crate::diagnostic::Diagnostic;
-use crate::notes::{Context, Note, Purpose, notes, unused};
+use crate::notes::{Note, NoteContext, Purpose, notes, unused};
 use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{AdapterRanks, Scenario};
 use gantt::{Gantt, GanttIndex};
@@ -28,7 +28,7 @@ const CHECKPOINT_BYTES: usize = 256 << 20;
 pub struct Preparing {
     recording: Recording,
     scenario: Scenario,
-    context: Context,
+    context: NoteContext,
 }
 
 impl Preparing {
@@ -37,7 +37,7 @@ impl Preparing {
     /// # Errors
     /// Every [`Diagnostic`] of the scenario, or that it makes no request.
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
-        let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
+        let context = loaded.map_or_else(NoteContext::default, |loaded| loaded.context(Purpose::Run));
         let fleet = SimulationHandle::begin(scenario, loaded)?.into_fleet();
         Ok(Self { recording: Recording::new(fleet, CHECKPOINT_BYTES), scenario: scenario.clone(), context })
     }
@@ -59,7 +59,7 @@ impl Preparing {
             return Err(Diagnostic::error("no_steps", "", message));
         }
         let config = self.scenario.fleet_for(AdapterRanks::of(&report.trace))?;
-        let last_us = steps.all().last().map_or(0.0, Step::time_us);
+        let last_us = steps.all().last().map_or(0.0, DebugStep::time_us);
         let end_us = report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max);
         Ok(Debugger {
             scenario: self.scenario,
@@ -88,14 +88,14 @@ impl Preparing {
 #[derive(Debug)]
 pub struct Debugger {
     scenario: Scenario,
-    context: Context,
+    context: NoteContext,
     config: FleetConfig,
     report: Report,
     /// Of the report, found once: a step looks at few requests.
     digest: u64,
     index: GanttIndex,
     end_s: f64,
-    steps: Steps,
+    steps: DebugSteps,
     place: usize,
 }
 
@@ -111,19 +111,19 @@ pub enum Move {
     /// To the first step about a request.
     Request(u32),
     /// To the first step of a kind.
-    First(StepKind),
+    First(DebugStepKind),
     /// To the next step of a kind.
-    Next(StepKind),
+    Next(DebugStepKind),
     /// To the last step of a kind before this one.
-    Previous(StepKind),
+    Previous(DebugStepKind),
 }
 
 /// A kind of step by its name on the command line and in the page.
-pub fn step_kind(name: &str) -> Option<StepKind> {
+pub fn step_kind(name: &str) -> Option<DebugStepKind> {
     match name {
-        "rejection" => Some(StepKind::Rejection),
-        "preemption" => Some(StepKind::Preemption),
-        "load" => Some(StepKind::Load),
+        "rejection" => Some(DebugStepKind::Rejection),
+        "preemption" => Some(DebugStepKind::Preemption),
+        "load" => Some(DebugStepKind::Load),
         _ => None,
     }
 }
@@ -131,11 +131,11 @@ pub fn step_kind(name: &str) -> Option<StepKind> {
 /// The names of the kinds of steps.
 pub const STEP_KINDS: [&str; 3] = ["rejection", "preemption", "load"];
 
-fn kind_name(kind: StepKind) -> &'static str {
+fn kind_name(kind: DebugStepKind) -> &'static str {
     match kind {
-        StepKind::Rejection => "rejection",
-        StepKind::Preemption => "preemption",
-        StepKind::Load => "load",
+        DebugStepKind::Rejection => "rejection",
+        DebugStepKind::Preemption => "preemption",
+        DebugStepKind::Load => "load",
     }
 }
 
@@ -278,7 +278,7 @@ impl Debugger {
     pub fn view(&mut self) -> Option<StepView> {
         let step = *self.steps.all().get(self.place)?;
         let state = self.steps.state(self.place)?;
-        let context = view::Context {
+        let context = view::StepContext {
             scenario: &self.scenario,
             config: &self.config,
             report: &self.report,
@@ -292,10 +292,10 @@ impl Debugger {
     pub fn gantt(&self) -> Gantt {
         let step = self.steps.all().get(self.place);
         let of_step = match step {
-            Some(Step::Decision(decision)) => decision.request(),
+            Some(DebugStep::Decision(decision)) => decision.request(),
             _ => None,
         };
-        let time_us = step.map_or(0.0, Step::time_us);
+        let time_us = step.map_or(0.0, DebugStep::time_us);
         let name = |id| RequestName::of(&self.report.trace, id);
         gantt::gantt(&self.report, &self.index, (time_us, of_step), &name)
     }
@@ -306,12 +306,12 @@ impl Debugger {
     }
 }
 
-fn no_step(kind: StepKind) -> Diagnostic {
+fn no_step(kind: DebugStepKind) -> Diagnostic {
     let name = kind_name(kind);
     Diagnostic::error("no_step_of_kind", "", format!("there is no {name} in this run")).text("kind", name)
 }
 
-fn no_more(kind: StepKind, side: &str, place: usize) -> Diagnostic {
+fn no_more(kind: DebugStepKind, side: &str, place: usize) -> Diagnostic {
     let name = kind_name(kind);
     let message = format!("there is no {name} {side} step {place}");
     Diagnostic::error("no_more_steps", "", message)

@@ -17,7 +17,7 @@ pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_c
 pub use decisions::{decisions_csv, write_decisions_csv};
 pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
-pub use requests::{Column, Values, request_columns, requests_csv};
+pub use requests::{RequestColumn, Values, request_columns, requests_csv};
 
 use servescope_engine::timeline::IterationRun;
 

@@ -14,7 +14,7 @@ pub const CHART_WINDOWS: usize = 120;
 
 /// One number of a client.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub struct ClientColumn {
     /// Name in tables and files.
     pub name: &'static str,
     /// `count`, `number`, `seconds` or `share`.
@@ -29,7 +29,7 @@ pub struct Whole {
     duration_s: f64,
 }
 
-impl Column {
+impl ClientColumn {
     /// The number, where there is one.
     pub fn of(&self, client: &ClientTotals, whole: &Whole) -> Option<f64> {
         (self.of)(client, whole)
@@ -48,12 +48,12 @@ impl Whole {
 
 macro_rules! column {
     ($name:literal, $kind:literal, $of:expr) => {
-        Column { name: $name, kind: $kind, of: $of }
+        ClientColumn { name: $name, kind: $kind, of: $of }
     };
 }
 
 /// The columns, those of the reasons for a rejection apart, which stand behind [`REFUSED`].
-pub const COLUMNS: [Column; 28] = [
+pub const COLUMNS: [ClientColumn; 28] = [
     column!("offered", "count", |c, _| Some(c.offered.into())),
     column!("admitted", "count", |c, _| Some(c.admitted.into())),
     column!("completed", "count", |c, _| Some(c.completed.into())),
@@ -89,14 +89,14 @@ pub const REFUSED: usize = 3;
 
 /// One heading of a table.
 #[derive(Debug, Clone, Copy)]
-pub enum Heading {
+pub enum MonitorHeading {
     /// A column of the list.
-    Column(Column),
+    Column(ClientColumn),
     /// Rejections for one reason, by its place in [`Rejection::ALL`].
     Reason(usize),
 }
 
-impl Heading {
+impl MonitorHeading {
     /// Every heading, with one for each reason that `wanted` names.
     pub fn all(wanted: impl Fn(usize) -> bool) -> Vec<Self> {
         let reasons = (0..Rejection::ALL.len()).filter(|&place| wanted(place)).map(Self::Reason);
@@ -143,7 +143,7 @@ pub struct Sorting {
 /// Places of the clients of a monitor in the order that is asked for; equal ones stay as they are.
 pub fn sorted(monitor: &Monitor, sorting: &Sorting) -> Vec<u32> {
     let whole = Whole::of(monitor);
-    let heading = Heading::all(|_| true).into_iter().find(|heading| heading.name() == sorting.by);
+    let heading = MonitorHeading::all(|_| true).into_iter().find(|heading| heading.name() == sorting.by);
     let sign = if sorting.descending { -1.0 } else { 1.0 };
     let key = |client: &ClientTotals| {
         let number = match &heading {

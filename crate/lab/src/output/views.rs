@@ -86,7 +86,7 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<Chart> {
 
 /// Those charts of a run whose names are wanted: charts that are not in sight can be built later.
 pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Chart> {
-    let window = Window::of(run, options);
+    let window = ChartWindow::of(run, options);
     let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
     let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
     let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
@@ -120,14 +120,14 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
 
 /// The part of a run that the time charts show, in microseconds, with their number of columns.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct ChartWindow {
     start_us: f64,
     end_us: f64,
     /// An even number.
     columns: usize,
 }
 
-impl Window {
+impl ChartWindow {
     fn of(run: &Run, options: &ViewOptions) -> Self {
         let report = &run.report;
         let last = report.trace.arrival_us.last().copied().unwrap_or(0.0).max(report.end_us()).max(1.0);

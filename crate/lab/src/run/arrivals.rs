@@ -21,7 +21,7 @@ pub fn trace_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Arc
 }
 
 /// What a run simulates.
-pub(super) struct Arrivals {
+pub(super) struct SimulatedTraffic {
     /// All requests.
     pub(super) trace: Arc<Trace>,
     /// The workload that the settings describe.
@@ -34,7 +34,7 @@ pub(super) struct Arrivals {
 pub(super) fn arrivals_of(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,
-) -> Result<Arrivals, Vec<Diagnostic>> {
+) -> Result<SimulatedTraffic, Vec<Diagnostic>> {
     let problems = scenario.problems();
     let of_service = ["scheduler", "gateway", "fleet", "adapters"];
     let relevant = problems
@@ -54,7 +54,7 @@ pub(super) fn arrivals_of(
     }
     let extra_request = extra_request(scenario, &workload, &trace).map_err(|error| vec![error])?;
     let trace = extra_request.map_or(trace.clone(), |request| Arc::new(trace.with_request(request)));
-    Ok(Arrivals { trace, workload, extra_request })
+    Ok(SimulatedTraffic { trace, workload, extra_request })
 }
 
 /// The request that `workload.extra_request` asks for, beside those of a trace. It sends `max_tokens` as those of the workload do.

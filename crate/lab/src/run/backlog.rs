@@ -11,7 +11,7 @@ use servescope_engine::gateway::log::GatewayHoldReason;
 use servescope_engine::{Outcome, Report};
 
 use crate::diagnostic::Diagnostic;
-use crate::growth::{Growth, Verdict};
+use crate::growth::{Growth, GrowthVerdict};
 use crate::parameters::Id;
 
 /// Requests that wait at the last arrival before anything is said of them: this many, and this share of all.
@@ -98,12 +98,14 @@ fn of_capacity(report: &Report, last_us: f64, is_noteworthy: bool) -> Option<Bac
     let empty_s = empty_us / 1e6;
     let was_empty = empty_us > 0.5 * last_us;
     match growth.verdict() {
-        Verdict::Growing if !was_empty => Some(Backlog::Overloaded {
+        GrowthVerdict::Growing if !was_empty => Some(Backlog::Overloaded {
             slope_rps: growth.share * report.results.len() as f64 / growth.run_s,
             growth: growth.share,
             noise: growth.noise(),
         }),
-        Verdict::TooShort { needs_s } if is_noteworthy && !was_empty => Some(Backlog::TooShort { needs_s }),
+        GrowthVerdict::TooShort { needs_s } if is_noteworthy && !was_empty => {
+            Some(Backlog::TooShort { needs_s })
+        }
         _ if is_noteworthy => Some(Backlog::Burst { empty_s }),
         _ => None,
     }

@@ -80,7 +80,7 @@ pub struct Growth {
 
 /// What [`Growth`] says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
+pub enum GrowthVerdict {
     /// The number in the system does not grow.
     Steady,
     /// It does: more arrives than can be served.
@@ -144,18 +144,18 @@ impl Growth {
     }
 
     /// Whether the number in the system grows.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> GrowthVerdict {
         let is_long = self.walk <= TELLING && LEAST_FILLS * self.fill_s <= self.run_s;
         if self.share > self.noise() && (is_long || self.share > OBVIOUS * self.walk.max(TELLING)) {
-            Verdict::Growing
+            GrowthVerdict::Growing
         } else if is_long && self.noise() <= STEADY {
-            Verdict::Steady
+            GrowthVerdict::Steady
         } else {
             // Both fall with the duration: the walk with its root, the number in the system with itself.
             let of_walk = self.walk * self.walk / (TELLING * TELLING);
             let longer = of_walk.max(self.level / (STEADY - TELLING)).max(1.0);
             let needs_s = f64::max(self.run_s * longer, LEAST_FILLS * self.fill_s);
-            Verdict::TooShort { needs_s }
+            GrowthVerdict::TooShort { needs_s }
         }
     }
 
@@ -256,9 +256,9 @@ mod tests {
         for seed in 0..SEEDS {
             let sojourns = queue(arrivals, service, load, count, seed);
             let place = match Growth::of(&sojourns, [0.0, sojourns[count - 1].arrive_us]).verdict() {
-                Verdict::Steady => 0,
-                Verdict::Growing => 1,
-                Verdict::TooShort { .. } => 2,
+                GrowthVerdict::Steady => 0,
+                GrowthVerdict::Growing => 1,
+                GrowthVerdict::TooShort { .. } => 2,
             };
             counts[place] += 1;
         }
@@ -304,7 +304,7 @@ mod tests {
         assert!(growing >= 198);
         let sojourns = queue(poisson, poisson, 0.9, 500, 1);
         let growth = Growth::of(&sojourns, [0.0, sojourns[499].arrive_us]);
-        let Verdict::TooShort { needs_s } = growth.verdict() else { panic!("{growth:?}") };
+        let GrowthVerdict::TooShort { needs_s } = growth.verdict() else { panic!("{growth:?}") };
         // Twice the run in the square of the noise, which is 2 / n here.
         assert!((2.0..5.0).contains(&(needs_s / growth.run_s)), "{needs_s} of {}", growth.run_s);
     }
@@ -322,14 +322,14 @@ mod tests {
                 })
                 .collect();
             let growth = Growth::of(&sojourns, [0.0, 300e6]);
-            assert_ne!(growth.verdict(), Verdict::Growing, "seed {seed}: {growth:?}");
+            assert_ne!(growth.verdict(), GrowthVerdict::Growing, "seed {seed}: {growth:?}");
         }
     }
 
     #[test]
     fn nothing_is_told_of_nothing() {
         let one = [Sojourn { arrive_us: 5.0, start_us: None, leave_us: None }];
-        assert!(matches!(Growth::of(&one, [5.0, 5.0]).verdict(), Verdict::TooShort { .. }));
-        assert!(matches!(Growth::of(&[], [0.0, 0.0]).verdict(), Verdict::TooShort { .. }));
+        assert!(matches!(Growth::of(&one, [5.0, 5.0]).verdict(), GrowthVerdict::TooShort { .. }));
+        assert!(matches!(Growth::of(&[], [0.0, 0.0]).verdict(), GrowthVerdict::TooShort { .. }));
     }
 }

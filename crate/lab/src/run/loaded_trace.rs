@@ -6,7 +6,7 @@ use servescope_workload::Trace;
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 
 use crate::diagnostic::Diagnostic;
-use crate::notes::{Context, Purpose, Traffic};
+use crate::notes::{NoteContext, Purpose, Traffic};
 
 /// A trace that was read from a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ impl LoadedTrace {
     }
 
     /// What a scenario over this trace does not say itself.
-    pub fn context(&self, purpose: Purpose) -> Context {
-        Context { purpose, traffic: Some(Traffic::of(&self.trace)), is_generated: self.is_generated }
+    pub fn context(&self, purpose: Purpose) -> NoteContext {
+        NoteContext { purpose, traffic: Some(Traffic::of(&self.trace)), is_generated: self.is_generated }
     }
 }

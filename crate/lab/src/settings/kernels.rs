@@ -4,7 +4,7 @@ mod checkpoint;
 
 use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable, Overheads};
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::CheckpointFormat;
 
 use crate::settings::shipped::{Shipped, shipped_file};
 

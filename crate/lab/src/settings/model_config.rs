@@ -14,7 +14,7 @@ use crate::parameters::choices::{CostKind, Weights};
 use crate::parameters::{Id, Value};
 use crate::repeated_keys::repeated_keys;
 use crate::scenario::Scenario;
-use family::{Family, Windows};
+use family::{ModelFamily, Windows};
 use fields::Fields;
 
 /// Longest text that is read, bytes; a `config.json` has some thousands.
@@ -94,11 +94,11 @@ impl ModelConfig {
     }
 
     fn read_all(&mut self, fields: &mut Fields<'_>) {
-        let family = Family::named(&fields.model_type());
+        let family = ModelFamily::named(&fields.model_type());
         if family.is_none() {
             self.notes.push(fields.unknown_type());
         }
-        let family = family.unwrap_or(Family::LLAMA);
+        let family = family.unwrap_or(ModelFamily::LLAMA);
         self.settings.push((Id::FleetModel, Value::Choice(servescope_cost::models::OWN)));
         let layers =
             fields.needed(&["num_hidden_layers", "n_layer", "num_layers", "n_layers"], Id::ModelLayers);
@@ -140,7 +140,7 @@ impl ModelConfig {
         self.set(Id::ModelHeadDim, dim);
     }
 
-    fn windows(&mut self, fields: &mut Fields<'_>, family: Family, layers: f64) {
+    fn windows(&mut self, fields: &mut Fields<'_>, family: ModelFamily, layers: f64) {
         let given = fields.number(&["sliding_window"], Id::ModelWindow);
         let is_used = fields.flag("use_sliding_window").unwrap_or(family.windows != Windows::Off);
         let kinds = fields.layers_of("layer_types", "sliding_attention", layers);
@@ -164,7 +164,7 @@ impl ModelConfig {
     }
 
     /// MLPs and experts.
-    fn layers(&mut self, fields: &mut Fields<'_>, family: Family, layers: f64, hidden: f64) {
+    fn layers(&mut self, fields: &mut Fields<'_>, family: ModelFamily, layers: f64, hidden: f64) {
         let mlp_names = ["intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"];
         let names = ["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"];
         let experts = fields.number(&names, Id::ModelExperts).unwrap_or(0.0);

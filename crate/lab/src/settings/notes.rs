@@ -21,7 +21,7 @@ mod unused;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
-use conditions::Settings;
+use conditions::ScenarioSettings;
 pub use conditions::{subject, words};
 pub use remedy::remedy;
 pub use traffic::Traffic;
@@ -46,7 +46,7 @@ pub enum Purpose {
 
 /// What a scenario does not say itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Context {
+pub struct NoteContext {
     /// What it is read for.
     pub purpose: Purpose,
     /// The trace in place of requests made by the workload's settings.
@@ -169,21 +169,21 @@ const DRAWS: Condition = Condition::Any(&[
 
 /// Every setting that was given a value and has no effect, in the order of the table. A value that is the default counts:
 /// it was written down for a reason.
-pub fn notes(scenario: &Scenario, context: &Context) -> Vec<Note> {
+pub fn notes(scenario: &Scenario, context: &NoteContext) -> Vec<Note> {
     let reason = |id| idle(scenario, context, id).or_else(|| only_tables(scenario, context, id));
     scenario.given().filter_map(|id| Some(Note { id, reason: reason(id)? })).collect()
 }
 
 /// Where a parameter that acts changes the tables by user and by adapter and nothing else, that as a reason.
-pub fn only_tables(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
-    let settings = Settings { scenario, traffic: context.traffic.as_ref() };
+pub fn only_tables(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Reason> {
+    let settings = ScenarioSettings { scenario, traffic: context.traffic.as_ref() };
     let is_run = matches!(context.purpose, Purpose::Run | Purpose::Capacity);
     let condition = id.row().beyond_tables.filter(|condition| is_run && !settings.holds(condition))?;
     idle(scenario, context, id).is_none().then_some(Reason::Tables(condition))
 }
 
 /// The notes that hold for each of several scenarios.
-pub fn common<'s>(scenarios: impl Iterator<Item = &'s Scenario>, context: &Context) -> Vec<Note> {
+pub fn common<'s>(scenarios: impl Iterator<Item = &'s Scenario>, context: &NoteContext) -> Vec<Note> {
     let kept = scenarios.map(|scenario| notes(scenario, context)).reduce(|mut kept, other| {
         kept.retain(|note| other.contains(note));
         kept
@@ -206,11 +206,11 @@ pub fn lines(notes: &[Note]) -> Vec<String> {
 }
 
 /// Why a parameter has no effect, whatever its value; `None` where it acts.
-pub fn idle(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
+pub fn idle(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Reason> {
     if let Some(reason) = beside(context, id) {
         return Some(reason);
     }
-    let settings = Settings { scenario, traffic: context.traffic.as_ref() };
+    let settings = ScenarioSettings { scenario, traffic: context.traffic.as_ref() };
     if id == Id::Seed && context.traffic.is_some() && !context.is_generated && !settings.holds(&DRAWS) {
         return Some(Reason::NoDraw);
     }
@@ -221,14 +221,14 @@ pub fn idle(scenario: &Scenario, context: &Context, id: Id) -> Option<Reason> {
 }
 
 /// Places among the row's conditions of those that do not hold.
-pub fn unmet_places(scenario: &Scenario, context: &Context, id: Id) -> Vec<usize> {
-    let unmet = Settings { scenario, traffic: context.traffic.as_ref() }.unmet(id);
+pub fn unmet_places(scenario: &Scenario, context: &NoteContext, id: Id) -> Vec<usize> {
+    let unmet = ScenarioSettings { scenario, traffic: context.traffic.as_ref() }.unmet(id);
     let is_unmet = |condition: &Condition| unmet.iter().any(|other| std::ptr::eq(*other, condition));
     (0..id.row().applies.len()).filter(|&place| is_unmet(&id.row().applies[place])).collect()
 }
 
 /// What no condition of the table covers: what the scenario is read for, and where its requests come from.
-fn beside(context: &Context, id: Id) -> Option<Reason> {
+fn beside(context: &NoteContext, id: Id) -> Option<Reason> {
     use Purpose::{Bodies, Capacity, Page, Run, Trace};
     let (group, purpose) = (id.row().group, context.purpose);
     match group {
@@ -251,6 +251,6 @@ fn beside(context: &Context, id: Id) -> Option<Reason> {
 impl Scenario {
     /// Whether a parameter has an effect beside the other settings, where requests are made by the workload's settings.
     pub fn is_active(&self, id: Id) -> bool {
-        Settings { scenario: self, traffic: None }.acts(id)
+        ScenarioSettings { scenario: self, traffic: None }.acts(id)
     }
 }

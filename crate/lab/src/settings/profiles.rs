@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use servescope_cost::memory_plan::vidur::MODELS;
-use servescope_cost::profile::{OperatorError, Origin, Profile, RawTables};
+use servescope_cost::profile::{OperatorError, Profile, RawTables, TimedOrigin};
 
 pub use held_out::{
     HELD_OUT, HeldOutError, UNSEEN_HEADS, UnseenHeads, formula_errors, held_out, held_out_of, law_attention,
     unseen_heads, unseen_heads_table,
 };
-pub use loaded::{LoadedProfile, Measured, NamedText};
+pub use loaded::{LoadedProfile, MeasurementSettings, NamedText};
 pub use operators::operators_csv;
 pub(crate) use shipped::take;
 pub use shipped::{missing_table, shipped_profile, shipped_profiles, shipped_tables};
@@ -146,7 +146,7 @@ pub struct Summed {
     /// The operator.
     pub name: &'static str,
     /// Where its times come from.
-    pub origin: Origin,
+    pub origin: TimedOrigin,
     /// Tables.
     pub tables: usize,
     /// Points in all of them.
@@ -159,7 +159,7 @@ pub struct Summed {
 
 /// Puts errors of many profiles together by operator and origin, in order of their names.
 pub fn summed(errors: impl Iterator<Item = OperatorError>) -> Vec<Summed> {
-    let mut by_operator: BTreeMap<(&str, Origin), Vec<OperatorError>> = BTreeMap::new();
+    let mut by_operator: BTreeMap<(&str, TimedOrigin), Vec<OperatorError>> = BTreeMap::new();
     for error in errors.filter(|e| e.points > 0) {
         by_operator.entry((error.name, error.origin)).or_default().push(error);
     }
@@ -211,21 +211,21 @@ fn network(files: &[String], gpu: &str) -> Vec<String> {
     if found.is_empty() { node(format!("{gpu}_pairwise_nvlink")) } else { found }
 }
 
-fn attention(files: &[String], gpu: &str, model: &str) -> Vec<(String, Origin)> {
+fn attention(files: &[String], gpu: &str, model: &str) -> Vec<(String, TimedOrigin)> {
     let (legacy, own) = (format!("legacy/{gpu}/attention"), format!("reconstructed/{gpu}/{model}/attention"));
     let of_file = |path: &String| {
         let is_table =
             Path::new(path).extension().is_some_and(|e| e == "csv") && !path.ends_with("_samples.csv");
         let origin = match path {
             _ if !is_table => return None,
-            _ if path.starts_with(&legacy) => Origin::Measured,
-            _ if path.starts_with(&own) && path.ends_with("_scaled.csv") => Origin::Synthetic,
-            _ if path.starts_with(&own) => Origin::Reconstructed,
+            _ if path.starts_with(&legacy) => TimedOrigin::Measured,
+            _ if path.starts_with(&own) && path.ends_with("_scaled.csv") => TimedOrigin::Synthetic,
+            _ if path.starts_with(&own) => TimedOrigin::Reconstructed,
             _ => return None,
         };
         Some((path.clone(), origin))
     };
-    let mut found: Vec<(String, Origin)> = files.iter().filter_map(of_file).collect();
+    let mut found: Vec<(String, TimedOrigin)> = files.iter().filter_map(of_file).collect();
     // Where two files fit a degree, the better origin is read last and stays.
     found.sort_by_key(|f| std::cmp::Reverse(f.1));
     found

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::diagnostic::Diagnostic;
-use crate::notes::{Context, idle, unmet_places};
+use crate::notes::{NoteContext, idle, unmet_places};
 use crate::parameters::{Id, Kind, Parameter, TABLE, Value};
 use crate::scenario::{Scenario, ScenarioPatch};
 
@@ -107,7 +107,7 @@ pub struct Resolution {
 pub const REASONS: &[&str] = &["file", "needs_file", "bodies", "no_draw"];
 
 /// Why a parameter has no effect, as [`Resolution::why`] has it.
-fn why(scenario: &Scenario, context: &Context, id: Id) -> Option<i32> {
+fn why(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<i32> {
     let reason = idle(scenario, context, id)?;
     let named = REASONS.iter().position(|name| *name == reason.name()).map(|place| -1 - place as i32);
     let unmet = || unmet_places(scenario, context, id).iter().fold(0, |set, place| set | (1 << place));
@@ -115,7 +115,7 @@ fn why(scenario: &Scenario, context: &Context, id: Id) -> Option<i32> {
 }
 
 /// Resolves a scenario; `problems` are those found in reading it.
-pub fn resolve(scenario: &Scenario, mut problems: Vec<Diagnostic>, context: &Context) -> Resolution {
+pub fn resolve(scenario: &Scenario, mut problems: Vec<Diagnostic>, context: &NoteContext) -> Resolution {
     let entry = |(id, value): (Id, Value)| (id.row().id.to_owned(), value);
     let moved = Id::ALL.iter().map(|&id| (id, scenario.default_of(id)));
     problems.extend(scenario.problems());

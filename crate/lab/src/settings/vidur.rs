@@ -19,7 +19,7 @@ use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 
 use crate::diagnostic::Diagnostic;
-use flags::{Flags, MOST, flattened};
+use flags::{MOST, VidurFlags, flattened};
 use requests::SyntheticFlags;
 use shipped::LayerFlags;
 
@@ -78,7 +78,7 @@ impl VidurRun {
             Diagnostic::error("bad_json", "flags", "flags: an object of Vidur's flags expected".to_owned())
         })?;
         let flattened = object.contains_key("cluster_config").then(|| flattened(json));
-        let flags = Flags::new(flattened.as_ref().unwrap_or(object));
+        let flags = VidurFlags::new(flattened.as_ref().unwrap_or(object));
         let scheduler = flags.option("replica_scheduler_config_type", "sarathi", &SCHEDULERS)?;
         let prefix = SCHEDULERS.iter().find(|s| s.1 == scheduler).map_or("", |s| s.0);
         let of = |name: &str| format!("{prefix}_scheduler_config_{name}");

@@ -24,7 +24,7 @@ pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
         );
         return Err(Diagnostic::error("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
     }
-    let mut flags = Flags { scenario, lines: Vec::new(), left_out: Vec::new() };
+    let mut flags = ServeFlags { scenario, lines: Vec::new(), left_out: Vec::new() };
     flags.layout();
     flags.memory();
     flags.batching();
@@ -46,13 +46,13 @@ pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
     Ok(text)
 }
 
-struct Flags<'s> {
+struct ServeFlags<'s> {
     scenario: &'s Scenario,
     lines: Vec<String>,
     left_out: Vec<String>,
 }
 
-impl Flags<'_> {
+impl ServeFlags<'_> {
     /// Whether GPU and model count.
     fn has_hardware(&self) -> bool {
         self.scenario.is_active(Id::FleetGpu)

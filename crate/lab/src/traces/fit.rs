@@ -4,7 +4,7 @@ mod clients;
 mod text;
 
 use serde_json::{Value as Json, json};
-use servescope_workload::fit::{self, Comparison, Fit, LabelFit, LengthFit, Model};
+use servescope_workload::fit::{self, ArrivalModel, Fit, LabelFit, LengthFit, TraceDistances};
 use servescope_workload::{LengthDistribution, Trace};
 
 use crate::diagnostic::Diagnostic;
@@ -274,9 +274,9 @@ pub fn scenario(fitted: &Fit) -> FittedScenario {
 ///
 /// # Errors
 /// [`Diagnostic`] with the known names.
-pub fn model(name: &str) -> Result<Model, Diagnostic> {
-    Model::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Model::ALL.iter().map(|model| model.name()).collect();
+pub fn model(name: &str) -> Result<ArrivalModel, Diagnostic> {
+    ArrivalModel::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = ArrivalModel::ALL.iter().map(|model| model.name()).collect();
         let message = format!("model {name} is not known; known are {}", known.join(", "));
         Diagnostic::error("unknown_option", "model", message)
             .text("value", name)
@@ -288,20 +288,20 @@ pub fn model(name: &str) -> Result<Model, Diagnostic> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Twin {
     /// The model.
-    pub model: Model,
+    pub model: ArrivalModel,
     /// The trace.
     pub trace: Trace,
     /// How far it is from its source.
-    pub comparison: Comparison,
+    pub comparison: TraceDistances,
 }
 
 /// A twin by each model.
 pub fn twins(source: &Trace, fitted: &Fit, seed: u64) -> Vec<Twin> {
-    let twin = |model: Model| {
+    let twin = |model: ArrivalModel| {
         let trace = fitted.twin(seed, model);
         Twin { model, comparison: fit::compare(source, &trace), trace }
     };
-    Model::ALL.into_iter().map(twin).collect()
+    ArrivalModel::ALL.into_iter().map(twin).collect()
 }
 
 /// A number, or null for one that is none.
@@ -351,7 +351,7 @@ fn share_distribution_json(distribution: &servescope_workload::share_fit::ShareF
     })
 }
 
-fn comparison_json(comparison: &Comparison) -> Json {
+fn comparison_json(comparison: &TraceDistances) -> Json {
     let c = comparison;
     let quantiles = |q: &fit::QuantileTable| json!({"share": q.share, "source": q.source, "twin": q.twin});
     json!({

@@ -7,7 +7,7 @@
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
 use servescope_workload::formats::{self, Format, RECIPE_KEY, RECIPE_MARK};
-use servescope_workload::transform::{self, Note, Step};
+use servescope_workload::transform::{self, StepEffect, TransformStep};
 
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
@@ -25,7 +25,7 @@ pub enum Source {
         /// Names and digests.
         files: Vec<(String, String)>,
         /// The step that put them together; `None` for one file.
-        join: Option<Step>,
+        join: Option<TransformStep>,
     },
 }
 
@@ -35,7 +35,7 @@ pub struct Recipe {
     /// Where the requests came from.
     pub source: Source,
     /// The steps that were taken then.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TransformStep>,
     /// The format that was written.
     pub format: Format,
 }
@@ -64,7 +64,7 @@ impl Recipe {
                 json["join"] = join.as_ref().map_or(Json::Null, |step| step.to_text().into());
             }
         }
-        json["steps"] = self.steps.iter().map(Step::to_text).collect();
+        json["steps"] = self.steps.iter().map(TransformStep::to_text).collect();
         json["format"] = self.format.name().into();
         json.to_string()
     }
@@ -80,7 +80,7 @@ impl Recipe {
         }
         let step = |text: &Json| {
             let text = text.as_str().ok_or_else(|| bad("a step is no text"))?;
-            Step::parse(text).map_err(|error| bad(&error.to_string()))
+            TransformStep::parse(text).map_err(|error| bad(&error.to_string()))
         };
         let texts = json["steps"].as_array().ok_or_else(|| bad("steps is no list"))?;
         let steps = texts.iter().map(step).collect::<Result<_, _>>()?;
@@ -141,7 +141,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Every [`Diagnostic`] of the scenario and its steps; a recipe of other files cannot be made without them.
-    pub fn trace(&self) -> Result<(Trace, Vec<Note>), Vec<Diagnostic>> {
+    pub fn trace(&self) -> Result<(Trace, Vec<StepEffect>), Vec<Diagnostic>> {
         let Source::Scenario(scenario) = &self.source else {
             let message = "recipe: the file was made of other files, which convert reads".to_owned();
             return Err(vec![Diagnostic::error("no_trace", "", message)]);
@@ -166,7 +166,7 @@ mod tests {
     fn recipe(format: Format, steps: &[&str]) -> Recipe {
         let mut scenario = Scenario::default();
         scenario.set_text("workload.arrivals.cv", "3").unwrap();
-        let steps = steps.iter().map(|text| Step::parse(text).unwrap()).collect();
+        let steps = steps.iter().map(|text| TransformStep::parse(text).unwrap()).collect();
         Recipe { source: Source::Scenario(Box::new(scenario)), steps, format }
     }
 

@@ -1,7 +1,7 @@
 //! The files that a scenario is read from: its own JSON, a preset of the page, or the recipe of a trace file.
 
 use serde_json::Value as Json;
-use servescope_workload::transform::Step;
+use servescope_workload::transform::TransformStep;
 
 use super::recipe::{Recipe, Source};
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ pub struct ScenarioFile {
     /// The scenario.
     pub scenario: Scenario,
     /// The steps of a recipe, which change the requests that the scenario makes.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TransformStep>,
 }
 
 /// The errors with the file's name before each message.

@@ -28,12 +28,12 @@ mod ranking;
 mod search;
 pub mod steadiness;
 
-pub use check::{CHECKED, Check, Checked, Limit};
+pub use check::{CHECKED, CapacityCheck, Checked, Limit};
 pub use goal::{Goal, METRICS};
-pub use grid::{Axis, Configuration, Grid, MAX_CONFIGURATIONS};
+pub use grid::{Configuration, ConfigurationGrid, GridAxis, MAX_CONFIGURATIONS};
 pub use load::{Load, quick_search};
 pub use plan::{plan, search, to_json};
-pub use price::{Price, Quote, quote};
+pub use price::{FleetPrice, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
 pub use ranking::{
     CapacityEntry, CapacityStanding, Found, Need, Ranked, Tried, Unranked, columns, costs, csv, rank,

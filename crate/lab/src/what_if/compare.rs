@@ -28,11 +28,11 @@ use batch_means::{BATCHES, Batches, NoBatches, batched};
 use interval::Paired;
 use sentence::sentence;
 
-pub use task::{Outcome, Task, of_side};
+pub use task::{ComparisonOutcome, Task, of_side};
 
 /// What is said of one metric.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct MetricRow {
     /// The metric.
     pub metric: Metric,
     /// Its pairs; none where no run has it in both.
@@ -82,7 +82,7 @@ pub struct ComparedMetric {
 }
 
 impl ComparedMetric {
-    fn of(row: &Row, is_one_run: bool) -> Self {
+    fn of(row: &MetricRow, is_one_run: bool) -> Self {
         let paired = row.paired.as_ref();
         let bounds = paired.and_then(|p| p.bounds);
         let relative = paired.and_then(|p| p.relative_bounds);
@@ -116,7 +116,7 @@ pub struct ComparedMetrics(pub Ordered<ComparedMetric>);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// In the order in which the metrics were asked for.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MetricRow>,
     /// The seeds.
     pub seeds: Vec<u64>,
 }
@@ -133,7 +133,7 @@ impl Comparison {
             let sentence = sentence(metric, paired.as_ref(), &samples);
             let is_partial = !pairs.is_empty() && pairs.len() < seeds.len();
             let note = is_partial.then(|| format!("{} of {} seeds have it", pairs.len(), seeds.len()));
-            Row { metric: metric.clone(), paired, sentence, one_run: None, note }
+            MetricRow { metric: metric.clone(), paired, sentence, one_run: None, note }
         };
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: seeds.to_vec() }
     }
@@ -149,7 +149,7 @@ impl Comparison {
             };
             let sentence = sentence(metric, paired.as_ref(), &samples);
             let note = one_run.map_or_else(|why| why.text().to_owned(), Batches::text);
-            Row { metric: metric.clone(), paired, sentence, one_run: Some(one_run), note: Some(note) }
+            MetricRow { metric: metric.clone(), paired, sentence, one_run: Some(one_run), note: Some(note) }
         };
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: vec![seed] }
     }
@@ -157,7 +157,7 @@ impl Comparison {
     /// The metrics by name, in their order.
     pub fn metrics(&self) -> ComparedMetrics {
         let is_one_run = self.seeds.len() == 1;
-        let one = |row: &Row| (row.metric.path().to_owned(), ComparedMetric::of(row, is_one_run));
+        let one = |row: &MetricRow| (row.metric.path().to_owned(), ComparedMetric::of(row, is_one_run));
         ComparedMetrics(self.rows.iter().map(one).collect())
     }
 

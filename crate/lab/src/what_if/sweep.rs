@@ -1,7 +1,7 @@
 //! Metrics over one or more parameters: every combination of their values, each with the same seeds.
 //!
 //! A [`Sweep`] numbers its runs: the last axis moves fastest, and the seeds of a point follow each other. A finished run is a
-//! [`Line`] of JSON that says which run of which sweep it is, so lines can be written in any order, by any number of machines,
+//! [`SweepLine`] of JSON that says which run of which sweep it is, so lines can be written in any order, by any number of machines,
 //! and put together again ([`resume`], [`join`]). Written in their order they are the same bytes on any number of machines.
 
 mod axis;
@@ -12,10 +12,10 @@ mod lines;
 mod plan;
 mod results;
 
-pub use axis::{Axis, MAX_VALUES, Range};
+pub use axis::{MAX_VALUES, Range, SweepAxis};
 pub use expected::{Expected, ExpectedValue};
-pub use lines::{Line, LinesError, Resumed, Shape, join, resume};
-pub use plan::PlanError;
+pub use lines::{LinesError, Resumed, SweepLine, SweepShape, join, resume};
+pub use plan::SweepPlanError;
 pub use results::{AxisValues, Results, Row, SweepCell, SweepPoint};
 
 use std::fmt::Write as _;
@@ -49,11 +49,11 @@ struct SweepInputs {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
     base: Scenario,
-    axes: Vec<Axis>,
+    axes: Vec<SweepAxis>,
     metrics: Vec<Metric>,
     seeds: Vec<u64>,
     inputs: SweepInputs,
-    shape: Shape,
+    shape: SweepShape,
 }
 
 impl Sweep {
@@ -64,7 +64,7 @@ impl Sweep {
     /// [`Diagnostic`] for no axis, no metric, a parameter named twice, too many axes, seeds or runs.
     pub fn new(
         base: &Scenario,
-        axes: Vec<Axis>,
+        axes: Vec<SweepAxis>,
         metrics: Vec<Metric>,
         seeds: usize,
         loaded: Option<&LoadedTrace>,
@@ -74,7 +74,7 @@ impl Sweep {
 
     fn of_seeds(
         base: &Scenario,
-        axes: Vec<Axis>,
+        axes: Vec<SweepAxis>,
         metrics: Vec<Metric>,
         seeds: Vec<u64>,
         loaded: Option<&LoadedTrace>,
@@ -103,7 +103,7 @@ impl Sweep {
                 .loaded_profile()
                 .map(|profile| recipe::digest(profile.profile.to_text().as_bytes())),
         };
-        let shape = Shape {
+        let shape = SweepShape {
             id: String::new(),
             runs,
             paths: axes.iter().map(|axis| axis.path().to_owned()).collect(),
@@ -116,7 +116,7 @@ impl Sweep {
 
     /// Everything that its results depend on.
     fn header(&self) -> Json {
-        let over = |axis: &Axis| json!({"path": axis.path(), "values": axis.to_json()});
+        let over = |axis: &SweepAxis| json!({"path": axis.path(), "values": axis.to_json()});
         // Not only what differs from its default: an axis may change the default.
         let given = self.base.given().map(|id| (id.row().id.to_owned(), self.base.get(id).to_json()));
         json!({
@@ -132,18 +132,18 @@ impl Sweep {
     }
 
     /// What each of its lines says of it.
-    pub fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &SweepShape {
         &self.shape
     }
 
     /// The axes.
-    pub fn axes(&self) -> &[Axis] {
+    pub fn axes(&self) -> &[SweepAxis] {
         &self.axes
     }
 
     /// The axes with their values as results have them.
     pub fn axis_values(&self) -> Vec<AxisValues> {
-        let of = |axis: &Axis| AxisValues {
+        let of = |axis: &SweepAxis| AxisValues {
             path: axis.path().to_owned(),
             values: axis.values.iter().map(Value::to_json).collect(),
         };
@@ -190,7 +190,7 @@ impl Sweep {
     }
 
     /// Simulates a run, and reads its metrics.
-    pub fn simulate(&self, index: usize, loaded: Option<&LoadedTrace>) -> Line {
+    pub fn simulate(&self, index: usize, loaded: Option<&LoadedTrace>) -> SweepLine {
         self.line(index, self.run(index, loaded))
     }
 
@@ -204,7 +204,7 @@ impl Sweep {
 
     /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
     /// numbers.
-    pub fn line(&self, index: usize, run: Result<Run, Vec<Diagnostic>>) -> Line {
+    pub fn line(&self, index: usize, run: Result<Run, Vec<Diagnostic>>) -> SweepLine {
         let told = |errors: Vec<Diagnostic>| {
             errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join("; ")
         };
@@ -212,12 +212,12 @@ impl Sweep {
     }
 
     /// The line of a run that was measured elsewhere, or why it could not be made.
-    pub fn line_of(&self, index: usize, measured: Result<Measured, String>) -> Line {
+    pub fn line_of(&self, index: usize, measured: Result<Measured, String>) -> SweepLine {
         let (values, digest, error) = match measured {
             Ok(Measured { values, digest }) => (values, Some(digest), None),
             Err(why) => (vec![None; self.metrics.len()], None, Some(why)),
         };
-        Line { index, point: self.point(index), seed: self.seed(index), values, digest, error }
+        SweepLine { index, point: self.point(index), seed: self.seed(index), values, digest, error }
     }
 }
 

@@ -10,7 +10,7 @@
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::compare::interval::{Bounds, Paired};
+use crate::compare::interval::{ConfidenceInterval, Paired};
 use crate::metric::{Direction, Metric};
 use crate::sweep::Range;
 
@@ -90,13 +90,13 @@ enum Edge {
 /// The pairs at each of some values.
 type PairsAt<E> = Result<Vec<Option<Paired>>, E>;
 
-struct TurnSearch<'f, E> {
+struct Bisection<'f, E> {
     range: Range,
     seen: Vec<(f64, Option<Paired>)>,
     pairs_at: &'f mut dyn FnMut(&[f64]) -> PairsAt<E>,
 }
 
-impl<E> TurnSearch<'_, E> {
+impl<E> Bisection<'_, E> {
     /// The pairs at a value, simulated once.
     fn at(&mut self, value: f64) -> Result<Option<Paired>, E> {
         if let Some((_, paired)) = self.seen.iter().find(|(seen, _)| *seen == value) {
@@ -122,7 +122,7 @@ impl<E> TurnSearch<'_, E> {
             }
             let paired = self.at(middle)?;
             let still = paired.map(|p| {
-                let bounds = p.bounds.unwrap_or(Bounds { low: p.difference, high: p.difference });
+                let bounds = p.bounds.unwrap_or(ConfidenceInterval { low: p.difference, high: p.difference });
                 // Positive while the metric is less on the side below.
                 let (mean, nearer, farther) = match below {
                     Side::A => (p.difference, bounds.low, bounds.high),
@@ -156,7 +156,7 @@ pub fn turns<E>(
     let looked: Vec<(f64, Option<Paired>)> = first.into_iter().zip(pairs).collect();
     let sides = looked.iter().filter_map(|(x, paired)| Some((*x, side_of(paired.as_ref())?)));
     let sides: Vec<(f64, Side)> = sides.collect();
-    let mut search = TurnSearch { range, seen: looked, pairs_at: &mut pairs_at };
+    let mut search = Bisection { range, seen: looked, pairs_at: &mut pairs_at };
     let mut found = Vec::new();
     for pair in sides.windows(2) {
         let [(left, below), (right, above)] = [pair[0], pair[1]];

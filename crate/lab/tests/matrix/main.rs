@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use outcome::{Outcomes, Seen, aim};
 use servescope_lab::Scenario;
-use servescope_lab::notes::{Context, Purpose, Reason, idle, only_tables};
+use servescope_lab::notes::{NoteContext, Purpose, Reason, idle, only_tables};
 use servescope_lab::parameters::{Condition, Id, Kind, Value};
 use walk::{STACK, Step, activated};
 
@@ -162,7 +162,7 @@ fn cell(
     outcomes: &mut Outcomes,
     told: &mut Vec<String>,
 ) -> Cell {
-    let context = Context { purpose: aim(id), ..Context::default() };
+    let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
     // The last load is for the settings of vLLM v1 alone.
     let loads = if is_of_vllm_v1(id) { loads } else { &loads[..LOADS.len()] };
@@ -221,7 +221,7 @@ fn is_of_vllm_v1(id: Id) -> bool {
 /// Whether all parameters that have a note in a load, set to other values together, change nothing there: then none of them
 /// does by itself. Otherwise they are tried one by one.
 fn idle_together(loads: &[Rc<Scenario>], ids: &[Id], outcomes: &mut Outcomes) -> bool {
-    let context = Context { purpose: Purpose::Run, ..Context::default() };
+    let context = NoteContext { purpose: Purpose::Run, ..NoteContext::default() };
     loads.iter().all(|load| {
         let is_idle = |id: &Id| aim(*id) == Purpose::Run && idle(load, &context, *id).is_some();
         let idle_here: Vec<Id> = ids.iter().copied().filter(is_idle).collect();

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
-use servescope_lab::capacity::{Grid, Search};
-use servescope_lab::notes::{Context, Purpose, unused};
+use servescope_lab::capacity::{ConfigurationGrid, Search};
+use servescope_lab::notes::{NoteContext, Purpose, unused};
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
@@ -107,7 +107,7 @@ impl Outcomes {
                 let tables =
                     ["per_user", "per_adapter", "users"].map(|key| json[key].take().to_string()).concat();
                 let tables = format!("{tables}{}", json["adapters"]["asked_for"].take());
-                let unused = unused(scenario, &Context::default(), &run.report);
+                let unused = unused(scenario, &NoteContext::default(), &run.report);
                 Outcome { run: json.to_string(), tables, unused: unused.iter().map(|note| note.id).collect() }
             }),
         };
@@ -178,7 +178,7 @@ fn strip(json: &mut Json) {
 }
 
 fn capacity(scenario: &Scenario) -> Option<String> {
-    let grid = Grid::of(scenario).ok()?.configurations(scenario).len();
+    let grid = ConfigurationGrid::of(scenario).ok()?.configurations(scenario).len();
     let mut search = Search::new(scenario, None).ok()?;
     while search.advance(usize::MAX) < 1.0 {}
     let mut found = json!(search.finish());

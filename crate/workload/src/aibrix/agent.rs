@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::field::Field;
+use super::field::ConfigValue;
 use super::{AibrixError, MAX_ENTRIES};
 use crate::distribution;
 use crate::stream::Stream;
@@ -47,14 +47,14 @@ impl Draws for Stream {
 
 /// Whole numbers from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
+pub struct WholeRange {
     /// Smallest.
     pub low: u64,
     /// Largest (inclusive).
     pub high: u64,
 }
 
-impl Range {
+impl WholeRange {
     fn draw(self, draws: &mut impl Draws) -> u64 {
         draws.integer(self.low, self.high)
     }
@@ -68,15 +68,15 @@ pub struct AgentConfig {
     /// Rate at which sessions begin, sessions a second.
     pub session_arrival_rate_rps: f64,
     /// Turns of a session, at least 1.
-    pub turns_per_session: Range,
+    pub turns_per_session: WholeRange,
     /// Tools of a turn, at least 1.
-    pub parallel_tools: Range,
+    pub parallel_tools: WholeRange,
     /// Time of a tool, milliseconds.
-    pub tool_latency_ms: Range,
+    pub tool_latency_ms: WholeRange,
     /// Time of a model call that the plan reckons with, milliseconds.
-    pub model_latency_ms: Range,
+    pub model_latency_ms: WholeRange,
     /// Wait between turns, milliseconds.
-    pub think_time_ms: Range,
+    pub think_time_ms: WholeRange,
     /// Chance that a tool fails and is tried again.
     pub retry_probability: f64,
     /// Most retries of a tool; the last attempt always succeeds.
@@ -98,40 +98,40 @@ impl AgentConfig {
     ///
     /// # Errors
     /// [`AibrixError::BadValue`] with the key and its bounds.
-    pub fn read(get: impl Fn(&str) -> Option<Field>) -> Result<Self, AibrixError> {
+    pub fn read(get: impl Fn(&str) -> Option<ConfigValue>) -> Result<Self, AibrixError> {
         let whole = |key: &'static str, default: i64, least: i64| {
-            let field = get(key).unwrap_or(Field::Integer(default));
+            let field = get(key).unwrap_or(ConfigValue::Integer(default));
             let expected =
                 if least > 0 { "a whole number from 1 to 1e9" } else { "a whole number from 0 to 1e9" };
             match field {
-                Field::Integer(n) if (least..=MAX_NUMBER).contains(&n) => Ok(n as u64),
+                ConfigValue::Integer(n) if (least..=MAX_NUMBER).contains(&n) => Ok(n as u64),
                 _ => Err(field.refused(key, expected)),
             }
         };
         let range = |key: &'static str, default: [i64; 2], least: i64| {
-            let default = || Field::List(default.map(Field::Integer).to_vec());
+            let default = || ConfigValue::List(default.map(ConfigValue::Integer).to_vec());
             let field = get(key).unwrap_or_else(default);
             let ends = match &field {
-                Field::Integer(n) => Some((*n, *n)),
-                Field::List(ends) => match ends[..] {
-                    [Field::Integer(low), Field::Integer(high)] => Some((low, high)),
+                ConfigValue::Integer(n) => Some((*n, *n)),
+                ConfigValue::List(ends) => match ends[..] {
+                    [ConfigValue::Integer(low), ConfigValue::Integer(high)] => Some((low, high)),
                     _ => None,
                 },
                 _ => None,
             };
             match ends {
                 Some((low, high)) if least <= low && low <= high && high <= MAX_NUMBER => {
-                    Ok(Range { low: low as u64, high: high as u64 })
+                    Ok(WholeRange { low: low as u64, high: high as u64 })
                 }
                 _ if least > 0 => Err(field.refused(key, "a whole number or a range within 1 to 1e9")),
                 _ => Err(field.refused(key, "a whole number or a range within 0 to 1e9")),
             }
         };
         let real = |key: &'static str, default: f64, expected, fine: fn(f64) -> bool| {
-            let field = get(key).unwrap_or(Field::Real(default));
+            let field = get(key).unwrap_or(ConfigValue::Real(default));
             match field {
-                Field::Integer(n) if fine(n as f64) => Ok(n as f64),
-                Field::Real(x) if fine(x) => Ok(x),
+                ConfigValue::Integer(n) if fine(n as f64) => Ok(n as f64),
+                ConfigValue::Real(x) if fine(x) => Ok(x),
                 _ => Err(field.refused(key, expected)),
             }
         };
@@ -153,8 +153,8 @@ impl AgentConfig {
             context_growth_tokens: whole("context_growth_tokens", 128, 0)?,
             tool_result_tokens: whole("tool_result_tokens", 64, 0)?,
             output_tokens: whole("output_tokens", 64, 1)?,
-            seed: match get("seed").unwrap_or(Field::Integer(0)) {
-                Field::Integer(seed) => seed,
+            seed: match get("seed").unwrap_or(ConfigValue::Integer(0)) {
+                ConfigValue::Integer(seed) => seed,
                 other => return Err(other.refused("seed", "a whole number")),
             },
         })
@@ -163,7 +163,7 @@ impl AgentConfig {
 
 /// A node of a session's graph, by what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum AgentStep {
     /// The turn's first model call.
     Plan,
     /// A tool's attempt; every attempt but the first is a retry.
@@ -189,18 +189,18 @@ pub struct NodeId {
     /// Which turn of it.
     pub turn: u64,
     /// Which node of that.
-    pub step: Step,
+    pub step: AgentStep,
 }
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node_{}_{}_", self.session, self.turn)?;
         match self.step {
-            Step::Plan => f.write_str("plan"),
-            Step::Tool { branch, attempt } => write!(f, "tool_{branch}_{attempt}"),
-            Step::Join => f.write_str("join"),
-            Step::Followup => f.write_str("followup"),
-            Step::Wait => f.write_str("wait"),
+            AgentStep::Plan => f.write_str("plan"),
+            AgentStep::Tool { branch, attempt } => write!(f, "tool_{branch}_{attempt}"),
+            AgentStep::Join => f.write_str("join"),
+            AgentStep::Followup => f.write_str("followup"),
+            AgentStep::Wait => f.write_str("wait"),
         }
     }
 }
@@ -224,7 +224,7 @@ pub struct ModelCall {
 
 /// Anything but a model call: a tool's attempt, a join or a wait.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct AgentEvent {
     /// Its name.
     pub node: NodeId,
     /// The nodes it waits for.
@@ -239,18 +239,21 @@ pub struct Event {
 
 /// What begins at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Moment {
+pub struct AgentMoment {
     /// Model calls.
     pub calls: Vec<ModelCall>,
     /// All else.
-    pub events: Vec<Event>,
+    pub events: Vec<AgentEvent>,
 }
 
 /// Makes the sessions, by milliseconds from the start.
 ///
 /// # Errors
 /// [`AibrixError::TooMany`] for more nodes than a workload may have.
-pub fn sessions(config: &AgentConfig, draws: &mut impl Draws) -> Result<BTreeMap<u64, Moment>, AibrixError> {
+pub fn sessions(
+    config: &AgentConfig,
+    draws: &mut impl Draws,
+) -> Result<BTreeMap<u64, AgentMoment>, AibrixError> {
     let least_turn = 3 + u128::from(config.parallel_tools.low);
     let least = u128::from(config.num_sessions) * u128::from(config.turns_per_session.low) * least_turn;
     if least > MAX_ENTRIES as u128 {
@@ -271,12 +274,12 @@ pub fn sessions(config: &AgentConfig, draws: &mut impl Draws) -> Result<BTreeMap
 
 struct Plan<'a> {
     config: &'a AgentConfig,
-    timeline: BTreeMap<u64, Moment>,
+    timeline: BTreeMap<u64, AgentMoment>,
     nodes: usize,
 }
 
 impl Plan<'_> {
-    fn at(&mut self, time_ms: u64) -> Result<&mut Moment, AibrixError> {
+    fn at(&mut self, time_ms: u64) -> Result<&mut AgentMoment, AibrixError> {
         self.nodes += 1;
         if self.nodes > MAX_ENTRIES {
             return Err(TOO_MANY);
@@ -294,7 +297,7 @@ impl Plan<'_> {
             let input_tokens = config.initial_prompt_tokens + turn * config.context_growth_tokens;
             let plan_ms = config.model_latency_ms.draw(draws);
             self.at(now_ms)?.calls.push(ModelCall {
-                node: id(Step::Plan),
+                node: id(AgentStep::Plan),
                 parent: previous,
                 input_tokens,
                 output_tokens: config.output_tokens,
@@ -307,8 +310,8 @@ impl Plan<'_> {
             });
             let tools = config.parallel_tools.draw(draws);
             let (joined_ms, parents) = self.tools(session, turn, now_ms + plan_ms, tools, draws)?;
-            let join = Event {
-                node: id(Step::Join),
+            let join = AgentEvent {
+                node: id(AgentStep::Join),
                 parents,
                 duration_ms: 0,
                 failed: None,
@@ -317,8 +320,8 @@ impl Plan<'_> {
             self.at(joined_ms)?.events.push(join);
             let followup_ms = config.model_latency_ms.draw(draws);
             self.at(joined_ms)?.calls.push(ModelCall {
-                node: id(Step::Followup),
-                parent: Some(id(Step::Join)),
+                node: id(AgentStep::Followup),
+                parent: Some(id(AgentStep::Join)),
                 input_tokens: input_tokens + tools * config.tool_result_tokens,
                 output_tokens: config.output_tokens,
                 expected_latency_ms: followup_ms,
@@ -327,15 +330,15 @@ impl Plan<'_> {
             if turn + 1 < turns {
                 let wait_ms = config.think_time_ms.draw(draws);
                 let answered_ms = joined_ms + followup_ms;
-                self.at(answered_ms)?.events.push(Event {
-                    node: id(Step::Wait),
-                    parents: vec![id(Step::Followup)],
+                self.at(answered_ms)?.events.push(AgentEvent {
+                    node: id(AgentStep::Wait),
+                    parents: vec![id(AgentStep::Followup)],
                     duration_ms: wait_ms,
                     failed: None,
                     context_delta_tokens: 0,
                 });
                 now_ms = answered_ms + wait_ms;
-                previous = Some(id(Step::Wait));
+                previous = Some(id(AgentStep::Wait));
             }
         }
         Ok(())
@@ -354,13 +357,13 @@ impl Plan<'_> {
         let mut joined_ms = start_ms;
         let mut succeeded = Vec::new();
         for branch in 0..tools {
-            let id = |attempt| NodeId { session, turn, step: Step::Tool { branch, attempt } };
-            let mut parent = NodeId { session, turn, step: Step::Plan };
+            let id = |attempt| NodeId { session, turn, step: AgentStep::Tool { branch, attempt } };
+            let mut parent = NodeId { session, turn, step: AgentStep::Plan };
             let mut now_ms = start_ms;
             for attempt in 0..=config.max_tool_retries {
                 let duration_ms = config.tool_latency_ms.draw(draws);
                 let failed = draws.uniform() < config.retry_probability && attempt < config.max_tool_retries;
-                self.at(now_ms)?.events.push(Event {
+                self.at(now_ms)?.events.push(AgentEvent {
                     node: id(attempt),
                     parents: vec![parent],
                     duration_ms,
@@ -393,7 +396,7 @@ mod tests {
         // Ten sessions of three turns: two calls, two tools and a join each, and a wait between turns.
         assert_eq!((calls, events), (60, 60 + 30 + 20));
         for (&time, moment) in &made {
-            for call in moment.calls.iter().filter(|c| c.node.step == Step::Plan && c.node.turn > 0) {
+            for call in moment.calls.iter().filter(|c| c.node.step == AgentStep::Plan && c.node.turn > 0) {
                 let parent = call.parent.expect("a later turn follows a wait");
                 let found = made.range(..=time).find_map(|(&at, m)| {
                     m.events.iter().find(|e| e.node == parent).map(|e| at + e.duration_ms)
@@ -405,13 +408,22 @@ mod tests {
 
     #[test]
     fn endless_configurations_are_refused() {
-        let read = |key: &'static str, field: Field| AgentConfig::read(|k| (k == key).then(|| field.clone()));
-        for field in [Field::Integer(0), Field::Integer(i64::MAX), Field::Real(2.0), Field::Flag(true)] {
+        let read =
+            |key: &'static str, field: ConfigValue| AgentConfig::read(|k| (k == key).then(|| field.clone()));
+        for field in [
+            ConfigValue::Integer(0),
+            ConfigValue::Integer(i64::MAX),
+            ConfigValue::Real(2.0),
+            ConfigValue::Flag(true),
+        ] {
             assert!(read("num_sessions", field).is_err());
         }
-        let many = read("num_sessions", Field::Integer(MAX_NUMBER)).expect("within its bounds");
+        let many = read("num_sessions", ConfigValue::Integer(MAX_NUMBER)).expect("within its bounds");
         assert!(sessions(&many, &mut Stream::named(1, "agents")).is_err());
-        assert!(read("session_arrival_rate_rps", Field::Real(f64::NAN)).is_err());
-        assert!(read("think_time_ms", Field::List(vec![Field::Integer(2), Field::Integer(1)])).is_err());
+        assert!(read("session_arrival_rate_rps", ConfigValue::Real(f64::NAN)).is_err());
+        assert!(
+            read("think_time_ms", ConfigValue::List(vec![ConfigValue::Integer(2), ConfigValue::Integer(1)]))
+                .is_err()
+        );
     }
 }

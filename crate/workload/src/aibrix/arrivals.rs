@@ -38,7 +38,7 @@ impl Default for Scales {
 
 /// The lengths that a request should have; `None` = any.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Target {
+pub struct TargetLengths {
     /// Prompt length, tokens.
     pub input_tokens: Option<f64>,
     /// Completion length, tokens.
@@ -51,7 +51,7 @@ pub struct Arrival {
     /// Time from the start, whole milliseconds.
     pub timestamp_ms: u64,
     /// The request's lengths; `None` where the rate is zero and the entry holds no request.
-    pub request: Option<Target>,
+    pub request: Option<TargetLengths>,
 }
 
 /// Number of entries of a constant workload: as many intervals as reach the duration.
@@ -71,7 +71,7 @@ pub fn constant_count(duration_ms: f64, interval_ms: f64) -> Result<usize, Aibri
 /// As [`super::curve::sample_count`].
 pub fn constant(
     rate_rps: f64,
-    target: Target,
+    target: TargetLengths,
     duration_ms: f64,
     interval_ms: f64,
 ) -> Result<Steps, AibrixError> {
@@ -143,7 +143,7 @@ pub fn arrivals(
         if arrivals.len() == MAX_ENTRIES {
             return Err(AibrixError::TooMany { what: "arrivals" });
         }
-        let request = (rate_rps != 0.0).then(|| Target {
+        let request = (rate_rps != 0.0).then(|| TargetLengths {
             input_tokens: wanted(&steps.input_tokens, step, scales.input),
             output_tokens: wanted(&steps.output_tokens, step, scales.output),
         });
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn completion_lengths_of_a_constant_workload_are_kept() {
-        let target = Target { input_tokens: None, output_tokens: Some(100.0) };
+        let target = TargetLengths { input_tokens: None, output_tokens: Some(100.0) };
         let made = constant(1.0, target, 5500.0, 1000.0).expect("the duration is good");
         assert_eq!(made.output_tokens, Some(vec![100.0; 6]));
         assert!(constant(1.0, target, 5000.0, 0.0).is_err());

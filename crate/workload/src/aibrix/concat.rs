@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A line of a workload file. `R` is a request; `E` holds what else the line has.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry<R, E = ()> {
+pub struct WorkloadLine<R, E = ()> {
     /// Time from the start, milliseconds.
     pub timestamp_ms: f64,
     /// Requests that arrive together.
@@ -17,12 +17,13 @@ pub struct Entry<R, E = ()> {
 ///
 /// AIBrix's rule is a gap of zero. The offset is the last line's time, not the file's largest, nor its duration: with
 /// no gap, a file that starts at 0 starts together with the last request of the one before. An empty file changes nothing.
-pub fn concat<R, E>(files: Vec<Vec<Entry<R, E>>>, gap_ms: f64) -> Vec<Entry<R, E>> {
-    let mut all: Vec<Entry<R, E>> = Vec::new();
+pub fn concat<R, E>(files: Vec<Vec<WorkloadLine<R, E>>>, gap_ms: f64) -> Vec<WorkloadLine<R, E>> {
+    let mut all: Vec<WorkloadLine<R, E>> = Vec::new();
     for file in files {
         let offset_ms = all.last().map_or(0.0, |last| last.timestamp_ms + gap_ms);
         all.extend(
-            file.into_iter().map(|entry| Entry { timestamp_ms: entry.timestamp_ms + offset_ms, ..entry }),
+            file.into_iter()
+                .map(|entry| WorkloadLine { timestamp_ms: entry.timestamp_ms + offset_ms, ..entry }),
         );
     }
     all
@@ -33,8 +34,11 @@ pub fn concat<R, E>(files: Vec<Vec<Entry<R, E>>>, gap_ms: f64) -> Vec<Entry<R, E
 ///
 /// `join` says what becomes of a later line's other keys. AIBrix drops them, agent events included:
 /// `merge(files, |_, _| {})`.
-pub fn merge<R, E>(files: Vec<Vec<Entry<R, E>>>, mut join: impl FnMut(&mut E, E)) -> Vec<Entry<R, E>> {
-    let mut lines: BTreeMap<u64, Entry<R, E>> = BTreeMap::new();
+pub fn merge<R, E>(
+    files: Vec<Vec<WorkloadLine<R, E>>>,
+    mut join: impl FnMut(&mut E, E),
+) -> Vec<WorkloadLine<R, E>> {
+    let mut lines: BTreeMap<u64, WorkloadLine<R, E>> = BTreeMap::new();
     for mut entry in files.into_iter().flatten() {
         match lines.entry(order(entry.timestamp_ms)) {
             std::collections::btree_map::Entry::Vacant(place) => {
@@ -60,14 +64,14 @@ fn order(x: f64) -> u64 {
 mod tests {
     use super::*;
 
-    fn file(times: &[f64], name: char) -> Vec<Entry<char, Vec<char>>> {
+    fn file(times: &[f64], name: char) -> Vec<WorkloadLine<char, Vec<char>>> {
         times
             .iter()
-            .map(|&timestamp_ms| Entry { timestamp_ms, requests: vec![name], other: vec![name] })
+            .map(|&timestamp_ms| WorkloadLine { timestamp_ms, requests: vec![name], other: vec![name] })
             .collect()
     }
 
-    fn times(entries: &[Entry<char, Vec<char>>]) -> Vec<f64> {
+    fn times(entries: &[WorkloadLine<char, Vec<char>>]) -> Vec<f64> {
         entries.iter().map(|e| e.timestamp_ms).collect()
     }
 

@@ -3,8 +3,8 @@
 
 use super::AibrixError;
 use super::agent::AgentConfig;
-use super::curve::Pattern;
-use super::field::Field;
+use super::curve::SinePattern;
+use super::field::ConfigValue;
 use crate::formats::json::{self, Json};
 
 /// The object that a configuration file holds.
@@ -20,9 +20,13 @@ fn object<'a>(file: &'static str, bytes: &'a [u8]) -> Result<Json<'a>, AibrixErr
 ///
 /// # Errors
 /// Those of [`pattern`], and [`AibrixError::File`] with the line and the byte for what is no JSON object.
-pub fn pattern_from_json(bytes: &[u8], duration_ms: f64, interval_ms: f64) -> Result<Pattern, AibrixError> {
+pub fn pattern_from_json(
+    bytes: &[u8],
+    duration_ms: f64,
+    interval_ms: f64,
+) -> Result<SinePattern, AibrixError> {
     let object = object("pattern configuration", bytes)?;
-    pattern(|key| object.get(key).map(Field::from), duration_ms, interval_ms)
+    pattern(|key| object.get(key).map(ConfigValue::from), duration_ms, interval_ms)
 }
 
 /// Reads the file of a configuration of agent sessions, as [`AgentConfig::read`] does.
@@ -31,7 +35,7 @@ pub fn pattern_from_json(bytes: &[u8], duration_ms: f64, interval_ms: f64) -> Re
 /// Those of [`AgentConfig::read`], and [`AibrixError::File`] with the line and the byte for what is no JSON object.
 pub fn agents_from_json(bytes: &[u8]) -> Result<AgentConfig, AibrixError> {
     let object = object("agent configuration", bytes)?;
-    AgentConfig::read(|key| object.get(key).map(Field::from))
+    AgentConfig::read(|key| object.get(key).map(ConfigValue::from))
 }
 
 /// Reads a pattern: `fluctuate` (A), `mean` (B), `noise` (sigma), `period_len_ms` and `only_rise`, all required. The number of
@@ -43,10 +47,10 @@ pub fn agents_from_json(bytes: &[u8]) -> Result<AgentConfig, AibrixError> {
 /// # Errors
 /// [`AibrixError::MissingKey`] and [`AibrixError::BadValue`], the latter also for a period of zero and a noise below it.
 pub fn pattern(
-    get: impl Fn(&str) -> Option<Field>,
+    get: impl Fn(&str) -> Option<ConfigValue>,
     duration_ms: f64,
     interval_ms: f64,
-) -> Result<Pattern, AibrixError> {
+) -> Result<SinePattern, AibrixError> {
     let field = |key: &'static str| get(key).ok_or(AibrixError::MissingKey { key });
     let number = |key: &'static str| field(key)?.number(key);
     let is_older = ["A", "B", "sigma"].into_iter().any(|key| get(key).is_some());
@@ -62,31 +66,31 @@ pub fn pattern(
             return Err(field("period_len_ms")?.refused("period_len_ms", "a number other than zero"));
         }
         duration_ms / period_ms
-    } else if get("omega").is_some_and(|omega| omega != Field::Other) {
+    } else if get("omega").is_some_and(|omega| omega != ConfigValue::Other) {
         let samples = super::curve::sample_count(duration_ms, interval_ms)? as f64;
         number("omega")? * samples / (2.0 * std::f64::consts::PI)
     } else {
         number("period")?
     };
     let only_rise = match field("only_rise")? {
-        Field::Flag(flag) => flag,
-        Field::Integer(n) => n != 0,
+        ConfigValue::Flag(flag) => flag,
+        ConfigValue::Integer(n) => n != 0,
         other => return Err(other.refused("only_rise", "true or false")),
     };
-    Ok(Pattern { amplitude: number(amplitude)?, mean: number(mean)?, noise: sigma, cycles, only_rise })
+    Ok(SinePattern { amplitude: number(amplitude)?, mean: number(mean)?, noise: sigma, cycles, only_rise })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(mean: Field, period_ms: Field) -> Result<Pattern, AibrixError> {
+    fn read(mean: ConfigValue, period_ms: ConfigValue) -> Result<SinePattern, AibrixError> {
         let get = |key: &str| match key {
             "mean" => Some(mean.clone()),
             "period_len_ms" => Some(period_ms.clone()),
-            "noise" => Some(Field::Real(0.1)),
-            "fluctuate" => Some(Field::Integer(2)),
-            "only_rise" => Some(Field::Flag(false)),
+            "noise" => Some(ConfigValue::Real(0.1)),
+            "fluctuate" => Some(ConfigValue::Integer(2)),
+            "only_rise" => Some(ConfigValue::Flag(false)),
             _ => None,
         };
         pattern(get, 10_000.0, 1000.0)
@@ -96,7 +100,10 @@ mod tests {
     fn files_are_read_and_refused_with_their_place() {
         let text = "{\n  \"fluctuate\": 2, \"mean\": \"6.5\",\n  \"noise\": 1e-1,\n  \"period_len_ms\": 5000,\n  \"only_rise\": true\n}\n";
         let read = pattern_from_json(text.as_bytes(), 60_000.0, 1000.0).expect("all keys are good");
-        assert_eq!(read, Pattern { amplitude: 2.0, mean: 6.5, noise: 0.1, cycles: 12.0, only_rise: true });
+        assert_eq!(
+            read,
+            SinePattern { amplitude: 2.0, mean: 6.5, noise: 0.1, cycles: 12.0, only_rise: true }
+        );
         let message = |text: &str| pattern_from_json(text.as_bytes(), 1.0, 1.0).expect_err("bad").to_string();
         let broken = text.replace("1e-1,", "1e-1");
         assert_eq!(
@@ -127,7 +134,7 @@ mod tests {
     fn older_files_have_the_names_of_the_formula() {
         let read = |text: &str| pattern_from_json(text.as_bytes(), 60_000.0, 1000.0);
         let older = r#"{"A": 3, "B": 7.5, "sigma": 0.2, "period": 0.25, "omega": null, "only_rise": true}"#;
-        let expected = Pattern { amplitude: 3.0, mean: 7.5, noise: 0.2, cycles: 0.25, only_rise: true };
+        let expected = SinePattern { amplitude: 3.0, mean: 7.5, noise: 0.2, cycles: 0.25, only_rise: true };
         assert_eq!(read(older), Ok(expected));
         assert_eq!(read(&older.replace(r#""omega": null, "#, "")), Ok(expected));
         // 61 samples of 0.5 radians.
@@ -142,13 +149,19 @@ mod tests {
 
     #[test]
     fn text_with_a_number_counts_and_the_rest_is_refused() {
-        let ok = read(Field::Text(" 6 ".into()), Field::Integer(1000)).expect("all keys are good");
+        let ok =
+            read(ConfigValue::Text(" 6 ".into()), ConfigValue::Integer(1000)).expect("all keys are good");
         assert_eq!((ok.mean, ok.cycles), (6.0, 10.0));
-        for bad in [Field::Text("nan".into()), Field::Other, Field::Flag(true), Field::List(vec![])] {
-            let error = read(bad, Field::Integer(1)).expect_err("no number");
+        for bad in [
+            ConfigValue::Text("nan".into()),
+            ConfigValue::Other,
+            ConfigValue::Flag(true),
+            ConfigValue::List(vec![]),
+        ] {
+            let error = read(bad, ConfigValue::Integer(1)).expect_err("no number");
             assert!(error.to_string().starts_with("mean: a finite number expected"), "{error}");
         }
-        assert!(read(Field::Integer(6), Field::Integer(0)).is_err());
+        assert!(read(ConfigValue::Integer(6), ConfigValue::Integer(0)).is_err());
         assert_eq!(pattern(|_| None, 1.0, 1.0), Err(AibrixError::MissingKey { key: "noise" }));
     }
 }

@@ -58,7 +58,7 @@ impl NamedPattern {
     }
 
     /// The curve with this shape around `mean`.
-    pub fn pattern(self, mean: f64) -> Pattern {
+    pub fn pattern(self, mean: f64) -> SinePattern {
         let (swing, cycles, only_rise) = match self {
             Self::QuickRising => (0.5, 5.0, true),
             Self::SlowRising => (0.5, 0.25, true),
@@ -66,13 +66,13 @@ impl NamedPattern {
             Self::SevereFluctuation => (0.5, 12.0, false),
             Self::Constant => (0.0, 12.0, false),
         };
-        Pattern { amplitude: swing * mean, mean, noise: 0.1, cycles, only_rise }
+        SinePattern { amplitude: swing * mean, mean, noise: 0.1, cycles, only_rise }
     }
 }
 
 /// A sine with noise around a mean; the unit is that of the quantity, requests a second or tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pattern {
+pub struct SinePattern {
     /// A: half the distance from trough to crest.
     pub amplitude: f64,
     /// B: the middle.
@@ -124,7 +124,7 @@ pub fn sample_count(duration_ms: f64, interval_ms: f64) -> Result<usize, AibrixE
     Ok(intervals as usize + 1)
 }
 
-impl Pattern {
+impl SinePattern {
     /// The curve without noise at sample `k` of `count`.
     pub fn trend(&self, k: usize, count: usize) -> f64 {
         let omega = std::f64::consts::TAU / (count as f64 / self.cycles);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn halves_go_to_the_even_number() {
-        let flat = |mean| Pattern { mean, ..NamedPattern::Constant.pattern(0.0) };
+        let flat = |mean| SinePattern { mean, ..NamedPattern::Constant.pattern(0.0) };
         assert_eq!(flat(2.5).rates(1, || 0.0), [2]);
         assert_eq!(flat(3.5).rates(1, || 0.0), [4]);
         assert_eq!(flat(-0.4).lengths(2, || 0.0), [1, 1]);
@@ -202,7 +202,7 @@ mod tests {
         let severe = NamedPattern::SevereFluctuation.pattern(NAMED_MEAN_RPS);
         assert_eq!(severe.warnings(21), [CurveWarning::Aliased { cycles: 12.0, samples: 21 }]);
         assert!(severe.warnings(61).is_empty());
-        let deep = Pattern { amplitude: 5.0, mean: 3.0, cycles: 3.0, ..severe };
+        let deep = SinePattern { amplitude: 5.0, mean: 3.0, cycles: 3.0, ..severe };
         assert!(matches!(deep.warnings(61)[..], [CurveWarning::Negative { sample: 13, .. }]));
     }
 

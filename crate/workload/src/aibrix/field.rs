@@ -5,7 +5,7 @@ use crate::formats::json::Json;
 
 /// A value of a JSON file, as far as configurations use them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Field {
+pub enum ConfigValue {
     /// A number written without point or exponent.
     Integer(i64),
     /// Any other number.
@@ -15,12 +15,12 @@ pub enum Field {
     /// True or false.
     Flag(bool),
     /// An array.
-    List(Vec<Field>),
+    List(Vec<ConfigValue>),
     /// Null or an object.
     Other,
 }
 
-impl Field {
+impl ConfigValue {
     /// A finite number; text that holds one counts, as in AIBrix.
     pub(super) fn number(&self, key: &'static str) -> Result<f64, AibrixError> {
         let number = match self {
@@ -46,7 +46,7 @@ impl Field {
     }
 }
 
-impl From<&Json<'_>> for Field {
+impl From<&Json<'_>> for ConfigValue {
     fn from(json: &Json<'_>) -> Self {
         match json {
             Json::Flag(flag) => Self::Flag(*flag),

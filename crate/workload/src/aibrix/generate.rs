@@ -4,27 +4,27 @@
 use std::collections::BTreeMap;
 
 use super::AibrixError;
-use super::agent::{self, AgentConfig, Moment};
-use super::arrivals::{self, Arrival, Scales, Steps, Target};
-use super::concat::Entry;
-use super::curve::{Pattern, sample_count};
+use super::agent::{self, AgentConfig, AgentMoment};
+use super::arrivals::{self, Arrival, Scales, Steps, TargetLengths};
+use super::concat::WorkloadLine;
+use super::curve::{SinePattern, sample_count};
 use super::grouping::AzureRow;
 use super::matching::{self, ERROR_STEP, Match, PromptLengths};
 use super::poisson::poisson;
 use super::sessions::{Deck, SessionPool, below};
-use super::stat::Statistics;
+use super::stat::MatchedRows;
 use crate::distribution;
 use crate::stream::Stream;
 
 /// A workload from curves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Synthetic {
+pub struct CurveWorkload {
     /// Rates, requests a second.
-    pub rate: Pattern,
+    pub rate: SinePattern,
     /// Prompt lengths, tokens; `None` = any.
-    pub input: Option<Pattern>,
+    pub input: Option<SinePattern>,
     /// Completion lengths, tokens; `None` = any.
-    pub output: Option<Pattern>,
+    pub output: Option<SinePattern>,
     /// Duration, milliseconds.
     pub duration_ms: f64,
     /// Time between samples of the curves, milliseconds.
@@ -47,22 +47,22 @@ pub(super) fn draw(
     arrivals::arrivals(steps, duration_ms, scales, || distribution::exponential(stream.uniform()))
 }
 
-/// The samples of a curve of rates, requests a second, with the noise that [`Synthetic::steps`] gives them.
+/// The samples of a curve of rates, requests a second, with the noise that [`CurveWorkload::steps`] gives them.
 ///
 /// Noise alone can push a rate that touches zero below it, and a deep wave can: such a rate is zero here.
-pub fn rate_samples(rate: &Pattern, count: usize, seed: u64) -> Vec<f64> {
+pub fn rate_samples(rate: &SinePattern, count: usize, seed: u64) -> Vec<f64> {
     let rates = rate.rates(count, normals(seed, "aibrix rate noise"));
     rates.into_iter().map(|rate| rate.max(0) as f64).collect()
 }
 
-impl Synthetic {
+impl CurveWorkload {
     /// The curves' samples, each held for the interval it was made for.
     ///
     /// # Errors
     /// As [`sample_count`].
     pub fn steps(&self, seed: u64) -> Result<Steps, AibrixError> {
         let count = sample_count(self.duration_ms, self.interval_ms)?;
-        let lengths = |curve: Option<Pattern>, name: &str| -> Option<Vec<f64>> {
+        let lengths = |curve: Option<SinePattern>, name: &str| -> Option<Vec<f64>> {
             let lengths = curve?.lengths(count, normals(seed, name));
             Some(lengths.into_iter().map(|length| length as f64).collect())
         };
@@ -97,7 +97,7 @@ impl Synthetic {
 /// As [`arrivals::constant`] and [`arrivals::arrivals`].
 pub fn constant(
     rate_rps: f64,
-    target: Target,
+    target: TargetLengths,
     duration_ms: f64,
     interval_ms: f64,
     seed: u64,
@@ -111,7 +111,7 @@ pub fn constant(
 /// # Errors
 /// As [`arrivals::arrivals`].
 pub fn stat(
-    statistics: &Statistics,
+    statistics: &MatchedRows,
     duration_ms: f64,
     scales: &Scales,
     seed: u64,
@@ -120,7 +120,7 @@ pub fn stat(
 }
 
 /// The rates and lengths of statistics, second by second.
-pub fn stat_steps(statistics: &Statistics, seed: u64) -> Steps {
+pub fn stat_steps(statistics: &MatchedRows, seed: u64) -> Steps {
     let mut counts = Stream::named(seed, "aibrix counts");
     statistics.steps(
         |mean| poisson(mean, &mut counts),
@@ -133,13 +133,13 @@ pub fn stat_steps(statistics: &Statistics, seed: u64) -> Steps {
 ///
 /// # Errors
 /// As [`agent::sessions`].
-pub fn agents(config: &AgentConfig) -> Result<BTreeMap<u64, Moment>, AibrixError> {
+pub fn agents(config: &AgentConfig) -> Result<BTreeMap<u64, AgentMoment>, AibrixError> {
     agent::sessions(config, &mut Stream::named(config.seed as u64, "aibrix agents"))
 }
 
 /// Arrivals as lines of a workload.
-pub fn entries(arrivals: &[Arrival]) -> Vec<Entry<Target>> {
-    let line = |arrival: &Arrival| Entry {
+pub fn entries(arrivals: &[Arrival]) -> Vec<WorkloadLine<TargetLengths>> {
+    let line = |arrival: &Arrival| WorkloadLine {
         timestamp_ms: arrival.timestamp_ms as f64,
         requests: arrival.request.into_iter().collect(),
         other: (),
@@ -148,12 +148,12 @@ pub fn entries(arrivals: &[Arrival]) -> Vec<Entry<Target>> {
 }
 
 /// Groups of an Azure trace as lines of a workload.
-pub fn azure_entries(groups: &[Entry<AzureRow>]) -> Vec<Entry<Target>> {
-    let target = |row: &AzureRow| Target {
+pub fn azure_entries(groups: &[WorkloadLine<AzureRow>]) -> Vec<WorkloadLine<TargetLengths>> {
+    let target = |row: &AzureRow| TargetLengths {
         input_tokens: Some(row.context_tokens.into()),
         output_tokens: Some(row.generated_tokens.into()),
     };
-    let line = |group: &Entry<AzureRow>| Entry {
+    let line = |group: &WorkloadLine<AzureRow>| WorkloadLine {
         timestamp_ms: group.timestamp_ms,
         requests: group.requests.iter().map(target).collect(),
         other: (),
@@ -163,7 +163,7 @@ pub fn azure_entries(groups: &[Entry<AzureRow>]) -> Vec<Entry<Target>> {
 
 /// What requests are taken from.
 #[derive(Debug, Clone, Copy)]
-pub enum Collection<'a> {
+pub enum PromptSource<'a> {
     /// Prompts on their own.
     Plain(&'a [PromptLengths]),
     /// The turns of each session.
@@ -172,7 +172,7 @@ pub enum Collection<'a> {
 
 /// The prompt that stands for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice {
+pub struct MatchedPrompt {
     /// Place of the prompt, or of the session, in its collection.
     pub item: usize,
     /// Turn of the session; 0 for prompts on their own.
@@ -188,16 +188,16 @@ pub struct Choice {
 /// `max_concurrent_sessions` of them, whatever lengths are wanted; 0 = from all, by the matching rule on their next turns.
 /// Used-up sessions leave lines without requests.
 pub fn choose(
-    lines: &[Entry<Target>],
-    collection: Collection<'_>,
+    lines: &[WorkloadLine<TargetLengths>],
+    collection: PromptSource<'_>,
     max_concurrent_sessions: usize,
     initial_error: f64,
     seed: u64,
-) -> Vec<Entry<Choice>> {
+) -> Vec<WorkloadLine<MatchedPrompt>> {
     let mut chooser = chooser(collection, max_concurrent_sessions, initial_error, seed);
     lines
         .iter()
-        .map(|line| Entry {
+        .map(|line| WorkloadLine {
             timestamp_ms: line.timestamp_ms,
             requests: line.requests.iter().filter_map(|&target| chooser(target)).collect(),
             other: (),
@@ -208,19 +208,19 @@ pub fn choose(
 /// Chooses a prompt for one request after another, as [`choose`] does for the lines of a workload; `None` when sessions are
 /// used up.
 pub fn chooser<'a>(
-    collection: Collection<'a>,
+    collection: PromptSource<'a>,
     max_concurrent_sessions: usize,
     initial_error: f64,
     seed: u64,
-) -> Box<dyn FnMut(Target) -> Option<Choice> + 'a> {
+) -> Box<dyn FnMut(TargetLengths) -> Option<MatchedPrompt> + 'a> {
     let mut stream = Stream::named(seed, "aibrix prompts");
     match collection {
-        Collection::Plain(prompts) => {
+        PromptSource::Plain(prompts) => {
             let mut deck = Deck::new(prompts.len(), || stream.uniform());
             // Neighbours often want the same, and a search reads the whole collection.
-            let mut last: Option<(Target, Option<Match>)> = None;
+            let mut last: Option<(TargetLengths, Option<Match>)> = None;
             Box::new(move |target| {
-                let item = if target == Target::default() {
+                let item = if target == TargetLengths::default() {
                     deck.draw(|| stream.uniform())
                 } else {
                     if last.as_ref().is_none_or(|(former, _)| *former != target) {
@@ -229,13 +229,13 @@ pub fn chooser<'a>(
                     let found = last.as_ref().and_then(|(_, found)| found.as_ref());
                     pick(found, &mut stream)
                 }?;
-                Some(Choice { item, turn: 0, lengths: prompts[item] })
+                Some(MatchedPrompt { item, turn: 0, lengths: prompts[item] })
             })
         }
-        Collection::Sessions(sessions) => {
+        PromptSource::Sessions(sessions) => {
             let mut pool = SessionPool::new(sessions.iter().map(Vec::len).collect(), max_concurrent_sessions);
             Box::new(move |target| {
-                let (item, turn) = if max_concurrent_sessions > 0 || target == Target::default() {
+                let (item, turn) = if max_concurrent_sessions > 0 || target == TargetLengths::default() {
                     pool.draw(|| stream.uniform())
                 } else {
                     let next: Vec<PromptLengths> =
@@ -243,7 +243,7 @@ pub fn chooser<'a>(
                     let found = matching::find(&next, target, initial_error, ERROR_STEP);
                     pick(found.as_ref(), &mut stream).and_then(|place| pool.take(place))
                 }?;
-                Some(Choice { item, turn, lengths: sessions[item][turn] })
+                Some(MatchedPrompt { item, turn, lengths: sessions[item][turn] })
             })
         }
     }
@@ -261,8 +261,8 @@ mod tests {
     use super::*;
     use crate::aibrix::curve::{NAMED_MEAN_RPS, NamedPattern};
 
-    fn severe() -> Synthetic {
-        Synthetic {
+    fn severe() -> CurveWorkload {
+        CurveWorkload {
             rate: NamedPattern::SevereFluctuation.pattern(NAMED_MEAN_RPS),
             input: None,
             output: None,
@@ -273,10 +273,11 @@ mod tests {
 
     #[test]
     fn equal_seeds_give_equal_workloads_and_lengths_leave_arrivals_alone() {
-        let times = |spec: &Synthetic, seed| -> Vec<u64> {
+        let times = |spec: &CurveWorkload, seed| -> Vec<u64> {
             spec.arrivals(seed).expect("the rates are good").iter().map(|a| a.timestamp_ms).collect()
         };
-        let with_lengths = Synthetic { input: Some(NamedPattern::SlowRising.pattern(1024.0)), ..severe() };
+        let with_lengths =
+            CurveWorkload { input: Some(NamedPattern::SlowRising.pattern(1024.0)), ..severe() };
         assert_eq!(times(&severe(), 1), times(&with_lengths, 1));
         assert_ne!(times(&severe(), 1), times(&severe(), 2));
         // Six a second for ten minutes; the rule of gaps shifts the mean by a few per cent.
@@ -285,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_interval_of_five_seconds_lasts_the_whole_run() {
-        let long = Synthetic { interval_ms: 5000.0, ..severe() };
+        let long = CurveWorkload { interval_ms: 5000.0, ..severe() };
         let last = long.arrivals(1).expect("the rates are good").last().map(|a| a.timestamp_ms);
         assert!(last.is_some_and(|t| t > 590_000));
     }
@@ -294,14 +295,14 @@ mod tests {
     fn sessions_leave_empty_lines_when_used_up_and_match_on_next_turns() {
         let turn = |input| PromptLengths { input_tokens: input, output_tokens: None };
         let sessions = [vec![turn(10), turn(1000)], vec![turn(500)]];
-        let want = |input| Entry {
+        let want = |input| WorkloadLine {
             timestamp_ms: 0.0,
-            requests: vec![Target { input_tokens: Some(input), output_tokens: None }],
+            requests: vec![TargetLengths { input_tokens: Some(input), output_tokens: None }],
             other: (),
         };
         let lines: Vec<_> = [480.0, 1000.0, 12.0, 1.0].map(want).to_vec();
         let chosen = |most| -> Vec<Option<(usize, usize)>> {
-            let made = choose(&lines, Collection::Sessions(&sessions), most, 0.5, 1);
+            let made = choose(&lines, PromptSource::Sessions(&sessions), most, 0.5, 1);
             made.iter().map(|line| line.requests.first().map(|c| (c.item, c.turn))).collect()
         };
         assert_eq!(chosen(0), [Some((1, 0)), Some((0, 0)), Some((0, 1)), None]);

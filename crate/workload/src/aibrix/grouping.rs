@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::concat::Entry;
+use super::concat::WorkloadLine;
 use super::{AibrixError, positive};
 use crate::formats::azure::parse_time;
 use crate::formats::table::{Column, Table};
@@ -67,7 +67,7 @@ pub fn azure_groups(
     rows: &[AzureRow],
     duration_ms: f64,
     interval_ms: f64,
-) -> Result<Vec<Entry<AzureRow>>, AibrixError> {
+) -> Result<Vec<WorkloadLine<AzureRow>>, AibrixError> {
     let interval_ms = positive("interval_ms", interval_ms)?;
     let start = rows.iter().map(|row| row.time_ticks).min().unwrap_or(0);
     let mut windows: BTreeMap<u64, Vec<AzureRow>> = BTreeMap::new();
@@ -80,7 +80,11 @@ pub fn azure_groups(
     }
     Ok(windows
         .into_iter()
-        .map(|(window, requests)| Entry { timestamp_ms: window as f64 * interval_ms, requests, other: () })
+        .map(|(window, requests)| WorkloadLine {
+            timestamp_ms: window as f64 * interval_ms,
+            requests,
+            other: (),
+        })
         .collect())
 }
 
@@ -133,13 +137,13 @@ pub fn mooncake_rows(trace: &Trace) -> Vec<MooncakeRow> {
 /// Groups rows in the order of the file, a new group wherever the time changes, up to the first row after `duration_ms`.
 ///
 /// A file out of order gives repeated groups and may end early, as in AIBrix; sort the rows first to avoid that.
-pub fn mooncake_groups(rows: &[MooncakeRow], duration_ms: f64) -> Vec<Entry<MooncakeRow>> {
-    let mut groups: Vec<Entry<MooncakeRow>> = Vec::new();
+pub fn mooncake_groups(rows: &[MooncakeRow], duration_ms: f64) -> Vec<WorkloadLine<MooncakeRow>> {
+    let mut groups: Vec<WorkloadLine<MooncakeRow>> = Vec::new();
     // The comparison is false for NaN as well.
     for &row in rows.iter().take_while(|row| row.timestamp_ms <= duration_ms) {
         match groups.last_mut() {
             Some(group) if group.timestamp_ms == row.timestamp_ms => group.requests.push(row),
-            _ => groups.push(Entry { timestamp_ms: row.timestamp_ms, requests: vec![row], other: () }),
+            _ => groups.push(WorkloadLine { timestamp_ms: row.timestamp_ms, requests: vec![row], other: () }),
         }
     }
     groups

@@ -21,7 +21,7 @@ pub enum TraceType {
 
 /// What a workload may be made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum WorkloadInput {
     /// A collection of prompts.
     Prompts,
     /// A curve of rates, named or configured.
@@ -58,18 +58,18 @@ impl TraceType {
     ///
     /// # Errors
     /// [`AibrixError::Inputs`] with the first problem.
-    pub fn check(self, given: &[Input]) -> Result<(), AibrixError> {
+    pub fn check(self, given: &[WorkloadInput]) -> Result<(), AibrixError> {
         let lacks = |input| !given.contains(&input);
         let problem = match self {
-            Self::Synthetic if lacks(Input::TrafficPattern) => Some("needs a traffic pattern"),
-            Self::Mooncake if !lacks(Input::Prompts) => {
+            Self::Synthetic if lacks(WorkloadInput::TrafficPattern) => Some("needs a traffic pattern"),
+            Self::Mooncake if !lacks(WorkloadInput::Prompts) => {
                 Some("makes its prompts from hash ids and takes no prompt file")
             }
-            Self::Stat | Self::Azure | Self::Mooncake if lacks(Input::TrafficFile) => {
+            Self::Stat | Self::Azure | Self::Mooncake if lacks(WorkloadInput::TrafficFile) => {
                 Some("needs a traffic file")
             }
-            Self::Agent if lacks(Input::AgentConfig) => Some("needs an agent configuration"),
-            Self::Constant | Self::Synthetic | Self::Stat | Self::Azure if lacks(Input::Prompts) => {
+            Self::Agent if lacks(WorkloadInput::AgentConfig) => Some("needs an agent configuration"),
+            Self::Constant | Self::Synthetic | Self::Stat | Self::Azure if lacks(WorkloadInput::Prompts) => {
                 Some("needs a prompt file")
             }
             _ => None,

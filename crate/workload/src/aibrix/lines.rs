@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::agent::{Event, ModelCall, Moment, NodeId, SCHEMA_VERSION, Step};
-use super::concat::Entry;
+use super::agent::{AgentEvent, AgentMoment, AgentStep, ModelCall, NodeId, SCHEMA_VERSION};
+use super::concat::WorkloadLine;
 use crate::formats::json::push_ids;
 
 /// A request without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lengths {
+pub struct RequestLengths {
     /// Prompt, tokens.
     pub input_tokens: u32,
     /// Completion, tokens.
@@ -18,7 +18,7 @@ pub struct Lengths {
 }
 
 /// Lines of requests; prompts are left empty.
-pub fn workload(entries: &[Entry<Lengths>]) -> String {
+pub fn workload(entries: &[WorkloadLine<RequestLengths>]) -> String {
     let mut text = String::with_capacity(entries.len() * 96);
     for entry in entries {
         let _ = write!(text, "{{\"timestamp\": {}, \"requests\": [", entry.timestamp_ms as u64);
@@ -32,7 +32,7 @@ pub fn workload(entries: &[Entry<Lengths>]) -> String {
 }
 
 /// Lines of a Mooncake trace's requests, each with its prefix blocks, which AIBrix turns into text.
-pub fn with_blocks(entries: &[Entry<(Lengths, Vec<u64>)>]) -> String {
+pub fn with_blocks(entries: &[WorkloadLine<(RequestLengths, Vec<u64>)>]) -> String {
     let mut text = String::with_capacity(entries.len() * 128);
     for entry in entries {
         let _ = write!(text, "{{\"timestamp\": {}, \"requests\": [", entry.timestamp_ms as u64);
@@ -49,7 +49,7 @@ pub fn with_blocks(entries: &[Entry<(Lengths, Vec<u64>)>]) -> String {
 }
 
 /// Lines of agent sessions. AIBrix names sessions, tasks, states and nodes by hashes; here they are counted.
-pub fn agents(moments: &BTreeMap<u64, Moment>) -> String {
+pub fn agents(moments: &BTreeMap<u64, AgentMoment>) -> String {
     let mut text = String::new();
     for (time_ms, moment) in moments {
         let _ = write!(
@@ -107,14 +107,14 @@ fn push_call(text: &mut String, call: &ModelCall) {
         node.session
     );
     push_node(text, node, call.parent.as_slice(), "model");
-    let phase = if node.step == Step::Plan { "plan" } else { "followup" };
+    let phase = if node.step == AgentStep::Plan { "plan" } else { "followup" };
     let latency_ms = call.expected_latency_ms;
     let _ = write!(text, ", \"phase\": \"{phase}\", \"expected_latency_ms\": {latency_ms}");
     push_state(text, node, call.context_delta_tokens);
     text.push('}');
 }
 
-fn push_event(text: &mut String, event: &Event) {
+fn push_event(text: &mut String, event: &AgentEvent) {
     let node = event.node;
     let _ = write!(
         text,
@@ -122,14 +122,14 @@ fn push_event(text: &mut String, event: &Event) {
         node.session
     );
     let kind = match node.step {
-        Step::Tool { attempt: 0, .. } => "tool",
-        Step::Tool { .. } => "retry",
-        Step::Join => "join",
-        Step::Wait => "wait",
-        Step::Plan | Step::Followup => "model",
+        AgentStep::Tool { attempt: 0, .. } => "tool",
+        AgentStep::Tool { .. } => "retry",
+        AgentStep::Join => "join",
+        AgentStep::Wait => "wait",
+        AgentStep::Plan | AgentStep::Followup => "model",
     };
     push_node(text, node, &event.parents, kind);
-    if let Step::Tool { branch, attempt } = node.step {
+    if let AgentStep::Tool { branch, attempt } = node.step {
         let _ = write!(text, ", \"branch\": {branch}, \"attempt\": {attempt}");
     }
     let _ = write!(text, ", \"duration_ms\": {}", event.duration_ms);
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn lines_without_requests_are_kept() {
-        let two = Lengths { input_tokens: 3, output_tokens: 4 };
-        let entry = |timestamp_ms, requests: &[Lengths]| Entry {
+        let two = RequestLengths { input_tokens: 3, output_tokens: 4 };
+        let entry = |timestamp_ms, requests: &[RequestLengths]| WorkloadLine {
             timestamp_ms,
             requests: requests.to_vec(),
             other: (),

@@ -1,6 +1,6 @@
 //! Which prompt of a collection stands for a request of wanted lengths (AIBrix, `RequestFinder`).
 
-use super::arrivals::Target;
+use super::arrivals::TargetLengths;
 
 /// First half-width of the band for synthetic, constant and statistics traces, as a share of the wanted length.
 pub const INITIAL_ERROR: f64 = 0.5;
@@ -43,7 +43,7 @@ fn bounds(wanted: Option<f64>, error: f64) -> (f64, f64) {
 }
 
 /// Prompts whose lengths both lie within `error` of the wanted ones; an unknown completion always does.
-pub fn band(prompts: &[PromptLengths], target: Target, error: f64) -> Vec<usize> {
+pub fn band(prompts: &[PromptLengths], target: TargetLengths, error: f64) -> Vec<usize> {
     let (input_low, input_high) = bounds(target.input_tokens, error);
     let (output_low, output_high) = bounds(target.output_tokens, error);
     let fits = |prompt: &PromptLengths| {
@@ -57,7 +57,7 @@ pub fn band(prompts: &[PromptLengths], target: Target, error: f64) -> Vec<usize>
 /// The prompt at the least Euclidean distance in (input, output), the first of equals; `None` of an empty collection.
 ///
 /// An unknown completion is at distance zero. So is a length that is not asked for, where AIBrix crashes.
-pub fn nearest(prompts: &[PromptLengths], target: Target) -> Option<usize> {
+pub fn nearest(prompts: &[PromptLengths], target: TargetLengths) -> Option<usize> {
     let apart = |wanted: Option<f64>, length: Option<u32>| match (wanted, length) {
         (Some(wanted), Some(length)) => (f64::from(length) - wanted) * (f64::from(length) - wanted),
         _ => 0.0,
@@ -77,7 +77,12 @@ pub fn nearest(prompts: &[PromptLengths], target: Target) -> Option<usize> {
 ///
 /// Where the band that first holds a prompt has the half-width 1 exactly, AIBrix answers one request with two
 /// prompts, that of the band and the nearest; here it is the band's.
-pub fn find(prompts: &[PromptLengths], target: Target, initial_error: f64, error_step: f64) -> Option<Match> {
+pub fn find(
+    prompts: &[PromptLengths],
+    target: TargetLengths,
+    initial_error: f64,
+    error_step: f64,
+) -> Option<Match> {
     let mut error = initial_error;
     while error <= WIDEST {
         let found = band(prompts, target, error);
@@ -106,8 +111,8 @@ mod tests {
             .collect()
     }
 
-    fn target(input: f64, output: f64) -> Target {
-        Target { input_tokens: Some(input), output_tokens: Some(output) }
+    fn target(input: f64, output: f64) -> TargetLengths {
+        TargetLengths { input_tokens: Some(input), output_tokens: Some(output) }
     }
 
     #[test]
@@ -125,9 +130,9 @@ mod tests {
     #[test]
     fn a_length_not_asked_for_binds_nothing_even_in_the_nearest() {
         let all = prompts(&[(100, Some(10)), (500, Some(90))]);
-        let only_output = Target { input_tokens: None, output_tokens: Some(1e4) };
+        let only_output = TargetLengths { input_tokens: None, output_tokens: Some(1e4) };
         assert_eq!(find(&all, only_output, 0.5, 0.05), Some(Match::Nearest(1)));
-        let Some(Match::Band { prompts: found, .. }) = find(&all, Target::default(), 0.5, 0.05) else {
+        let Some(Match::Band { prompts: found, .. }) = find(&all, TargetLengths::default(), 0.5, 0.05) else {
             panic!("nothing is asked for");
         };
         assert_eq!(found, [0, 1]);

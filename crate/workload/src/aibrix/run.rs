@@ -2,20 +2,22 @@
 //!
 //! Requests get the lengths that AIBrix would look for in its prompt file; texts are no part of a run
 //! ([`super::matching`] is the rule that chooses them). Where it wants no length and takes whatever prompt comes, the run
-//! takes [`Options::any_tokens`].
+//! takes [`AibrixOptions::any_tokens`].
 
 use super::AibrixError;
 use super::agent::AgentConfig;
-use super::arrivals::{self, Arrival, Scales, Target};
-use super::concat::Entry;
-use super::curve::{CurveWarning, NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, Pattern, sample_count};
-use super::generate::{Synthetic, agents, azure_entries, draw, entries, stat_steps};
+use super::arrivals::{self, Arrival, Scales, TargetLengths};
+use super::concat::WorkloadLine;
+use super::curve::{
+    CurveWarning, NAMED_MEAN_RPS, NAMED_MEAN_TOKENS, NamedPattern, SinePattern, sample_count,
+};
+use super::generate::{CurveWorkload, agents, azure_entries, draw, entries, stat_steps};
 use super::grouping::{
     MOONCAKE_BLOCK_TOKENS, MooncakeRow, azure_groups, azure_rows, mooncake_groups, mooncake_requests,
     mooncake_rows,
 };
-use super::inputs::{Input, TraceType};
-use super::lines::{self, Lengths};
+use super::inputs::{TraceType, WorkloadInput};
+use super::lines::{self, RequestLengths};
 use super::{config, stat};
 use crate::formats::{self, Format, FormatError, MAX_TOKENS, ReadTrace};
 use crate::trace::Trace;
@@ -47,19 +49,19 @@ impl StatKind {
 
 /// Where a curve comes from; a name wins where both are given.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Curve<'a> {
+pub struct CurveSource<'a> {
     /// A named pattern.
     pub named: Option<NamedPattern>,
     /// The bytes of a configuration.
     pub config: Option<&'a [u8]>,
 }
 
-impl Curve<'_> {
+impl CurveSource<'_> {
     fn pattern(
         &self,
         mean: f64,
         [duration_ms, interval_ms]: [f64; 2],
-    ) -> Result<Option<Pattern>, AibrixError> {
+    ) -> Result<Option<SinePattern>, AibrixError> {
         match (self.named, self.config) {
             (Some(named), _) => Ok(Some(named.pattern(mean))),
             (None, Some(bytes)) => config::pattern_from_json(bytes, duration_ms, interval_ms).map(Some),
@@ -70,7 +72,7 @@ impl Curve<'_> {
 
 /// The options of AIBrix's command line; files are their bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options<'a> {
+pub struct AibrixOptions<'a> {
     /// What is made.
     pub trace_type: TraceType,
     /// Seed of the named streams; agent sessions have the one of their configuration.
@@ -82,13 +84,13 @@ pub struct Options<'a> {
     /// Rate of a constant workload, requests a second.
     pub target_rps: f64,
     /// Lengths of a constant workload.
-    pub target: Target,
+    pub target: TargetLengths,
     /// Rate of a synthetic workload.
-    pub traffic: Curve<'a>,
+    pub traffic: CurveSource<'a>,
     /// Prompt lengths of a synthetic workload.
-    pub prompts: Curve<'a>,
+    pub prompts: CurveSource<'a>,
     /// Completion lengths of a synthetic workload.
-    pub completions: Curve<'a>,
+    pub completions: CurveSource<'a>,
     /// Statistics of traffic, or the trace to group.
     pub traffic_file: Option<&'a [u8]>,
     /// Statistics of prompts; of `cloudide` those of completions too.
@@ -107,7 +109,7 @@ pub struct Options<'a> {
     pub any_tokens: [u32; 2],
 }
 
-impl Options<'_> {
+impl AibrixOptions<'_> {
     /// AIBrix's defaults.
     pub fn new(trace_type: TraceType) -> Self {
         Self {
@@ -116,10 +118,10 @@ impl Options<'_> {
             duration_ms: 60_000.0,
             interval_ms: 1000.0,
             target_rps: 1.0,
-            target: Target::default(),
-            traffic: Curve::default(),
-            prompts: Curve::default(),
-            completions: Curve::default(),
+            target: TargetLengths::default(),
+            traffic: CurveSource::default(),
+            prompts: CurveSource::default(),
+            completions: CurveSource::default(),
             traffic_file: None,
             prompts_file: None,
             completions_file: None,
@@ -135,10 +137,10 @@ impl Options<'_> {
         let mut given = Vec::new();
         // A run is complete without texts.
         let has_prompts = self.has_prompts || self.trace_type != TraceType::Mooncake;
-        given.extend(has_prompts.then_some(Input::Prompts));
-        given.extend((self.traffic != Curve::default()).then_some(Input::TrafficPattern));
-        given.extend(self.traffic_file.map(|_| Input::TrafficFile));
-        given.extend(self.agent_config.map(|_| Input::AgentConfig));
+        given.extend(has_prompts.then_some(WorkloadInput::Prompts));
+        given.extend((self.traffic != CurveSource::default()).then_some(WorkloadInput::TrafficPattern));
+        given.extend(self.traffic_file.map(|_| WorkloadInput::TrafficFile));
+        given.extend(self.agent_config.map(|_| WorkloadInput::AgentConfig));
         self.trace_type.check(&given)
     }
 
@@ -200,7 +202,7 @@ pub struct Made {
     pub warnings: Vec<RunWarning>,
     /// The lengths that each request wants of a prompt file, in the order of the workload file; none where texts come from
     /// elsewhere.
-    pub wanted: Vec<Target>,
+    pub wanted: Vec<TargetLengths>,
     /// The requests of a Mooncake trace, with times to the microsecond and prefix blocks of any size.
     requests: Option<Trace>,
 }
@@ -233,7 +235,7 @@ impl Made {
 ///
 /// # Errors
 /// [`AibrixError`]: an input that lacks or is unsound, with its place.
-pub fn run(options: &Options<'_>) -> Result<Made, AibrixError> {
+pub fn run(options: &AibrixOptions<'_>) -> Result<Made, AibrixError> {
     options.check()?;
     let mut warnings = Vec::new();
     let lines = match options.trace_type {
@@ -263,12 +265,16 @@ pub fn run(options: &Options<'_>) -> Result<Made, AibrixError> {
     Ok(Made { jsonl: lines::workload(&sized(&lines, options)), warnings, wanted, requests: None })
 }
 
-fn drawn(options: &Options<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>, AibrixError> {
+fn drawn(options: &AibrixOptions<'_>, steps: &arrivals::Steps) -> Result<Vec<Arrival>, AibrixError> {
     draw(steps, options.duration_ms, &options.scales, options.seed)
 }
 
-fn synthetic(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
-    let pattern = |curve: &Curve<'_>, mean| curve.pattern(mean, [options.duration_ms, options.interval_ms]);
+fn synthetic(
+    options: &AibrixOptions<'_>,
+    warnings: &mut Vec<RunWarning>,
+) -> Result<Vec<Arrival>, AibrixError> {
+    let pattern =
+        |curve: &CurveSource<'_>, mean| curve.pattern(mean, [options.duration_ms, options.interval_ms]);
     let (duration_ms, interval_ms) = (options.duration_ms, options.interval_ms);
     let Some(rate) = pattern(&options.traffic, NAMED_MEAN_RPS)? else {
         return Err(options.refused("needs a traffic pattern"));
@@ -284,11 +290,14 @@ fn synthetic(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Ve
             CurveWarning::Negative { sample, value } => RunWarning::Negative { quantity, sample, value },
         }));
     }
-    let steps = Synthetic { rate, input, output, duration_ms, interval_ms }.steps(options.seed)?;
+    let steps = CurveWorkload { rate, input, output, duration_ms, interval_ms }.steps(options.seed)?;
     drawn(options, &steps)
 }
 
-fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<Vec<Arrival>, AibrixError> {
+fn statistics(
+    options: &AibrixOptions<'_>,
+    warnings: &mut Vec<RunWarning>,
+) -> Result<Vec<Arrival>, AibrixError> {
     let traffic = options.traffic_file.unwrap_or_default();
     let prompts =
         options.prompts_file.ok_or_else(|| options.refused("needs a file of prompt length statistics"))?;
@@ -312,7 +321,7 @@ fn statistics(options: &Options<'_>, warnings: &mut Vec<RunWarning>) -> Result<V
 
 /// Groups keep the order of the file; the trace keeps its prefix blocks and real prompt lengths, where AIBrix writes
 /// the length of whole blocks.
-fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
+fn mooncake(options: &AibrixOptions<'_>) -> Result<Made, AibrixError> {
     let requests = mooncake_requests(options.traffic_file.unwrap_or_default())?;
     let rows = mooncake_rows(&requests);
     let groups = mooncake_groups(&rows, options.duration_ms);
@@ -323,13 +332,15 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
     let mut id = 0;
     let mut sized = |row: &MooncakeRow| {
         id += 1;
-        let lengths =
-            Lengths { input_tokens: length(row.input_tokens), output_tokens: length(row.output_tokens) };
+        let lengths = RequestLengths {
+            input_tokens: length(row.input_tokens),
+            output_tokens: length(row.output_tokens),
+        };
         (lengths, blocks.map_or_else(Vec::new, |blocks| blocks.of(id - 1).to_vec()))
     };
-    let entries: Vec<Entry<(Lengths, Vec<u64>)>> = groups
+    let entries: Vec<WorkloadLine<(RequestLengths, Vec<u64>)>> = groups
         .iter()
-        .map(|group| Entry {
+        .map(|group| WorkloadLine {
             timestamp_ms: group.timestamp_ms,
             requests: group.requests.iter().map(&mut sized).collect(),
             other: (),
@@ -347,16 +358,19 @@ fn mooncake(options: &Options<'_>) -> Result<Made, AibrixError> {
 }
 
 /// Whole lengths in place of wanted ones, at least 1.
-fn sized(entries: &[Entry<Target>], options: &Options<'_>) -> Vec<Entry<Lengths>> {
+fn sized(
+    entries: &[WorkloadLine<TargetLengths>],
+    options: &AibrixOptions<'_>,
+) -> Vec<WorkloadLine<RequestLengths>> {
     let tokens = |wanted: Option<f64>, any: u32| match wanted {
         Some(length) => (length as u32).clamp(1, MAX_TOKENS),
         None => any,
     };
-    let lengths = |target: &Target| Lengths {
+    let lengths = |target: &TargetLengths| RequestLengths {
         input_tokens: tokens(target.input_tokens, options.any_tokens[0]),
         output_tokens: tokens(target.output_tokens, options.any_tokens[1]),
     };
-    let line = |entry: &Entry<Target>| Entry {
+    let line = |entry: &WorkloadLine<TargetLengths>| WorkloadLine {
         timestamp_ms: entry.timestamp_ms,
         requests: entry.requests.iter().map(lengths).collect(),
         other: (),
@@ -368,27 +382,27 @@ fn sized(entries: &[Entry<Target>], options: &Options<'_>) -> Vec<Entry<Lengths>
 mod tests {
     use super::*;
 
-    fn made(options: &Options<'_>) -> Made {
+    fn made(options: &AibrixOptions<'_>) -> Made {
         run(options).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn refused(options: &Options<'_>) -> String {
+    fn refused(options: &AibrixOptions<'_>) -> String {
         run(options).expect_err("the inputs are not good").to_string()
     }
 
-    fn trace(options: &Options<'_>) -> Trace {
+    fn trace(options: &AibrixOptions<'_>) -> Trace {
         made(options).trace().unwrap_or_else(|error| panic!("{error}")).trace
     }
 
     #[test]
     fn a_constant_run_has_its_rate_and_lengths() {
-        let target = Target { input_tokens: Some(100.0), output_tokens: Some(7.0) };
-        let options = Options {
+        let target = TargetLengths { input_tokens: Some(100.0), output_tokens: Some(7.0) };
+        let options = AibrixOptions {
             target_rps: 20.0,
             target,
             duration_ms: 600_000.0,
             scales: Scales { rate: 2.0, input: 10.0, output: 1.0 },
-            ..Options::new(TraceType::Constant)
+            ..AibrixOptions::new(TraceType::Constant)
         };
         let trace = trace(&options);
         assert!((trace.len() as f64 / 6000.0 - 1.0).abs() < 0.05, "{}", trace.len());
@@ -399,14 +413,14 @@ mod tests {
     fn a_name_wins_over_a_configuration_and_lengths_follow_their_curves() {
         let config =
             br#"{"fluctuate": 1, "mean": 40, "noise": 0, "period_len_ms": 60000, "only_rise": false}"#;
-        let configured = Options {
-            traffic: Curve { named: None, config: Some(config) },
-            ..Options::new(TraceType::Synthetic)
+        let configured = AibrixOptions {
+            traffic: CurveSource { named: None, config: Some(config) },
+            ..AibrixOptions::new(TraceType::Synthetic)
         };
         assert!(trace(&configured).len() > 2000);
-        let named = Options {
-            traffic: Curve { named: Some(NamedPattern::SlightFluctuation), config: Some(config) },
-            prompts: Curve { named: Some(NamedPattern::SlowRising), config: None },
+        let named = AibrixOptions {
+            traffic: CurveSource { named: Some(NamedPattern::SlightFluctuation), config: Some(config) },
+            prompts: CurveSource { named: Some(NamedPattern::SlowRising), config: None },
             ..configured.clone()
         };
         let trace = trace(&named);
@@ -414,7 +428,7 @@ mod tests {
         assert!(trace.input_tokens.is_sorted() && trace.input_tokens[trace.len() - 1] > 1500);
         assert!(trace.output_tokens.iter().all(|&l| l == 1024), "no length is wanted");
         assert_eq!(made(&named), made(&named));
-        let none = Options { traffic: Curve::default(), ..named };
+        let none = AibrixOptions { traffic: CurveSource::default(), ..named };
         assert_eq!(refused(&none), "the trace type synthetic needs a traffic pattern");
     }
 
@@ -426,8 +440,9 @@ mod tests {
             )
         };
         let fast = config(4.0, 1500.0);
-        let curve = Curve { named: None, config: Some(fast.as_bytes()) };
-        let options = Options { traffic: curve, prompts: curve, ..Options::new(TraceType::Synthetic) };
+        let curve = CurveSource { named: None, config: Some(fast.as_bytes()) };
+        let options =
+            AibrixOptions { traffic: curve, prompts: curve, ..AibrixOptions::new(TraceType::Synthetic) };
         let quantities: Vec<&str> = made(&options)
             .warnings
             .into_iter()
@@ -438,10 +453,10 @@ mod tests {
             .collect();
         assert_eq!(quantities, ["traffic", "prompt lengths"]);
         let deep = config(1.0, 20_000.0);
-        let curve = Curve { named: None, config: Some(deep.as_bytes()) };
-        let lengths = Options { prompts: curve, ..options.clone() };
+        let curve = CurveSource { named: None, config: Some(deep.as_bytes()) };
+        let lengths = AibrixOptions { prompts: curve, ..options.clone() };
         assert!(made(&lengths).warnings.iter().any(|w| matches!(w, RunWarning::Negative { .. })));
-        assert!(refused(&Options { traffic: curve, ..options }).contains("is below zero"));
+        assert!(refused(&AibrixOptions { traffic: curve, ..options }).contains("is below zero"));
     }
 
     const TRAFFIC: &str = "Time,Success\n2024-10-01 00:00:00,4\n2024-10-01 00:01:00,4\n";
@@ -450,22 +465,22 @@ mod tests {
 
     #[test]
     fn statistics_of_both_kinds_make_traffic() {
-        let maas = Options {
+        let maas = AibrixOptions {
             duration_ms: 120_000.0,
             traffic_file: Some(TRAFFIC.as_bytes()),
             prompts_file: Some(LENGTHS.as_bytes()),
             completions_file: Some(LENGTHS.as_bytes()),
             scales: Scales { input: 10.0, ..Scales::default() },
-            ..Options::new(TraceType::Stat)
+            ..AibrixOptions::new(TraceType::Stat)
         };
         let drawn = trace(&maas);
         assert!((drawn.len() as f64 / 480.0 - 1.0).abs() < 0.25, "{}", drawn.len());
         let mean = |lengths: &[u32]| f64::from(lengths.iter().sum::<u32>()) / lengths.len() as f64;
         let (input, output) = (mean(&drawn.input_tokens), mean(&drawn.output_tokens));
         assert!((output / 90.0 - 1.0).abs() < 0.15 && (input / 8.5 - 1.0).abs() < 0.15, "{input}, {output}");
-        let lacks = Options { completions_file: None, ..maas.clone() };
+        let lacks = AibrixOptions { completions_file: None, ..maas.clone() };
         assert_eq!(refused(&lacks), "the trace type stat needs a file of completion length statistics");
-        let cloudide = Options {
+        let cloudide = AibrixOptions {
             stat_kind: StatKind::Cloudide,
             traffic_file: Some(b"Time,any\n0,2\n60000,2\n"),
             prompts_file: Some(b"Time,sent_bytes.rate@a,recv_bytes.rate@a\n0,8,100\n120000,8,100\n"),
@@ -474,16 +489,16 @@ mod tests {
         let made = made(&cloudide);
         assert_eq!(made.warnings, [RunWarning::UnmatchedTimes { times: 2 }]);
         assert!(made.trace().is_ok_and(|read| read.trace.len() > 100));
-        let twice = Options { completions_file: cloudide.prompts_file, ..cloudide.clone() };
+        let twice = AibrixOptions { completions_file: cloudide.prompts_file, ..cloudide.clone() };
         assert_eq!(run(&twice), run(&cloudide), "the same file may be named twice");
-        let both = Options { completions_file: Some(b"Time\n"), ..cloudide };
+        let both = AibrixOptions { completions_file: Some(b"Time\n"), ..cloudide };
         assert!(refused(&both).contains("from one file"));
     }
 
     #[test]
     fn traces_are_grouped_and_keep_what_they_have() {
         let azure = b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:02.5,5,6\n2023-11-16 18:00:00.1,3,4\n";
-        let options = Options { traffic_file: Some(azure), ..Options::new(TraceType::Azure) };
+        let options = AibrixOptions { traffic_file: Some(azure), ..AibrixOptions::new(TraceType::Azure) };
         assert_eq!(
             made(&options).jsonl,
             "{\"timestamp\": 0, \"requests\": [{\"prompt\": \"\", \"prompt_length\": 3, \"output_length\": 4}]}\n\
@@ -495,7 +510,8 @@ mod tests {
             )
         };
         let file = [0, 3000, 3000, 2000, 70_000, 1].map(line).concat();
-        let options = Options { traffic_file: Some(file.as_bytes()), ..Options::new(TraceType::Mooncake) };
+        let options =
+            AibrixOptions { traffic_file: Some(file.as_bytes()), ..AibrixOptions::new(TraceType::Mooncake) };
         let made = made(&options);
         assert_eq!((made.jsonl.lines().count(), &made.warnings[..]), (3, &[RunWarning::OutOfOrder][..]));
         let lines = formats::read(made.jsonl.as_bytes()).expect("they are read again").trace;
@@ -503,27 +519,27 @@ mod tests {
         let read = made.trace().expect("there are requests");
         assert_eq!(read.trace.arrival_us, [0.0, 2e6, 3e6, 3e6]);
         assert_eq!(read.trace.metadata.expect("it has blocks").prefix.of(1), [1, 2000]);
-        assert!(refused(&Options { traffic_file: Some(azure), ..options }).contains("hash_ids"));
+        assert!(refused(&AibrixOptions { traffic_file: Some(azure), ..options }).contains("hash_ids"));
     }
 
     #[test]
     fn agent_sessions_are_read_back_as_sessions() {
         let config = br#"{"num_sessions": 4, "turns_per_session": 3, "retry_probability": 0.5, "seed": 3}"#;
-        let options = Options { agent_config: Some(config), ..Options::new(TraceType::Agent) };
+        let options = AibrixOptions { agent_config: Some(config), ..AibrixOptions::new(TraceType::Agent) };
         let text = made(&options).jsonl;
         assert!(text.contains("\"node_type\": \"retry\"") && text.contains("\"status\": \"failed\""));
         let trace = trace(&options);
         assert_eq!(trace.len(), 4 * 3 * 2);
         assert_eq!(trace.metadata.expect("there are sessions").session.names.len(), 4);
-        let none = Options { agent_config: None, ..options };
+        let none = AibrixOptions { agent_config: None, ..options };
         assert_eq!(refused(&none), "the trace type agent needs an agent configuration");
     }
 
     #[test]
     fn nothing_to_do_is_an_error() {
-        let idle = Options { target_rps: 0.0, ..Options::new(TraceType::Constant) };
+        let idle = AibrixOptions { target_rps: 0.0, ..AibrixOptions::new(TraceType::Constant) };
         assert!(made(&idle).trace().is_err());
-        let endless = Options { interval_ms: 0.0, ..Options::new(TraceType::Constant) };
+        let endless = AibrixOptions { interval_ms: 0.0, ..AibrixOptions::new(TraceType::Constant) };
         assert!(refused(&endless).starts_with("interval_ms"));
     }
 }

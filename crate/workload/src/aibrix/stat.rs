@@ -34,7 +34,7 @@ pub struct StatRow {
 
 /// Rows that were matched by their time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Statistics {
+pub struct MatchedRows {
     /// The rows.
     pub rows: Vec<StatRow>,
     /// Seconds that each row lasts: the mean difference of their times, cut to a whole number.
@@ -57,7 +57,7 @@ pub struct Statistics {
 ///
 /// # Errors
 /// [`AibrixError`], with the file and the place in it.
-pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<Statistics, AibrixError> {
+pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<MatchedRows, AibrixError> {
     let mut traffic = numbers("traffic", traffic, &[&["Success"]])?;
     let by_line = {
         let mut times: Vec<(u64, String, i64)> =
@@ -97,7 +97,7 @@ pub fn maas(traffic: &[u8], prompts: &[u8], completions: &[u8]) -> Result<Statis
 ///
 /// # Errors
 /// [`AibrixError`], with the file and the place in it.
-pub fn cloudide(traffic: &[u8], lengths: &[u8]) -> Result<Statistics, AibrixError> {
+pub fn cloudide(traffic: &[u8], lengths: &[u8]) -> Result<MatchedRows, AibrixError> {
     let rates = sums("traffic", traffic, |table| {
         let second = table.columns().nth(1).filter(|(name, _)| *name != "Time");
         let lacks = AibrixError::MissingColumn { file: "traffic", column: "(rate, second)" };
@@ -295,7 +295,7 @@ fn finish(
     rows: Vec<StatRow>,
     unmatched_times: usize,
     missing: Option<&'static str>,
-) -> Result<Statistics, AibrixError> {
+) -> Result<MatchedRows, AibrixError> {
     let too_few = AibrixError::TooFewRows { rows: rows.len() };
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Err(too_few) };
     let span = i128::from(last.time_ticks) - i128::from(first.time_ticks);
@@ -318,10 +318,10 @@ fn finish(
         percentiles::check(&row.input_tokens)?;
         percentiles::check(&row.output_tokens)?;
     }
-    Ok(Statistics { rows, row_s, unmatched_times, missing })
+    Ok(MatchedRows { rows, row_s, unmatched_times, missing })
 }
 
-impl Statistics {
+impl MatchedRows {
     /// Rates of every second, requests a second. `poisson` gives a Poisson count of the mean it is asked for.
     pub fn rates_rps(&self, mut poisson: impl FnMut(f64) -> u64) -> Vec<f64> {
         let row = |row: &StatRow| {
@@ -379,7 +379,7 @@ mod tests {
     const LENGTHS: &str =
         "Time,P50,P70,P90,P99\n2024-10-01 00:00:00,9,10,11,12\n2024-10-01 00:00:10,9,10,11,12\n";
 
-    fn read(traffic: &str, prompts: &str, completions: &str) -> Result<Statistics, AibrixError> {
+    fn read(traffic: &str, prompts: &str, completions: &str) -> Result<MatchedRows, AibrixError> {
         maas(traffic.as_bytes(), prompts.as_bytes(), completions.as_bytes())
     }
 

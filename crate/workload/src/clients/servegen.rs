@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::cycle_get;
 use crate::copula::GaussianCopula;
 use crate::distribution;
-use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, Window};
+use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, ServeGenWindow};
 use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
@@ -20,7 +20,7 @@ use crate::trace::{BASE_MODEL, Request, Trace};
 #[derive(Debug, Clone, Copy)]
 pub struct ServeGen<'a> {
     /// Rates and gaps by client and window.
-    pub windows: &'a [Window],
+    pub windows: &'a [ServeGenWindow],
     /// Lengths by client and window. A client without any has the lengths of the workload's own distributions.
     pub lengths: &'a [LengthWindow],
     /// The part of the recording to take, seconds.
@@ -42,7 +42,7 @@ impl ServeGen<'_> {
     }
 
     /// The share of a window that lies in the wanted part.
-    fn share(&self, window: &Window, width_s: f64) -> f64 {
+    fn share(&self, window: &ServeGenWindow, width_s: f64) -> f64 {
         let (from, to) = self.part_s;
         ((to.min(window.start_s + width_s) - from.max(window.start_s)) / width_s).clamp(0.0, 1.0)
     }
@@ -130,7 +130,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
 }
 
 /// Where `count` requests stand in a window of width 1: between gaps of the window's distribution that fill it.
-fn offsets(pattern: Pattern, window: &Window, count: usize, stream: &Stream) -> Vec<f64> {
+fn offsets(pattern: Pattern, window: &ServeGenWindow, count: usize, stream: &Stream) -> Vec<f64> {
     let shape = window.shape.unwrap_or_else(|| shape_of(pattern, window.cv));
     let mut sum = 0.0;
     let mut ends: Vec<f64> = (0..=count)
@@ -175,7 +175,7 @@ struct Maker<'a> {
     spec: &'a WorkloadSpec,
     copula: GaussianCopula,
     of_histograms: GaussianCopula,
-    adapters: crate::popularity::Sampler,
+    adapters: crate::popularity::PopularitySampler,
     trace: Trace,
 }
 
@@ -220,7 +220,7 @@ mod tests {
     use crate::formats::{Contents, open};
     use crate::statistics::spearman;
 
-    fn windows(rows: &str) -> Vec<Window> {
+    fn windows(rows: &str) -> Vec<ServeGenWindow> {
         let file = format!("client_id,window_start_s,rate,cv,pattern,param1,param2\n{rows}");
         let Contents::Windows(windows) = open(file.as_bytes()).unwrap().contents else {
             panic!("no windows")

@@ -23,7 +23,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     });
     let pattern = (0.1..100.0, -1.0..1.0, 0.1..20.0, any::<bool>(), 10.0..1000.0).prop_map(
         |(mean, swing, cycles, only_rise, duration_s)| Shape::Pattern {
-            pattern: Pattern { amplitude: swing * mean, mean, noise: 0.0, cycles, only_rise },
+            pattern: SinePattern { amplitude: swing * mean, mean, noise: 0.0, cycles, only_rise },
             duration_s,
         },
     );
@@ -189,7 +189,7 @@ fn shapes_go_through_their_known_points() {
 
 #[test]
 fn a_falling_sine_that_only_rises_waits_for_its_way_up() {
-    let pattern = Pattern { amplitude: -2.0, mean: 6.0, noise: 0.0, cycles: 1.0, only_rise: true };
+    let pattern = SinePattern { amplitude: -2.0, mean: 6.0, noise: 0.0, cycles: 1.0, only_rise: true };
     let curve = curve(&Shape::Pattern { pattern, duration_s: 40.0 });
     assert_eq!((curve.value_at(0.0), curve.value_at(19.9), curve.value_at(35.0)), (6.0, 6.0, 8.0));
     assert!((curve.value_at(25.0) - (6.0 + f64::sqrt(2.0))).abs() < 1e-12);
@@ -218,12 +218,13 @@ fn bad_shapes_are_refused() {
         "point 2: its time 1 lies before that of the point above, 2"
     );
     assert_eq!(refused(Shape::Points(Vec::new())), "the curve has no points");
-    let deep = Pattern { amplitude: 5.0, mean: 3.0, noise: 0.0, cycles: 3.0, only_rise: false };
+    let deep = SinePattern { amplitude: 5.0, mean: 3.0, noise: 0.0, cycles: 3.0, only_rise: false };
     assert!(refused(Shape::Pattern { pattern: deep, duration_s: 60.0 }).contains("below zero"));
     for (cycles, duration_s) in [(f64::NAN, 60.0), (far, 60.0), (1.0, 0.0), (1.0, far)] {
-        refused(Shape::Pattern { pattern: Pattern { amplitude: 1.0, cycles, ..deep }, duration_s });
+        refused(Shape::Pattern { pattern: SinePattern { amplitude: 1.0, cycles, ..deep }, duration_s });
     }
-    let still = Shape::Pattern { pattern: Pattern { amplitude: 1.0, cycles: 0.0, ..deep }, duration_s: 60.0 };
+    let still =
+        Shape::Pattern { pattern: SinePattern { amplitude: 1.0, cycles: 0.0, ..deep }, duration_s: 60.0 };
     assert_eq!(curve(&still).value_at(30.0), 3.0);
     for (swing, period_s) in [(1.1, 10.0), (0.5, 0.0), (0.5, far), (f64::NAN, 1.0)] {
         refused(Shape::Diurnal { mean_rps: 1.0, swing, period_s, peak_s: 0.0 });

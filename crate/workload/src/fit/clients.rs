@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::LabelFit;
-use crate::formats::Window;
+use crate::formats::ServeGenWindow;
 use crate::popularity::Popularity;
 use crate::share_fit::{ShareFit, measured_by};
 
@@ -28,7 +28,7 @@ pub struct ClientFit {
 }
 
 /// The distributions of the clients of a file of windows; `None` for fewer than two clients that send anything.
-pub fn fit_clients(windows: &[Window]) -> Option<ClientFit> {
+pub fn fit_clients(windows: &[ServeGenWindow]) -> Option<ClientFit> {
     let rates = mean_rates(windows.iter());
     let means: Vec<f64> = rates.values().copied().collect();
     let shares = LabelFit::of_counts(&means, 0.0).filter(|shares| shares.labels > 1)?;
@@ -44,7 +44,7 @@ pub fn fit_clients(windows: &[Window]) -> Option<ClientFit> {
     })
 }
 
-fn mean_rates<'a>(windows: impl Iterator<Item = &'a Window>) -> BTreeMap<&'a str, f64> {
+fn mean_rates<'a>(windows: impl Iterator<Item = &'a ServeGenWindow>) -> BTreeMap<&'a str, f64> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for window in windows {
         let (sum, count) = sums.entry(&window.client).or_default();
@@ -54,12 +54,12 @@ fn mean_rates<'a>(windows: impl Iterator<Item = &'a Window>) -> BTreeMap<&'a str
     sums.into_iter().map(|(client, (sum, count))| (client, sum / count)).collect()
 }
 
-fn nearest_by_day(windows: &[Window]) -> Vec<&'static str> {
-    let mut days: BTreeMap<i64, Vec<&Window>> = BTreeMap::new();
+fn nearest_by_day(windows: &[ServeGenWindow]) -> Vec<&'static str> {
+    let mut days: BTreeMap<i64, Vec<&ServeGenWindow>> = BTreeMap::new();
     for window in windows {
         days.entry((window.start_s / DAY_S).floor() as i64).or_default().push(window);
     }
-    let nearest = |windows: Vec<&Window>| {
+    let nearest = |windows: Vec<&ServeGenWindow>| {
         let rates: Vec<f64> = mean_rates(windows.into_iter()).into_values().collect();
         crate::share_fit::fit_shares(&rates).first().map(|fit| fit.distribution)
     };
@@ -92,8 +92,8 @@ fn zipf_mandelbrot(shares: &[f64]) -> (ShareFit, f64) {
 mod tests {
     use super::*;
 
-    fn windows(distribution: &Popularity) -> Vec<Window> {
-        let of = |(place, share): (usize, f64)| Window {
+    fn windows(distribution: &Popularity) -> Vec<ServeGenWindow> {
+        let of = |(place, share): (usize, f64)| ServeGenWindow {
             client: format!("c{place}"),
             start_s: 0.0,
             rate_rps: share,

@@ -23,7 +23,7 @@ pub struct QuantileTable {
 
 /// How far two traces are apart. Distances are Kolmogorov's: the largest difference of two distribution functions.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Comparison {
+pub struct TraceDistances {
     /// Requests of the two.
     pub requests: [usize; 2],
     /// Mean rates, requests a second; 0 for a span of zero.
@@ -64,7 +64,7 @@ pub struct Comparison {
     pub output_tokens: QuantileTable,
 }
 
-impl Comparison {
+impl TraceDistances {
     /// The twin's dispersion over the source's at a width; `None` where either is unknown or the source's is 0.
     pub fn dispersion_ratio(&self, window_s: f64) -> Option<f64> {
         let place = self.window_s.iter().position(|w| (w / window_s - 1.0).abs() < 1e-9)?;
@@ -93,7 +93,7 @@ impl ComparedSide {
 }
 
 /// Compares a source with its twin, or any trace with any other.
-pub fn compare(source: &Trace, twin: &Trace) -> Comparison {
+pub fn compare(source: &Trace, twin: &Trace) -> TraceDistances {
     let (a, b) = (ComparedSide::of(source), ComparedSide::of(twin));
     let window_s = log_windows(a.span_s);
     let bin_s = rate::chart_bin_s(a.since_s.len(), a.span_s);
@@ -103,7 +103,7 @@ pub fn compare(source: &Trace, twin: &Trace) -> Comparison {
     let lengths = [&source.input_tokens, &twin.input_tokens, &source.output_tokens, &twin.output_tokens];
     let [input_a, input_b, output_a, output_b] = lengths.map(|column| floats(column));
     let rho = |x: &[f64], y: &[f64]| spearman(x, y).unwrap_or(f64::NAN);
-    Comparison {
+    TraceDistances {
         requests: [source.len(), twin.len()],
         rate_rps: [a.rate_rps(), b.rate_rps()],
         gap_cv: [&a, &b].map(|side| variation(&side.gaps)),

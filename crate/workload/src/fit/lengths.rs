@@ -88,7 +88,7 @@ impl Quantiles {
 
 impl Quantiles {
     /// Edges and weights of about `bins` bins of like weight and narrower ones in the tail, as
-    /// [`Table::histogram`](crate::lengths::Table::histogram) takes them: an edge stands at a length that occurs, so that
+    /// [`LengthTable::histogram`](crate::lengths::LengthTable::histogram) takes them: an edge stands at a length that occurs, so that
     /// frequent lengths have bins of their own.
     pub fn histogram(&self, bins: usize) -> Vec<f64> {
         // The last bin would spread its requests evenly up to the longest: the tail has narrower ones.

@@ -25,18 +25,19 @@ fn twins_are_as_close_as_chance_allows() {
     for arrivals in [Arrivals::Poisson, Arrivals::Gamma { cv: 2.0 }] {
         let source = drawn(arrivals);
         let fitted = fit(&source, &FitOptions::default());
-        let twin = fitted.twin(3, Model::GammaLikelihood);
+        let twin = fitted.twin(3, ArrivalModel::GammaLikelihood);
         let apart = compare(&source, &twin);
         assert!(
             apart.gap_distance < 0.03 && apart.input_distance < 0.03,
             "{arrivals:?}: {}",
             apart.gap_distance
         );
-        let twin = fitted.twin(3, Model::Bursts);
+        let twin = fitted.twin(3, ArrivalModel::Bursts);
         assert_eq!(twin.len(), source.len());
         assert!(twin.arrival_us.is_sorted());
         for window in [1.0, 10.0] {
-            let of_seed = |seed| compare(&source, &fitted.twin(seed, Model::Bursts)).dispersion_ratio(window);
+            let of_seed =
+                |seed| compare(&source, &fitted.twin(seed, ArrivalModel::Bursts)).dispersion_ratio(window);
             let mut ratios: Vec<f64> = (0..5).filter_map(of_seed).collect();
             crate::statistics::sort(&mut ratios);
             assert!((0.8..1.2).contains(&ratios[2]), "{arrivals:?} at {window} s: {ratios:?}");
@@ -60,7 +61,7 @@ fn small_and_odd_traces_are_fitted_without_a_panic() {
             });
         }
         let fitted = fit(&odd, &FitOptions::default());
-        for model in Model::ALL {
+        for model in ArrivalModel::ALL {
             let twin = fitted.twin(1, model);
             assert!(twin.arrival_us.iter().all(|t| t.is_finite() && *t >= 0.0), "{model:?}");
             assert!(twin.arrival_us.is_sorted());
@@ -90,7 +91,7 @@ proptest! {
         }
         odd.sort();
         let fitted = fit(&odd, &FitOptions::default());
-        for model in Model::ALL {
+        for model in ArrivalModel::ALL {
             let twin = fitted.twin(1, model);
             prop_assert!(twin.arrival_us.is_sorted() && twin.arrival_us.iter().all(|t| t.is_finite()));
             prop_assert!(twin.input_tokens.iter().chain(&twin.output_tokens).all(|&tokens| tokens >= 1));

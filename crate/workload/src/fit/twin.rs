@@ -19,7 +19,7 @@ const MOST_DRAWS: usize = 8;
 
 /// How a twin's requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Model {
+pub enum ArrivalModel {
     /// Gamma gaps with the mean and the variation of the source's gaps: what most generators offer.
     Gamma,
     /// Gamma gaps of the source's mean and the shape of largest likelihood.
@@ -35,7 +35,7 @@ pub enum Model {
     Bursts,
 }
 
-impl Model {
+impl ArrivalModel {
     /// Every model, the simplest first.
     pub const ALL: [Self; 6] = [
         Self::Poisson,
@@ -79,7 +79,7 @@ impl Model {
 impl Fit {
     /// A trace drawn from the fit: arrivals by `model`, lengths from the quantile tables with the source's rank
     /// correlation, users and adapters by their shares, each from a stream of its own. Sessions and prefixes are not made.
-    pub fn twin(&self, seed: u64, model: Model) -> Trace {
+    pub fn twin(&self, seed: u64, model: ArrivalModel) -> Trace {
         let times_s = self.arrivals_s(seed, model);
         let mut trace = Trace::with_capacity(times_s.len());
         let stream = |name: &str| Stream::named(seed, name);
@@ -108,7 +108,7 @@ impl Fit {
     }
 
     /// Times of arrival in seconds from the first one of the source, ascending, on the source's clock.
-    fn arrivals_s(&self, seed: u64, model: Model) -> Vec<f64> {
+    fn arrivals_s(&self, seed: u64, model: ArrivalModel) -> Vec<f64> {
         if self.requests == 0 {
             return Vec::new();
         }
@@ -125,12 +125,14 @@ impl Fit {
         };
         let gamma = |shape: f64| Arrivals::Gamma { cv: 1.0 / f64::sqrt(shape) };
         let mut times = match model {
-            Model::Poisson => renewal(Arrivals::Poisson),
-            Model::Gamma => renewal(gamma(shape(self.gaps.gamma_moments))),
-            Model::GammaLikelihood => renewal(gamma(shape(self.spread_gaps.gamma))),
-            Model::WeibullLikelihood => renewal(Arrivals::Weibull { shape: shape(self.spread_gaps.weibull) }),
-            Model::Curve => replayed(&self.replayed, shape(self.changed_gaps.gamma), &stream),
-            Model::Bursts => return self.accepted_bursts(&stream),
+            ArrivalModel::Poisson => renewal(Arrivals::Poisson),
+            ArrivalModel::Gamma => renewal(gamma(shape(self.gaps.gamma_moments))),
+            ArrivalModel::GammaLikelihood => renewal(gamma(shape(self.spread_gaps.gamma))),
+            ArrivalModel::WeibullLikelihood => {
+                renewal(Arrivals::Weibull { shape: shape(self.spread_gaps.weibull) })
+            }
+            ArrivalModel::Curve => replayed(&self.replayed, shape(self.changed_gaps.gamma), &stream),
+            ArrivalModel::Bursts => return self.accepted_bursts(&stream),
         };
         self.stamp(&mut times);
         times

@@ -12,7 +12,7 @@ pub(super) const KEYS: [&str; 3] = ["id", "block_size", "requests"];
 
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Session {
+pub struct AgentSession {
     /// Its name.
     pub name: String,
     /// Tokens in a prefix block.
@@ -50,7 +50,7 @@ pub struct Call {
     pub hash_ids: Vec<u64>,
 }
 
-pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Vec<Session>, FormatError> {
+pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Vec<AgentSession>, FormatError> {
     let mut sessions = Vec::new();
     lines.each(first, |line| {
         sessions.push(session(line)?);
@@ -59,8 +59,8 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Vec<Ses
     Ok(sessions)
 }
 
-fn session(mut line: Line<'_>) -> Result<Session, FormatError> {
-    let mut session = Session {
+fn session(mut line: Line<'_>) -> Result<AgentSession, FormatError> {
+    let mut session = AgentSession {
         name: line.name("id")?.unwrap_or_default().to_owned(),
         block_tokens: line.whole("block_size", 1, MAX_BLOCK_TOKENS)?,
         tool_tokens: optional(&line, "tool_tokens")?,
@@ -103,7 +103,7 @@ fn call(line: &Line<'_>, start_us: f64) -> Result<Call, FormatError> {
 }
 
 /// The requests of all sessions, every session started at time 0; a sub-agent is a session of its own.
-pub(super) fn requests(sessions: &[Session]) -> Result<Trace, FormatError> {
+pub(super) fn requests(sessions: &[AgentSession]) -> Result<Trace, FormatError> {
     // Blocks of several sizes cannot stand in one column: then none do.
     let size = sessions.first().map_or(1, |s| s.block_tokens);
     let one_size = sessions.iter().all(|s| s.block_tokens == size);

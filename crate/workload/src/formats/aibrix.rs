@@ -14,7 +14,7 @@ use super::log::{Entry, Log};
 use super::mooncake::BLOCK_TOKENS;
 use super::{Contents, FormatError};
 use crate::aibrix::agent::SCHEMA_VERSION;
-use crate::trace::{Event, Events, Trace, TraceMetadata};
+use crate::trace::{Events, Trace, TraceEvent, TraceMetadata};
 
 pub(super) const KEYS: [&str; 2] = ["timestamp", "requests"];
 
@@ -24,7 +24,7 @@ struct LineReader {
     empty_entries: usize,
     details: Vec<String>,
     /// Events with their own time as the delay, since the first ones may come before any request.
-    events: Vec<Event>,
+    events: Vec<TraceEvent>,
     /// Arrival of every request so far.
     arrival_us: Vec<f64>,
     /// Last request of each session.
@@ -79,7 +79,7 @@ impl LineReader {
         for event in events {
             let of_session = event.name("session_id")?.and_then(|session| self.last_of.get(session));
             let request = of_session.copied().unwrap_or((self.log.len() as u32).saturating_sub(1));
-            self.events.push(Event {
+            self.events.push(TraceEvent {
                 request,
                 delay_us: arrival_us,
                 place: self.events.len() as u32,
@@ -110,8 +110,8 @@ pub(super) fn write(trace: &Trace) -> String {
     let metadata = trace.metadata.as_deref().unwrap_or(&nothing);
     let is_agent = !metadata.details.is_empty() || !metadata.events.is_empty();
     let stamp = |us: f64| (us.max(0.0) / 1e3) as u64;
-    let at = |event: &Event| stamp(trace.arrival_us[event.request as usize] + event.delay_us);
-    let mut events: Vec<(u64, &Event)> =
+    let at = |event: &TraceEvent| stamp(trace.arrival_us[event.request as usize] + event.delay_us);
+    let mut events: Vec<(u64, &TraceEvent)> =
         metadata.events.all().iter().map(|event| (at(event), event)).collect();
     events.sort_by_key(|(ms, event)| (*ms, event.place));
     let mut events = events.into_iter().peekable();
@@ -131,7 +131,7 @@ pub(super) fn write(trace: &Trace) -> String {
             text.push_str(if id == first { "" } else { ", " });
             let session = metadata.session.name(id);
             let numbered = metadata.numbered_sessions;
-            let sent = Sent { prompt: "", prompt_tokens: trace.input_tokens[id], session, numbered };
+            let sent = SentFields { prompt: "", prompt_tokens: trace.input_tokens[id], session, numbered };
             push_request(&mut text, trace, id, sent);
             id += 1;
         }
@@ -155,7 +155,7 @@ pub(crate) const END: &str = "]}\n";
 
 /// What a request's entry says beside the trace's columns.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent<'a> {
+pub(crate) struct SentFields<'a> {
     pub(crate) prompt: &'a str,
     pub(crate) prompt_tokens: u32,
     pub(crate) session: Option<&'a str>,
@@ -177,7 +177,7 @@ pub(crate) fn begin(text: &mut String, before: Option<u64>, trace: &Trace, id: u
 }
 
 /// Appends the entry of request `id`.
-pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Sent<'_>) {
+pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: SentFields<'_>) {
     text.push_str("{\"prompt\": ");
     push_string(text, sent.prompt);
     let _ = write!(text, ", \"prompt_length\": {}, \"output_length\": ", sent.prompt_tokens);
@@ -217,7 +217,7 @@ pub(crate) fn push_request(text: &mut String, trace: &Trace, id: usize, sent: Se
 #[cfg(test)]
 mod tests {
     use crate::formats::{Format, read, write};
-    use crate::transform::{Step, apply};
+    use crate::transform::{TransformStep, apply};
 
     const AGENT: &str = concat!(
         r#"{"schema_version": "aibrix.agent-session.v1", "timestamp": 0, "requests": [{"prompt": "", "prompt_length": 9, "output_length": 6, "session_id": "a", "agent": {"node_id": "n", "parent_ids": [], "turn": 0}}], "events": []}"#,
@@ -255,7 +255,8 @@ mod tests {
     #[test]
     fn events_go_where_their_requests_go() {
         let after = |steps: &[&str]| {
-            let steps: Vec<Step> = steps.iter().map(|text| Step::parse(text).unwrap()).collect();
+            let steps: Vec<TransformStep> =
+                steps.iter().map(|text| TransformStep::parse(text).unwrap()).collect();
             let (trace, _) = apply(&steps, read(AGENT.as_bytes()).unwrap().trace).unwrap();
             write(&trace, Format::Aibrix).unwrap()
         };
@@ -266,7 +267,8 @@ mod tests {
         assert_eq!(after(&["window:end_s=0.01"]).matches("node_type").count(), 3);
         assert_eq!(after(&["window:start_s=0.01"]).matches("node_type").count(), 0);
         let file = || ("f".to_owned(), read(AGENT.as_bytes()).unwrap().trace);
-        let (merged, _) = crate::transform::join(&Step::new("merge").unwrap(), vec![file(), file()]).unwrap();
+        let (merged, _) =
+            crate::transform::join(&TransformStep::new("merge").unwrap(), vec![file(), file()]).unwrap();
         assert_eq!(write(&merged, Format::Aibrix).unwrap().matches("node_type").count(), 6);
     }
 }

@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
     use crate::formats::{Format, ReadOptions, Reading, read_with, write};
-    use crate::transform::{Step, apply};
+    use crate::transform::{TransformStep, apply};
 
     fn reading(text: &str, any_output_tokens: Option<u32>) -> Reading {
         let options = ReadOptions { any_output_tokens, ..ReadOptions::default() };
@@ -130,13 +130,15 @@ mod tests {
 
     #[test]
     fn steps_and_joins_keep_what_is_unknown() {
-        let steps = [Step::parse("shift:by_s=1").unwrap()];
+        let steps = [TransformStep::parse("shift:by_s=1").unwrap()];
         let (trace, _) = apply(&steps, reading(&(line(0, "null") + &line(2, "4")), None).read.trace).unwrap();
         assert_eq!(write(&trace, Format::Aibrix).unwrap(), line(1000, "null") + &line(1002, "4"));
         let part = |name: &str, output: &str| (name.to_owned(), reading(&line(0, output), None).read.trace);
-        let (joined, _) =
-            crate::transform::join(&Step::new("merge").unwrap(), vec![part("a", "4"), part("b", "null")])
-                .unwrap();
+        let (joined, _) = crate::transform::join(
+            &TransformStep::new("merge").unwrap(),
+            vec![part("a", "4"), part("b", "null")],
+        )
+        .unwrap();
         assert_eq!(joined.metadata.expect("it has the column").assumed_output, [false, true]);
     }
 

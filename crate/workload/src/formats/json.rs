@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::table::{exact_shifted, shorten};
 use super::text::require_text;
-use super::watch::Watch;
+use super::watch::ReadWatch;
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, without_mark};
 
 /// Deepest nesting of lists and objects.
@@ -90,7 +90,7 @@ pub(crate) struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     text: &'a str,
     objects: usize,
-    watch: Watch<'a>,
+    watch: ReadWatch<'a>,
 }
 
 /// One line: an object, and where it is.
@@ -104,21 +104,21 @@ pub(crate) struct Line<'a> {
 impl<'a> Lines<'a> {
     /// Opens a file.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Ok(Self::of(require_text(without_mark(bytes))?, Watch::default()))
+        Ok(Self::of(require_text(without_mark(bytes))?, ReadWatch::default()))
     }
 
     /// The lines of a text.
-    pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Self {
+    pub(super) fn of(text: &'a str, watch: ReadWatch<'a>) -> Self {
         Self { lines: text.lines().enumerate(), text, objects: 0, watch }
     }
 
     /// The same lines from the first one on, without a word about bad ones.
     pub(super) fn again(&self) -> Self {
-        Self::of(self.text, Watch::default())
+        Self::of(self.text, ReadWatch::default())
     }
 
     /// What happened on the way.
-    pub(super) fn take_watch(&mut self) -> Watch<'a> {
+    pub(super) fn take_watch(&mut self) -> ReadWatch<'a> {
         std::mem::take(&mut self.watch)
     }
 

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use super::json::Lines;
 use super::table::{Table, shorten};
 use super::time::parse_time;
-use super::watch::Watch;
+use super::watch::ReadWatch;
 use super::{FormatError, gzip, without_mark};
 
 /// What a column can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Role {
+pub struct ColumnRole {
     /// Its name.
     pub name: &'static str,
     /// What it is, in a few words.
@@ -27,8 +27,8 @@ pub struct Role {
 }
 
 /// Every role. `date` is a date and time of day; `text` counts a token for every four characters.
-pub const ROLES: &[Role] = &[
-    Role {
+pub const ROLES: &[ColumnRole] = &[
+    ColumnRole {
         name: "arrival",
         help: "when the request arrived",
         required: true,
@@ -53,7 +53,7 @@ pub const ROLES: &[Role] = &[
             "t",
         ],
     },
-    Role {
+    ColumnRole {
         name: "input",
         help: "length of the prompt",
         required: true,
@@ -79,7 +79,7 @@ pub const ROLES: &[Role] = &[
             "nprompt",
         ],
     },
-    Role {
+    ColumnRole {
         name: "output",
         help: "length of the output",
         required: true,
@@ -108,7 +108,7 @@ pub const ROLES: &[Role] = &[
             "ngen",
         ],
     },
-    Role {
+    ColumnRole {
         name: "user",
         help: "the user who sent the request",
         required: false,
@@ -118,28 +118,28 @@ pub const ROLES: &[Role] = &[
             "apikey",
         ],
     },
-    Role {
+    ColumnRole {
         name: "adapter",
         help: "the adapter asked for; empty or -1 is the base model",
         required: false,
         units: &["name"],
         known: &["adapter", "adapterid", "lora", "loraid", "loraadapter"],
     },
-    Role {
+    ColumnRole {
         name: "session",
         help: "the conversation",
         required: false,
         units: &["name"],
         known: &["session", "sessionid", "conversation", "conversationid", "chatid", "threadid"],
     },
-    Role {
+    ColumnRole {
         name: "max_tokens",
         help: "max_tokens of the request, the bound on its output",
         required: false,
         units: &["tokens"],
         known: &["maxtokens", "maxnewtokens", "maxcompletiontokens", "maxoutputtokens"],
     },
-    Role {
+    ColumnRole {
         name: "model",
         help: "the model asked for",
         required: false,
@@ -216,7 +216,7 @@ impl Mapping {
     pub fn to_text(&self) -> String {
         let known = ROLES.iter().filter_map(|role| Some((role, self.columns.get(role.name)?)));
         let part =
-            |(role, (column, unit)): (&Role, &(String, &str))| format!("{}={column}:{unit}", role.name);
+            |(role, (column, unit)): (&ColumnRole, &(String, &str))| format!("{}={column}:{unit}", role.name);
         known.map(part).collect::<Vec<_>>().join(",")
     }
 
@@ -252,7 +252,7 @@ impl Mapping {
     }
 }
 
-fn role_named(name: &str) -> Result<&'static Role, MappingError> {
+fn role_named(name: &str) -> Result<&'static ColumnRole, MappingError> {
     ROLES.iter().find(|role| role.name == name).ok_or_else(|| MappingError::UnknownRole {
         role: name.to_owned(),
         known: ROLES.iter().map(|role| role.name).collect::<Vec<_>>().join(", "),
@@ -270,7 +270,7 @@ const SAMPLE_CHARACTERS: usize = 40;
 /// That the file is no text, or is empty.
 pub fn columns(bytes: &[u8]) -> Result<Vec<(String, Vec<String>)>, FormatError> {
     let never = &mut |_, _| std::ops::ControlFlow::Continue(());
-    let mut watch = Watch::new(Some(0), never);
+    let mut watch = ReadWatch::new(Some(0), never);
     let unpacked = gzip::unpacked(bytes)?;
     let text = &*watch.text(without_mark(&unpacked))?;
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
@@ -344,7 +344,7 @@ fn is_number(sample: &str) -> bool {
 }
 
 /// Whether values can stand in that role at all.
-fn fits(role: &Role, samples: &[String]) -> bool {
+fn fits(role: &ColumnRole, samples: &[String]) -> bool {
     match role.name {
         "arrival" => samples.iter().all(|s| is_number(s) || parse_time(s).is_some()),
         "max_tokens" => samples.iter().all(|s| is_number(s)),

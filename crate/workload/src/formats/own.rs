@@ -44,14 +44,14 @@ impl RankTable {
 
 /// Which request each row waits for.
 #[derive(Default)]
-pub(super) struct Waits {
+pub(super) struct WaitColumn {
     closed_loop: ClosedLoop,
     any: bool,
     /// The request of each row so far; a row that is left out has none.
     place: Vec<u32>,
 }
 
-impl Waits {
+impl WaitColumn {
     /// Begins a row, good or bad, and gives its number.
     pub(super) fn next_row(&mut self) -> u32 {
         self.place.push(NO_REQUEST);
@@ -161,7 +161,7 @@ pub(super) fn read_plain(
     let (user, adapter, rank) = (place("user"), place("adapter"), place("rank"));
     let (max_tokens, cancel) = (place("max_tokens"), place("cancel_s"));
     let (waits_for, until) = (table.named(["after", "think_s"]), place("until_s"));
-    let mut waits = Waits::default();
+    let mut waits = WaitColumn::default();
     let mut trace = Trace::default();
     let mut ranks = RankTable::default();
     table.each_row(|table| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
-use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, Waits, cancel_times, waits};
+use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, WaitColumn, cancel_times, waits};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
 use crate::trace::{BASE_MODEL, NO_REQUEST, Trace, TraceMetadata};
@@ -20,7 +20,7 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
     let mut max_tokens: Vec<u32> = Vec::new();
     let mut cancellations = Vec::new();
     let mut ranks = RankTable::default();
-    let mut held = Waits::default();
+    let mut held = WaitColumn::default();
     lines.each(first, |line| {
         let rows = held.next_row();
         let whole = |key: &str, default: u32, min: u32, max: u32| {

@@ -10,7 +10,7 @@ pub(super) const COLUMNS: [&str; 5] = ["client_id", "window_start_s", "rate", "c
 
 /// One client in one window.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Window {
+pub struct ServeGenWindow {
     /// Name of the client.
     pub client: String,
     /// Start of the window, seconds.
@@ -34,7 +34,7 @@ pub enum Pattern {
     Weibull,
 }
 
-impl Window {
+impl ServeGenWindow {
     /// The distribution of the gaps; `None` where the client was idle. Another name is taken for a gamma distribution.
     pub fn distribution(&self) -> Option<Pattern> {
         match self.pattern.as_str() {
@@ -50,7 +50,7 @@ impl Window {
 ///
 /// # Errors
 /// [`FormatError`], with the row and the column.
-pub fn servegen_chunk_windows(client: &str, bytes: &[u8]) -> Result<Vec<Window>, FormatError> {
+pub fn servegen_chunk_windows(client: &str, bytes: &[u8]) -> Result<Vec<ServeGenWindow>, FormatError> {
     let text = require_text(bytes)?;
     let mut named = String::with_capacity(text.len() * 2);
     named.push_str("client_id,window_start_s,rate,cv,pattern,param1,param2\n");
@@ -66,12 +66,12 @@ pub fn servegen_chunk_windows(client: &str, bytes: &[u8]) -> Result<Vec<Window>,
     if windows.is_empty() { Err(FormatError::EmptyFile) } else { Ok(windows) }
 }
 
-pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<Window>, FormatError> {
+pub(super) fn read(table: &mut Table<'_>) -> Result<Vec<ServeGenWindow>, FormatError> {
     let [client, start, rate, cv, pattern] = table.named(COLUMNS).ok_or(FormatError::EmptyFile)?;
     let shape = table.column("param1");
     let mut windows = Vec::new();
     table.each_row(|table| {
-        windows.push(Window {
+        windows.push(ServeGenWindow {
             client: table.text(client).to_owned(),
             start_s: table.number(start)?,
             rate_rps: table.number(rate)?,

@@ -3,7 +3,7 @@
 use servescope_csv::Records;
 
 use super::text::require_text;
-use super::watch::Watch;
+use super::watch::ReadWatch;
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS, MAX_TOKENS, RECIPE_MARK};
 
 /// A CSV file, read row by row.
@@ -11,7 +11,7 @@ pub(crate) struct Table<'a> {
     records: Records<'a>,
     header: Vec<String>,
     rows: usize,
-    watch: Watch<'a>,
+    watch: ReadWatch<'a>,
 }
 
 /// Place of a column in a row.
@@ -22,11 +22,11 @@ impl<'a> Table<'a> {
     /// Reads the header of a file, whose first bad row will end the reading.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        Self::of(require_text(bytes)?, Watch::default())
+        Self::of(require_text(bytes)?, ReadWatch::default())
     }
 
     /// Reads the header of a text.
-    pub(super) fn of(text: &'a str, watch: Watch<'a>) -> Result<Self, FormatError> {
+    pub(super) fn of(text: &'a str, watch: ReadWatch<'a>) -> Result<Self, FormatError> {
         let has_recipe = text.starts_with(RECIPE_MARK);
         let mut records = if has_recipe { Records::below_first_line(text) } else { Records::new(text) };
         if text.trim().is_empty() || !records.next_record() {
@@ -50,7 +50,7 @@ impl<'a> Table<'a> {
     }
 
     /// What happened on the way.
-    pub(super) fn take_watch(&mut self) -> Watch<'a> {
+    pub(super) fn take_watch(&mut self) -> ReadWatch<'a> {
         std::mem::take(&mut self.watch)
     }
 

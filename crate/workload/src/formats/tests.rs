@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::trace::{
-    BASE_MODEL, ClosedLoop, Event, Events, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request,
+    BASE_MODEL, ClosedLoop, Events, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, Request, TraceEvent,
     TraceMetadata,
 };
 
@@ -156,7 +156,7 @@ prop_compose! {
             events: Events::new(
                 (0u32..)
                     .zip(happened)
-                    .map(|(place, (id, delay_us))| Event {
+                    .map(|(place, (id, delay_us))| TraceEvent {
                         request: (id % n) as u32,
                         delay_us,
                         place,

@@ -53,7 +53,7 @@ impl BadRows {
 
 /// Watches over the reading of one file.
 #[derive(Default)]
-pub(crate) struct Watch<'a> {
+pub(crate) struct ReadWatch<'a> {
     progress: Option<Progress<'a>>,
     report_at: usize,
     /// How many bad rows to list; `None`: the first one ends the reading.
@@ -63,7 +63,7 @@ pub(crate) struct Watch<'a> {
     pub(super) bad: BadRows,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> ReadWatch<'a> {
     /// Sets bad rows aside if asked to, and lists this many.
     pub(super) fn new(tolerated: Option<usize>, progress: Progress<'a>) -> Self {
         Self { progress: Some(progress), tolerated, ..Self::default() }

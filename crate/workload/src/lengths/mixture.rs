@@ -5,7 +5,7 @@
 //! number apart the line is off by less than 3e-4; a bend inside a bin, which histograms and the steep start of a Zipf
 //! distribution have, can cost a few times as much.
 
-use super::{LengthDistribution, Table};
+use super::{LengthDistribution, LengthTable};
 use crate::distribution;
 use crate::statistics::sort;
 
@@ -14,7 +14,7 @@ const EDGES_PER_NORMAL: f64 = 20.0;
 /// Edges lie within this many standard normal numbers of the median; a billionth lies outside.
 const REACH: f64 = 6.0;
 
-impl Table {
+impl LengthTable {
     /// A length of `second` with probability `share`, of `first` otherwise.
     pub fn mixture(first: &LengthDistribution, second: &LengthDistribution, share: f64) -> Self {
         let mut edges = Vec::new();
@@ -52,7 +52,7 @@ mod tests {
         for first in super::super::tests::distributions() {
             for second in super::super::tests::distributions() {
                 for share in [0.0, 0.2, 1.0] {
-                    let mixed = Table::mixture(&first, &second, share);
+                    let mixed = LengthTable::mixture(&first, &second, share);
                     let worst = (1..6000).fold(0.0f64, |worst, x| {
                         let exact = (1.0 - share) * first.below(x) + share * second.below(x);
                         worst.max((mixed.below(x) - exact).abs())
@@ -75,7 +75,7 @@ mod tests {
             let mut stream = Stream::named(4, "mixed");
             (0..400_000).map(|_| f64::from(of(stream.uniform()))).sum::<f64>() / 400_000.0
         };
-        let mixed = Table::mixture(&body, &tail, 0.25);
+        let mixed = LengthTable::mixture(&body, &tail, 0.25);
         let expected = 0.75 * mean(&|u| body.quantile(u)) + 0.25 * mean(&|u| tail.quantile(u));
         assert!((mean(&|u| mixed.quantile(u)) / expected - 1.0).abs() < 0.01);
     }

@@ -4,14 +4,14 @@ use super::LengthError;
 
 /// Bins of whole numbers with the probability below each.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct LengthTable {
     /// First length of each bin, rising; one more than the last length stands at the end.
     edges: Vec<u32>,
     /// Probability of a length below each edge; from 0 to 1.
     below: Vec<f64>,
 }
 
-impl Table {
+impl LengthTable {
     /// A histogram from edges and weights in turn: `edge, weight, edge, weight, …, edge`.
     ///
     /// A bin holds the whole numbers from its edge to below the next, the last one its upper edge too, as numpy's
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn bins_are_half_open_but_for_the_last() {
-        let table = Table::histogram(&[8.0, 3.0, 128.0, 0.0, 200.0, 1.0, 201.0]).expect("it is sound");
+        let table = LengthTable::histogram(&[8.0, 3.0, 128.0, 0.0, 200.0, 1.0, 201.0]).expect("it is sound");
         assert_eq!([1e-9, 0.75 - 1e-9].map(|u| table.quantile(u)), [8, 127]);
         assert_eq!([0.75, 0.87, 0.88, 1.0 - 1e-16].map(|u| table.quantile(u)), [200, 200, 201, 201]);
         assert_eq!([8, 68, 128, 200, 201, 202].map(|x| table.below(x)), [0.0, 0.375, 0.75, 0.75, 0.875, 1.0]);
@@ -102,10 +102,10 @@ mod tests {
             (&[1.0, -1.0, 5.0], LengthError::BadWeight(-1.0)),
             (&[1.0, 0.0, 5.0], LengthError::NoWeight),
         ] {
-            assert_eq!(Table::histogram(numbers), Err(error));
+            assert_eq!(LengthTable::histogram(numbers), Err(error));
         }
-        assert!(Table::histogram(&[1.0, f64::NAN, 5.0]).is_err());
-        assert!(Table::histogram(&[1.0, 1e308, 5.0, 1e308, 6.0]).is_err());
+        assert!(LengthTable::histogram(&[1.0, f64::NAN, 5.0]).is_err());
+        assert!(LengthTable::histogram(&[1.0, 1e308, 5.0, 1e308, 6.0]).is_err());
     }
 
     use proptest::strategy::Strategy as _;
@@ -116,7 +116,7 @@ mod tests {
             numbers in proptest::collection::vec(proptest::prop_oneof![0.0..20.0f64, (0u32..99).prop_map(f64::from)], 0..9),
             u in 1e-16..1.0f64,
         ) {
-            if let Ok(table) = Table::histogram(&numbers) {
+            if let Ok(table) = LengthTable::histogram(&numbers) {
                 let drawn = f64::from(table.quantile(u));
                 proptest::prop_assert!(numbers[0] <= drawn && drawn <= numbers[numbers.len() - 1]);
             }

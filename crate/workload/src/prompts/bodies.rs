@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::choice::{Chosen, Message, Role};
+use super::choice::{Chosen, Message, MessageRole};
 use super::form::Form;
 use super::sampling::{Refused, Sampling};
 use super::synthesis::{Root, Stretch, Synthesis};
@@ -266,7 +266,7 @@ impl<'a> BodyLines<'a> {
             Texts::Made(synthesis) => self.made(synthesis, id).map(Some),
             Texts::Chosen(chosen) => Ok(chosen.prompt(id).map(|prompt| {
                 let mut messages = prompt.history;
-                messages.push(Message::of(Role::User, prompt.text));
+                messages.push(Message::of(MessageRole::User, prompt.text));
                 let own = self.trace.metadata.as_ref().and_then(|metadata| metadata.session.name(id));
                 Ready {
                     messages,
@@ -293,10 +293,10 @@ impl<'a> BodyLines<'a> {
         };
         let context = self.session(id).and_then(|session| self.contexts.get(&session));
         for &(begin, end) in context.iter().flat_map(|context| &context.answers) {
-            say(Role::User, made.byte_at(begin.into()));
-            say(Role::Assistant, made.byte_at(end.into()));
+            say(MessageRole::User, made.byte_at(begin.into()));
+            say(MessageRole::Assistant, made.byte_at(end.into()));
         }
-        say(Role::User, made.text.len());
+        say(MessageRole::User, made.text.len());
         let metadata = self.trace.metadata.as_ref();
         Ok(Ready {
             messages,
@@ -317,7 +317,7 @@ impl<'a> BodyLines<'a> {
             Texts::Chosen(_) => Cow::Borrowed(ready.messages.last().map_or("", |last| last.text.as_ref())),
         };
         let (session, numbered) = (ready.session, ready.numbered);
-        let sent = aibrix::Sent { prompt: &prompt, prompt_tokens: ready.own_tokens, session, numbered };
+        let sent = aibrix::SentFields { prompt: &prompt, prompt_tokens: ready.own_tokens, session, numbered };
         aibrix::push_request(out, self.trace, id, sent);
         stamp
     }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::collection::{Collection, CollectionLengths};
 use super::tokens::CountTokens;
-use crate::aibrix::arrivals::Target;
-use crate::aibrix::generate::{self, Choice, Collection as Lengths};
+use crate::aibrix::arrivals::TargetLengths;
+use crate::aibrix::generate::{self, MatchedPrompt, PromptSource as Lengths};
 use crate::aibrix::matching::PromptLengths;
 use crate::trace::Trace;
 
@@ -27,7 +27,7 @@ pub struct Chosen {
     collection: Collection,
     lengths: CollectionLengths,
     /// By request; `None` once sessions are used up.
-    choices: Vec<Option<Choice>>,
+    choices: Vec<Option<MatchedPrompt>>,
 }
 
 impl Chosen {
@@ -42,11 +42,11 @@ impl Chosen {
         rule: ChoiceRule,
         seed: u64,
     ) -> Result<Self, String> {
-        let wanted = |id: usize| Target {
+        let wanted = |id: usize| TargetLengths {
             input_tokens: rule.by_length.then(|| trace.input_tokens[id].into()),
             output_tokens: rule.by_length.then(|| trace.output_tokens[id].into()),
         };
-        let wanted: Vec<Target> = (0..trace.len()).map(wanted).collect();
+        let wanted: Vec<TargetLengths> = (0..trace.len()).map(wanted).collect();
         Self::wanting(collection, counter, &wanted, rule, seed)
     }
 
@@ -57,7 +57,7 @@ impl Chosen {
     pub fn wanting(
         collection: Collection,
         counter: &dyn CountTokens,
-        wanted: &[Target],
+        wanted: &[TargetLengths],
         rule: ChoiceRule,
         seed: u64,
     ) -> Result<Self, String> {
@@ -92,8 +92,8 @@ impl Chosen {
                     tokens: choice.lengths.input_tokens,
                 };
                 for (turn, completion) in session.completions.iter().enumerate().take(choice.turn) {
-                    prompt.history.push(Message::of(Role::User, &session.prompts[turn]));
-                    prompt.history.push(Message::of(Role::Assistant, completion));
+                    prompt.history.push(Message::of(MessageRole::User, &session.prompts[turn]));
+                    prompt.history.push(Message::of(MessageRole::Assistant, completion));
                     let PromptLengths { input_tokens, output_tokens } = lengths[turn];
                     prompt.history_tokens += u64::from(input_tokens) + u64::from(output_tokens.unwrap_or(0));
                 }
@@ -132,14 +132,14 @@ pub struct ChosenPrompt<'a> {
 
 /// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-impl Role {
+impl MessageRole {
     /// Its name in a chat.
     pub fn name(self) -> &'static str {
         match self {
@@ -153,14 +153,14 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Its role.
-    pub role: Role,
+    pub role: MessageRole,
     /// What is said.
     pub text: Cow<'a, str>,
 }
 
 impl<'a> Message<'a> {
     /// A message.
-    pub fn of(role: Role, text: &'a str) -> Self {
+    pub fn of(role: MessageRole, text: &'a str) -> Self {
         Self { role, text: Cow::Borrowed(text) }
     }
 }

@@ -81,7 +81,7 @@ impl Collection {
         Self::of_lines(&mut || lines.next_line())
     }
 
-    fn of_lines(next: Next<'_, '_>) -> Result<(Self, usize), FormatError> {
+    fn of_lines(next: NextLine<'_, '_>) -> Result<(Self, usize), FormatError> {
         let first = next()?.ok_or(FormatError::EmptyFile)?;
         if !matches!(first.object, Json::Object(_)) {
             return Err(bad(first.row, "entry", "an object", &first.object));
@@ -174,11 +174,11 @@ impl Collection {
 }
 
 /// Gives one line after another.
-type Next<'n, 'a> = &'n mut dyn FnMut() -> Result<Option<Line<'a>>, FormatError>;
+type NextLine<'n, 'a> = &'n mut dyn FnMut() -> Result<Option<Line<'a>>, FormatError>;
 
 fn rows<'a, T>(
     first: Line<'a>,
-    next_line: Next<'_, 'a>,
+    next_line: NextLine<'_, 'a>,
     read: impl Fn(&Line<'a>) -> Result<T, FormatError>,
 ) -> Result<Vec<T>, FormatError> {
     let mut rows = Vec::new();

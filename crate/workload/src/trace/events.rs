@@ -2,7 +2,7 @@
 
 /// Something that happened after a request. It goes where its request goes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct TraceEvent {
     /// The request that it follows.
     pub request: u32,
     /// Microseconds after the arrival of that request.
@@ -15,11 +15,11 @@ pub struct Event {
 
 /// Events in the order of their requests.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Events(Vec<Event>);
+pub struct Events(Vec<TraceEvent>);
 
 impl Events {
     /// Events in any order.
-    pub fn new(mut events: Vec<Event>) -> Self {
+    pub fn new(mut events: Vec<TraceEvent>) -> Self {
         events.sort_by_key(|event| event.request);
         Self(events)
     }
@@ -30,7 +30,7 @@ impl Events {
     }
 
     /// All of them.
-    pub fn all(&self) -> &[Event] {
+    pub fn all(&self) -> &[TraceEvent] {
         &self.0
     }
 
@@ -45,7 +45,7 @@ impl Events {
         for (request, &old) in (0u32..).zip(order) {
             let start = self.0.partition_point(|event| event.request < old);
             let same = self.0[start..].iter().take_while(|event| event.request == old);
-            chosen.extend(same.map(|event| Event { request, ..event.clone() }));
+            chosen.extend(same.map(|event| TraceEvent { request, ..event.clone() }));
         }
         Self(chosen)
     }
@@ -53,7 +53,7 @@ impl Events {
     /// Appends the events of another trace, whose requests follow the `requests` before.
     pub(super) fn append(&mut self, other: &Self, requests: usize) {
         let places = self.0.iter().map(|event| event.place + 1).max().unwrap_or(0);
-        self.0.extend(other.0.iter().map(|event| Event {
+        self.0.extend(other.0.iter().map(|event| TraceEvent {
             request: event.request + requests as u32,
             place: event.place + places,
             ..event.clone()

@@ -9,7 +9,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use super::scale_lengths::fit_blocks;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_TOKENS;
 use crate::trace::Trace;
 
@@ -30,7 +30,7 @@ pub(super) const KIND: StepKind = StepKind {
             "what becomes of a request above a bound",
         ),
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {

@@ -7,7 +7,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::scale::retime;
 use crate::statistics::sort;
 use crate::statistics::stamps::stamp_interval;
@@ -32,7 +32,7 @@ pub(super) const KIND: StepKind = StepKind {
         ),
         Field::SEED,
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {

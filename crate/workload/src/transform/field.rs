@@ -126,7 +126,7 @@ impl Field {
 
 /// What stands in a field of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum FieldValue {
     Empty,
     Number(f64),
     Choice(usize),

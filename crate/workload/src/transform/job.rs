@@ -1,8 +1,8 @@
 //! A step at work: its values, its random numbers, and the facts that it reports.
 
 use super::error::StepError;
-use super::field::{Field, Value};
-use super::note::Fact;
+use super::field::{Field, FieldValue};
+use super::note::StepFact;
 use crate::stream::Stream;
 
 /// Most prefix blocks of a trace that a step makes: 128 MiB of ids.
@@ -14,10 +14,10 @@ pub(super) struct Job<'a> {
     name: &'static str,
     fields: &'static [Field],
     /// One for each field.
-    values: &'a [Value],
+    values: &'a [FieldValue],
     occurrence: usize,
     /// The facts that it reports.
-    pub(super) facts: Vec<Fact>,
+    pub(super) facts: Vec<StepFact>,
 }
 
 impl<'a> Job<'a> {
@@ -25,7 +25,7 @@ impl<'a> Job<'a> {
     pub(super) fn new(
         name: &'static str,
         fields: &'static [Field],
-        values: &'a [Value],
+        values: &'a [FieldValue],
         occurrence: usize,
     ) -> Self {
         Self { name, fields, values, occurrence, facts: Vec::new() }
@@ -36,9 +36,9 @@ impl<'a> Job<'a> {
         self.name
     }
 
-    fn value(&self, field: &str) -> &'a Value {
+    fn value(&self, field: &str) -> &'a FieldValue {
         let place = self.fields.iter().position(|own| own.name == field);
-        place.map_or(&Value::Empty, |place| &self.values[place])
+        place.map_or(&FieldValue::Empty, |place| &self.values[place])
     }
 
     /// The number in a field that is never empty.
@@ -48,21 +48,21 @@ impl<'a> Job<'a> {
 
     /// The number in a field.
     pub(super) fn optional(&self, field: &str) -> Option<f64> {
-        if let Value::Number(number) = self.value(field) { Some(*number) } else { None }
+        if let FieldValue::Number(number) = self.value(field) { Some(*number) } else { None }
     }
 
     /// The option chosen in a field.
     pub(super) fn choice(&self, field: &str) -> &'static str {
         let options = self.fields.iter().find(|f| f.name == field).map_or(&[][..], |f| f.options);
         match self.value(field) {
-            Value::Choice(option) => options.get(*option).copied().unwrap_or(""),
+            FieldValue::Choice(option) => options.get(*option).copied().unwrap_or(""),
             _ => "",
         }
     }
 
     /// The text in a field.
     pub(super) fn text(&self, field: &str) -> &'a str {
-        if let Value::Text(text) = self.value(field) { text } else { "" }
+        if let FieldValue::Text(text) = self.value(field) { text } else { "" }
     }
 
     /// Its random numbers, by the seed, the name of the step and its occurrence.
@@ -72,7 +72,7 @@ impl<'a> Job<'a> {
 
     /// Notes a fact about what the step did.
     pub(super) fn note(&mut self, code: &'static str, params: &[(&'static str, f64)]) {
-        self.facts.push(Fact::new(code, params));
+        self.facts.push(StepFact::new(code, params));
     }
 
     /// Rejects more prefix blocks than fit into memory.

@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use super::labelling::{EXPONENT, LAW, labels};
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_RANK;
 use crate::trace::{BASE_MODEL, Trace};
 
@@ -18,7 +18,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::text("ranks", "8", "ranks, assigned cyclically, with / between: 8/16/32"),
         Field::SEED,
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {

@@ -3,14 +3,14 @@
 use super::error::StepError;
 use super::job::Job;
 use super::joined::{IDENTITY, LABEL, joined};
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::trace::Trace;
 
 pub(super) const KIND: StepKind = StepKind {
     name: "merge",
     help: "Puts traces into one another by time; requests of one time stand in the order of the traces.",
     fields: &[LABEL, IDENTITY],
-    run: Run::Many(run),
+    run: StepAction::Many(run),
 };
 
 fn run(job: &mut Job<'_>, traces: Vec<(String, Trace)>) -> Result<Trace, StepError> {

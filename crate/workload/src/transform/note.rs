@@ -5,7 +5,7 @@ use crate::trace::Trace;
 
 /// The shape of a trace in four numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Shape {
+pub struct TraceExtent {
     /// Number of requests.
     pub requests: usize,
     /// From the first arrival to the last, seconds.
@@ -16,7 +16,7 @@ pub struct Shape {
     pub gap_cv: Option<f64>,
 }
 
-impl Shape {
+impl TraceExtent {
     /// The shape of a trace.
     pub fn of(trace: &Trace) -> Self {
         let times = &trace.arrival_us;
@@ -34,7 +34,7 @@ impl Shape {
     }
 }
 
-/// Every code of a [`Fact`], with its English text; `{name}` stands for a number of the fact.
+/// Every code of a [`StepFact`], with its English text; `{name}` stands for a number of the fact.
 pub const FACTS: &[(&str, &str)] = &[
     ("outside_window", "{dropped} requests outside of the window were left out"),
     ("rezeroed", "times count from the window's start: {by_s} s were taken off"),
@@ -91,14 +91,14 @@ pub const FACTS: &[(&str, &str)] = &[
 
 /// A fact that a step reports.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
+pub struct StepFact {
     /// One of [`FACTS`].
     pub code: &'static str,
     /// The numbers of its text.
     pub params: Vec<(&'static str, f64)>,
 }
 
-impl Fact {
+impl StepFact {
     pub(super) fn new(code: &'static str, params: &[(&'static str, f64)]) -> Self {
         debug_assert!(FACTS.iter().any(|(known, _)| *known == code), "{code}");
         Self { code, params: params.to_vec() }
@@ -113,18 +113,18 @@ impl Fact {
 
 /// What a step did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Note {
+pub struct StepEffect {
     /// The step.
     pub step: &'static str,
     /// The trace before; of several the first.
-    pub before: Shape,
+    pub before: TraceExtent,
     /// The trace after.
-    pub after: Shape,
+    pub after: TraceExtent,
     /// Further facts.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<StepFact>,
 }
 
-impl Note {
+impl StepEffect {
     /// In English, on one line.
     pub fn to_text(&self) -> String {
         let (before, after) = (&self.before, &self.after);

@@ -5,8 +5,8 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::note::Shape;
-use super::step::{Run, StepKind};
+use super::note::TraceExtent;
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_ROWS;
 use crate::scale::{scale_rate, stretch_time};
 use crate::statistics::sort_places;
@@ -21,13 +21,13 @@ pub(super) const KIND: StepKind = StepKind {
         Field::choice("policy", &["thin", "stretch", "copies"], "how"),
         Field::SEED,
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     let target = job.number("rate_rps");
     let step = job.name();
-    let rate = Shape::of(&trace).rate_rps.ok_or(StepError::NoRate { step })?;
+    let rate = TraceExtent::of(&trace).rate_rps.ok_or(StepError::NoRate { step })?;
     match job.choice("policy") {
         "stretch" => {
             stretch_time(&mut trace, rate / target);

@@ -3,7 +3,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_ROWS;
 use crate::statistics::sort_places;
 use crate::trace::{NO_LABEL, Trace};
@@ -16,7 +16,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::choice("others", &["drop", "keep"], "what becomes of requests that belong to no session"),
         Field::SEED,
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, trace: Trace) -> Result<Trace, StepError> {

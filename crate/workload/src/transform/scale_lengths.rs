@@ -5,7 +5,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_TOKENS;
 use crate::trace::Trace;
 
@@ -16,7 +16,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::number("input", "", [1e-6, 1e6], 1.0, "factor for prompt lengths"),
         Field::number("output", "", [1e-6, 1e6], 1.0, "factor for output lengths and max_tokens"),
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {

@@ -3,7 +3,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_ARRIVAL_S;
 use crate::scale::shift_time;
 use crate::trace::Trace;
@@ -18,7 +18,7 @@ pub(super) const KIND: StepKind = StepKind {
         0.0,
         "seconds; negative is earlier",
     )],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {

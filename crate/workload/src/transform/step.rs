@@ -1,14 +1,14 @@
 //! A step with its values, and its text: `thin:keep=0.5,seed=1`.
 
 use super::error::StepError;
-use super::field::{Absence, Field, FieldKind, Value};
+use super::field::{Absence, Field, FieldKind, FieldValue};
 use super::job::Job;
 use super::{JOINS, STEPS};
 use crate::trace::Trace;
 
 /// What a step does.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Run {
+pub(super) enum StepAction {
     /// Changes one trace, whatever its values.
     Always(fn(&mut Job<'_>, Trace) -> Trace),
     /// Changes one trace, or cannot.
@@ -29,7 +29,7 @@ pub struct StepKind {
     pub help: &'static str,
     /// Its fields.
     pub fields: &'static [Field],
-    pub(super) run: Run,
+    pub(super) run: StepAction,
 }
 
 impl StepKind {
@@ -41,24 +41,24 @@ impl StepKind {
 
 /// A step with its values.
 #[derive(Clone)]
-pub struct Step {
+pub struct TransformStep {
     kind: &'static StepKind,
-    values: Vec<Value>,
+    values: Vec<FieldValue>,
 }
 
-impl std::fmt::Debug for Step {
+impl std::fmt::Debug for TransformStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.to_text())
     }
 }
 
-impl PartialEq for Step {
+impl PartialEq for TransformStep {
     fn eq(&self, other: &Self) -> bool {
         self.kind.name == other.kind.name && self.values == other.values
     }
 }
 
-impl Step {
+impl TransformStep {
     /// A step with its defaults.
     ///
     /// # Errors
@@ -69,10 +69,10 @@ impl Step {
             known: names(STEPS.iter().chain(JOINS).map(|kind| kind.name)),
         })?;
         let default = |field: &Field| match field.default {
-            Absence::Number(number) => Value::Number(number),
-            Absence::FirstOption => Value::Choice(0),
-            Absence::Text(text) => Value::Text(text.to_owned()),
-            Absence::Empty => Value::Empty,
+            Absence::Number(number) => FieldValue::Number(number),
+            Absence::FirstOption => FieldValue::Choice(0),
+            Absence::Text(text) => FieldValue::Text(text.to_owned()),
+            Absence::Empty => FieldValue::Empty,
         };
         Ok(Self { kind, values: kind.fields.iter().map(default).collect() })
     }
@@ -128,10 +128,10 @@ impl Step {
     pub fn text_of(&self, field: &str) -> Result<String, StepError> {
         let place = self.place(field)?;
         Ok(match &self.values[place] {
-            Value::Empty => String::new(),
-            Value::Number(number) => number.to_string(),
-            Value::Choice(option) => self.kind.fields[place].options[*option].to_owned(),
-            Value::Text(text) => text.clone(),
+            FieldValue::Empty => String::new(),
+            FieldValue::Number(number) => number.to_string(),
+            FieldValue::Choice(option) => self.kind.fields[place].options[*option].to_owned(),
+            FieldValue::Text(text) => text.clone(),
         })
     }
 
@@ -163,7 +163,7 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn parse(step: &'static str, field: &Field, text: &str) -> Result<Value, StepError> {
+fn parse(step: &'static str, field: &Field, text: &str) -> Result<FieldValue, StepError> {
     let bad = |expected: String| StepError::BadValue {
         step,
         field: field.name,
@@ -171,18 +171,20 @@ fn parse(step: &'static str, field: &Field, text: &str) -> Result<Value, StepErr
         value: text.chars().take(40).collect(),
     };
     if text.is_empty() && field.default == Absence::Empty {
-        return Ok(Value::Empty);
+        return Ok(FieldValue::Empty);
     }
     match field.kind {
         FieldKind::Choice => field
             .options
             .iter()
             .position(|option| *option == text)
-            .map(Value::Choice)
+            .map(FieldValue::Choice)
             .ok_or_else(|| bad(format!("one of {}", field.options.join(", ")))),
         FieldKind::Text => {
             let plain = !text.is_empty() && !text.contains(|c: char| c == ',' || c.is_control());
-            plain.then(|| Value::Text(text.to_owned())).ok_or_else(|| bad("a text without commas".to_owned()))
+            plain
+                .then(|| FieldValue::Text(text.to_owned()))
+                .ok_or_else(|| bad("a text without commas".to_owned()))
         }
         FieldKind::Number | FieldKind::Whole => {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -194,7 +196,7 @@ fn parse(step: &'static str, field: &Field, text: &str) -> Result<Value, StepErr
             if number < min || number > max {
                 return Err(StepError::OutOfRange { step, field: field.name, value: number, min, max });
             }
-            Ok(Value::Number(number))
+            Ok(FieldValue::Number(number))
         }
     }
 }

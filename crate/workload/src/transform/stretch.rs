@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::scale::stretch_time;
 use crate::trace::Trace;
 
@@ -10,7 +10,7 @@ pub(super) const KIND: StepKind = StepKind {
     name: "stretch",
     help: "Multiplies every time by a factor: 2 is half the rate, and bursts that last twice as long.",
     fields: &[Field::number("factor", "", [1e-6, 1e6], 1.0, "factor for times")],
-    run: Run::Always(run),
+    run: StepAction::Always(run),
 };
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Trace {

@@ -4,7 +4,7 @@ use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
 use super::joined::{IDENTITY, LABEL, joined};
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_ARRIVAL_S;
 use crate::trace::Trace;
 
@@ -16,7 +16,7 @@ pub(super) const KIND: StepKind = StepKind {
         IDENTITY,
         LABEL,
     ],
-    run: Run::Many(run),
+    run: StepAction::Many(run),
 };
 
 fn run(job: &mut Job<'_>, traces: Vec<(String, Trace)>) -> Result<Trace, StepError> {

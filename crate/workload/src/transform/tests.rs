@@ -8,11 +8,11 @@ use crate::sessions::make_closed_loop;
 use crate::spec::WorkloadSpec;
 use crate::trace::{BASE_MODEL, ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 
-fn step(text: &str) -> Step {
-    Step::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn step(text: &str) -> TransformStep {
+    TransformStep::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn one(text: &str, trace: Trace) -> (Trace, Note) {
+fn one(text: &str, trace: Trace) -> (Trace, StepEffect) {
     let (trace, mut notes) = apply(&[step(text)], trace).unwrap_or_else(|error| panic!("{text}: {error}"));
     (trace, notes.remove(0))
 }
@@ -80,8 +80,8 @@ fn sound(trace: &Trace) {
 #[test]
 fn every_row_of_the_table_is_whole() {
     for kind in STEPS.iter().chain(JOINS) {
-        let step = Step::new(kind.name).unwrap();
-        assert_eq!(Step::parse(&step.to_text()), Ok(step.clone()), "{}", kind.name);
+        let step = TransformStep::new(kind.name).unwrap();
+        assert_eq!(TransformStep::parse(&step.to_text()), Ok(step.clone()), "{}", kind.name);
         assert!(kind.help.ends_with('.'), "{}", kind.name);
         assert_eq!(STEPS.iter().chain(JOINS).filter(|k| k.name == kind.name).count(), 1);
         for field in kind.fields {
@@ -98,7 +98,7 @@ fn every_row_of_the_table_is_whole() {
 
 #[test]
 fn bad_texts_are_told_with_their_field() {
-    let message = |text: &str| Step::parse(text).expect_err(text).to_string();
+    let message = |text: &str| TransformStep::parse(text).expect_err(text).to_string();
     assert!(message("blur").starts_with("there is no step \"blur\"; known are window, stretch"));
     assert_eq!(message("thin:keep=2"), "thin.keep: 2 is not between 0 and 1");
     assert_eq!(message("thin:keep=NaN"), "thin.keep: a number expected, got \"NaN\"");
@@ -151,7 +151,7 @@ fn rates_are_met_by_each_policy_in_its_own_way() {
         ..WorkloadSpec::default()
     };
     let trace = generate(&spec);
-    let cv = Shape::of(&trace).gap_cv.unwrap();
+    let cv = TraceExtent::of(&trace).gap_cv.unwrap();
     let (stretched, note) = one("rate:rate_rps=5,policy=stretch", trace.clone());
     assert!((note.after.rate_rps.unwrap() - 5.0).abs() < 1e-9);
     assert!((note.after.gap_cv.unwrap() - cv).abs() < 1e-9, "stretching keeps the variation");
@@ -265,7 +265,7 @@ fn stamps_are_found_and_spread() {
     assert!((cv - 1.0).abs() < 0.05 && was > 2.0, "{was} -> {cv}");
     sound(&spread);
     let even = one("dequantise:law=even", stamped).0;
-    assert!(Shape::of(&even).gap_cv.unwrap() < 0.9);
+    assert!(TraceExtent::of(&even).gap_cv.unwrap() < 0.9);
     assert_eq!(refused("dequantise", poisson.clone()), StepError::NoStamps { step: "dequantise" });
     // Whole seconds with idle time between.
     let mut seconds = poisson;
@@ -338,10 +338,10 @@ fn traces_are_put_together_by_the_original_rules() {
     assert!(join(&step("merge:identity=separate"), clash).is_ok());
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = TransformStep> {
     let kind = prop::sample::select((0..STEPS.len()).collect::<Vec<_>>());
     (kind, prop::collection::vec(0.0..1.0f64, 6)).prop_map(|(kind, draws)| {
-        let mut step = Step::new(STEPS[kind].name).unwrap();
+        let mut step = TransformStep::new(STEPS[kind].name).unwrap();
         for (field, u) in STEPS[kind].fields.iter().zip(draws) {
             let text = match field.kind {
                 FieldKind::Text => continue,
@@ -358,12 +358,12 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     #[test]
     fn steps_are_read_as_they_were_written(step in any_step()) {
-        prop_assert_eq!(Step::parse(&step.to_text()), Ok(step));
+        prop_assert_eq!(TransformStep::parse(&step.to_text()), Ok(step));
     }
 
     #[test]
     fn no_text_makes_the_parser_panic(text in "[a-z_]{0,12}(:[a-z_=0-9.,e-]{0,30})?") {
-        let _ = Step::parse(&text);
+        let _ = TransformStep::parse(&text);
     }
 
     #[test]
@@ -388,14 +388,14 @@ proptest! {
 fn every_time_that_a_step_makes_can_be_written() {
     let mut trace = generate(&WorkloadSpec::default());
     trace.cancellations = vec![(MAX_ARRIVAL_S * 1e6, 0)];
-    let later = Step::parse("shift:by_s=1").unwrap();
+    let later = TransformStep::parse("shift:by_s=1").unwrap();
     assert!(matches!(apply(&[later], trace.clone()), Err(StepError::TooLate { .. })));
     trace.cancellations.clear();
     trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
     let mut closed_loop = ClosedLoop { until_us: 4e6, ..ClosedLoop::default() };
     (0..trace.len()).for_each(|_| closed_loop.push(NO_REQUEST, 0.0));
     trace.closed_loop = Some(Box::new(closed_loop));
-    let earlier = Step::parse("shift:by_s=-8").unwrap();
+    let earlier = TransformStep::parse("shift:by_s=-8").unwrap();
     let (earlier, _) = apply(&[earlier], trace).unwrap();
     assert_eq!(earlier.closed_loop.unwrap().until_us, 0.0);
 }

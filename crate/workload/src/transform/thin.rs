@@ -5,7 +5,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::trace::{NO_LABEL, Trace};
 
 pub(super) const KIND: StepKind = StepKind {
@@ -16,7 +16,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::choice("by", &["request", "session"], "what is kept or left out as a whole"),
         Field::SEED,
     ],
-    run: Run::One(run),
+    run: StepAction::One(run),
 };
 
 fn run(job: &mut Job<'_>, trace: Trace) -> Result<Trace, StepError> {

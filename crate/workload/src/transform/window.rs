@@ -2,7 +2,7 @@
 
 use super::field::Field;
 use super::job::Job;
-use super::step::{Run, StepKind};
+use super::step::{StepAction, StepKind};
 use crate::formats::MAX_ARRIVAL_S;
 use crate::scale::shift_time;
 use crate::trace::Trace;
@@ -15,7 +15,7 @@ pub(super) const KIND: StepKind = StepKind {
         Field::number("end_s", "s", [0.0, MAX_ARRIVAL_S], 0.0, "end of the window; empty: none").or_empty(),
         Field::choice("rezero", &["yes", "no"], "whether times count from the start of the window"),
     ],
-    run: Run::Always(run),
+    run: StepAction::Always(run),
 };
 
 fn run(job: &mut Job<'_>, trace: Trace) -> Trace {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::print_document;
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 use crate::tools;
 
@@ -49,14 +49,14 @@ const VIDUR: [OfVidur; 3] = [
 
 /// Measures, prints and writes like the bench without peers; a peer that could not be run is said in its place, and at the
 /// end.
-pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
+pub(crate) fn run(project: &Project, out: Option<&str>) -> TaskResult {
     let bench = Bench { folder: project.root().join("crate/xtask/peers"), servescope: servescope(project)? };
     let load_before = load_average();
     let peer = tools::inference_lab(project.root(), &project.settings().tools)
         .and_then(|program| bench.inference_lab(&program, &project.settings().tools.inference_lab));
     let document = json!({
         "inference_lab": peer.as_ref().map_or_else(|failure| json!({ "failure": failure }), Value::clone),
-        "vidur": VIDUR.iter().map(|of| bench.vidur(of)).collect::<Outcome<Vec<Value>>>()?,
+        "vidur": VIDUR.iter().map(|of| bench.vidur(of)).collect::<TaskResult<Vec<Value>>>()?,
         "million": bench.million()?,
         "capacity_grid": bench.capacity_grid()?,
         "load_average_1_min": { "before": load_before, "after": load_average() },
@@ -66,7 +66,7 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
 }
 
 /// Builds the terminal program, and says where it is.
-fn servescope(project: &Project) -> Outcome<PathBuf> {
+fn servescope(project: &Project) -> TaskResult<PathBuf> {
     let build = ["build", "--quiet", "--release", "--package", "servescope-cli", "--message-format=json"];
     let told = process::capture(project.cargo().args(build))?;
     let programs = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -81,24 +81,24 @@ fn load_average() -> Option<f64> {
 }
 
 /// Runs the command, and says how long the process took and what it printed.
-fn timed(command: &mut Command) -> Outcome<(f64, String)> {
+fn timed(command: &mut Command) -> TaskResult<(f64, String)> {
     let start = Instant::now();
     let printed = process::capture(command)?;
     Ok((start.elapsed().as_secs_f64(), printed))
 }
 
 /// The time that inference-lab says its simulation took.
-fn own_clock_s(printed: &str) -> Outcome<f64> {
+fn own_clock_s(printed: &str) -> TaskResult<f64> {
     let seconds = printed.lines().find_map(|line| line.split_once("Real Time:")?.1.trim().strip_suffix('s'));
     let seconds = seconds.and_then(|text| text.parse().ok()).filter(|&seconds| seconds > 0.0);
     seconds.ok_or_else(|| "inference-lab does not say its Real Time".to_owned())
 }
 
-fn parse(text: &str, whose: &str) -> Outcome<Value> {
+fn parse(text: &str, whose: &str) -> TaskResult<Value> {
     serde_json::from_str(text).map_err(|error| format!("{whose}: {error}"))
 }
 
-fn number(json: &Value, pointer: &str) -> Outcome<f64> {
+fn number(json: &Value, pointer: &str) -> TaskResult<f64> {
     json.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| format!("no number at {pointer}: {json}"))
 }
 
@@ -120,7 +120,7 @@ impl Bench {
     }
 
     /// Both programs in turns: the whole process, and within it drawing requests and simulating, each by its own clock.
-    fn inference_lab(&self, program: &Path, version: &str) -> Outcome<Value> {
+    fn inference_lab(&self, program: &Path, version: &str) -> TaskResult<Value> {
         let folder = std::env::temp_dir().join(format!("servescope-peers-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let written = folder.join("summary.json");
@@ -185,14 +185,14 @@ impl Bench {
     }
 
     /// A scenario without the start of a process, part by part.
-    fn parts(&self, name: &str, rounds: usize) -> Outcome<Value> {
+    fn parts(&self, name: &str, rounds: usize) -> TaskResult<Value> {
         let mut command = self.servescope("bench");
         command.arg(self.scenario(name)).args(["--json", "--rounds", &rounds.to_string()]);
         parse(&process::capture(&mut command)?, "servescope bench")
     }
 
     /// The simulation beside Vidur's loop; neither has to draw requests or sum up in it.
-    fn vidur(&self, of: &OfVidur) -> Outcome<Value> {
+    fn vidur(&self, of: &OfVidur) -> TaskResult<Value> {
         let parts = self.parts(of.scenario, ROUNDS)?;
         let loop_s = number(&parts, "/simulate_s")?;
         let total_s = number(&parts, "/generate_s")? + loop_s + number(&parts, "/summarise_s")?;
@@ -217,12 +217,12 @@ impl Bench {
     }
 
     /// Through vLLM v1's scheduler on four replicas, with timed operators.
-    fn million(&self) -> Outcome<Value> {
+    fn million(&self) -> TaskResult<Value> {
         self.parts("vllm-v1-four-replicas", 3)
     }
 
     /// The search on two threads, from start to end of the process.
-    fn capacity_grid(&self) -> Outcome<Value> {
+    fn capacity_grid(&self) -> TaskResult<Value> {
         let threads = 2;
         let (seconds, printed) =
             timed(self.servescope("capacity").arg(self.scenario("capacity-grid")).args([
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn the_scenarios_can_be_run() {
         use servescope_lab::Scenario;
-        use servescope_lab::capacity::Grid;
+        use servescope_lab::capacity::ConfigurationGrid;
 
         let folder = crate::project::root().join("crate/xtask/peers");
         let own = ["inference-lab", "vllm-v1-four-replicas", "capacity-grid"];
@@ -265,7 +265,7 @@ mod tests {
             assert!(failures.is_empty(), "{name}: {failures:?}");
             assert!(scenario.problems().is_empty(), "{name}: {:?}", scenario.problems());
             scenario.fleet_cost(scenario.adapter_ranks()).unwrap();
-            let configurations = Grid::of(&scenario).unwrap().configurations(&scenario).len();
+            let configurations = ConfigurationGrid::of(&scenario).unwrap().configurations(&scenario).len();
             assert_eq!(configurations, if name == "capacity-grid" { 200 } else { 1 }, "{name}");
         }
     }

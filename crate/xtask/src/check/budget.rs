@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// The name of the file at the top of the project.
 const FILE: &str = "checks.toml";
@@ -23,7 +23,7 @@ pub(super) struct Budget {
 }
 
 /// Reads the file in the project's root.
-pub(super) fn read(root: &Path) -> Outcome<Budget> {
+pub(super) fn read(root: &Path) -> TaskResult<Budget> {
     let text = std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
     toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))
 }

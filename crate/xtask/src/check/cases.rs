@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::Outcome;
+use crate::process::TaskResult;
 use crate::project::Project;
 
 /// The file in which the tests note the cases of each reference file: `TARGET FILE CASES` in a line.
@@ -13,7 +13,7 @@ pub(super) struct Notes(PathBuf);
 
 impl Notes {
     /// An empty file of notes.
-    pub(super) fn new(project: &Project) -> Outcome<Self> {
+    pub(super) fn new(project: &Project) -> TaskResult<Self> {
         let folder = project.root().join("target/check");
         let path = folder.join("cases.txt");
         fs::create_dir_all(&folder)
@@ -27,7 +27,7 @@ impl Notes {
     }
 
     /// The cases by test target and by the folder that the files lie in.
-    pub(super) fn table(&self) -> Outcome<String> {
+    pub(super) fn table(&self) -> TaskResult<String> {
         fs::read_to_string(&self.0)
             .map(|notes| table(&notes))
             .map_err(|error| format!("{}: {error}", self.0.display()))

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::process::{self, Outcome};
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 
 /// What computes: our crates, and what they draw and round with.
@@ -26,7 +26,7 @@ const COMPUTES: [&str; 9] = [
 ];
 
 /// Compares the features of the workspace with those of the terminal alone.
-pub(super) fn check(project: &Project) -> Outcome {
+pub(super) fn check(project: &Project) -> TaskResult {
     let tested = lines(project.root(), project.cargo(), &["--workspace", "--edges", "normal,dev"])?;
     let terminal =
         lines(project.root(), project.cargo(), &["--package", "servescope-cli", "--edges", "normal"])?;
@@ -36,7 +36,7 @@ pub(super) fn check(project: &Project) -> Outcome {
 /// Adds declarations for another language, and nothing that runs.
 const DECLARES: &str = "types";
 
-fn lines(root: &Path, mut cargo: Command, selection: &[&str]) -> Outcome<BTreeSet<String>> {
+fn lines(root: &Path, mut cargo: Command, selection: &[&str]) -> TaskResult<BTreeSet<String>> {
     cargo.arg("tree").args(selection).args(["--prefix", "none", "--no-dedupe", "--format", "{p} [{f}]"]);
     let printed = process::capture(cargo.current_dir(root))?;
     let computes = |line: &&str| COMPUTES.iter().any(|name| line.split(' ').next() == Some(name));
@@ -50,7 +50,7 @@ fn of_what_runs(line: &str) -> String {
     format!("{package}[{}]", features.collect::<Vec<_>>().join(","))
 }
 
-fn compare(tested: &BTreeSet<String>, terminal: &BTreeSet<String>) -> Outcome {
+fn compare(tested: &BTreeSet<String>, terminal: &BTreeSet<String>) -> TaskResult {
     if terminal.len() < COMPUTES.len() {
         return Err(format!("the terminal has only {terminal:?} of {COMPUTES:?}"));
     }

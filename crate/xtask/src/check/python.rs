@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{self, Outcome, announce};
+use crate::process::{self, TaskResult, announce};
 use crate::programs::{self, Program};
 use crate::project::Project;
 use crate::toolchain::{self, debian};
@@ -14,7 +14,7 @@ use crate::toolchain::{self, debian};
 const REQUIREMENTS: &str = "python/requirements.txt";
 
 /// Lints the native part, builds the wheel, and runs the tests with what was installed of it.
-pub(super) fn check(project: &Project) -> Outcome {
+pub(super) fn check(project: &Project) -> TaskResult {
     let root = project.root();
     toolchain::components(root)?;
     let manifest = ["--manifest-path", "python/Cargo.toml"];
@@ -34,7 +34,7 @@ pub(super) fn check(project: &Project) -> Outcome {
 }
 
 /// Builds the wheel: as it is published in the whole check, as the tests are compiled in a step alone.
-fn wheel(project: &Project, scratch: &Path) -> Outcome<PathBuf> {
+fn wheel(project: &Project, scratch: &Path) -> TaskResult<PathBuf> {
     let folder = scratch.join("wheels");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -53,7 +53,7 @@ fn wheel(project: &Project, scratch: &Path) -> Outcome<PathBuf> {
 }
 
 /// maturin in an environment of its own, installed if it is not there at the pinned version.
-fn maturin(project: &Project, scratch: &Path) -> Outcome<PathBuf> {
+fn maturin(project: &Project, scratch: &Path) -> TaskResult<PathBuf> {
     let file = project.root().join(REQUIREMENTS);
     let text = fs::read_to_string(&file).map_err(|error| format!("{REQUIREMENTS}: {error}"))?;
     let pinned = text.lines().find(|line| line.starts_with("maturin==")).ok_or("maturin is not pinned")?;
@@ -68,7 +68,7 @@ fn maturin(project: &Project, scratch: &Path) -> Outcome<PathBuf> {
 }
 
 /// An environment of Python without any package, and its interpreter.
-fn environment(folder: &Path, is_new: bool) -> Outcome<PathBuf> {
+fn environment(folder: &Path, is_new: bool) -> TaskResult<PathBuf> {
     let python = process::find(&["python3", "python"]).ok_or("Python 3.10 or newer is missing")?;
     let make = || {
         let mut make = Command::new(&python);

@@ -4,20 +4,20 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::budget::Budget;
-use crate::process::Outcome;
+use crate::process::TaskResult;
 
 /// How one step ended.
-pub(super) struct Ended {
+pub(super) struct EndedStep {
     pub(super) name: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: TaskResult,
     pub(super) took: Duration,
 }
 
 /// One row a step, then the count and the time of all but the set-up; and whether all passed in time. One step above its
 /// budget is reported, since machines differ and steps share the processor; only the total can fail the check.
-pub(super) fn table(ended: &[Ended], took: Duration, budget: Option<&Budget>) -> (String, bool) {
+pub(super) fn table(ended: &[EndedStep], took: Duration, budget: Option<&Budget>) -> (String, bool) {
     let mut text = String::new();
-    for Ended { name, outcome, took } in ended {
+    for EndedStep { name, outcome, took } in ended {
         let (word, why) = match outcome {
             Ok(()) => ("passed", ""),
             Err(message) => ("FAILED", message.lines().next().unwrap_or_default()),
@@ -59,8 +59,8 @@ pub(super) fn table(ended: &[Ended], took: Duration, budget: Option<&Budget>) ->
 mod tests {
     use super::*;
 
-    fn ended(name: &'static str, outcome: Outcome) -> Ended {
-        Ended { name, outcome, took: Duration::from_millis(1250) }
+    fn ended(name: &'static str, outcome: TaskResult) -> EndedStep {
+        EndedStep { name, outcome, took: Duration::from_millis(1250) }
     }
 
     fn budget() -> Budget {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::TARGET;
-use crate::process::{self, Outcome, announce};
+use crate::process::{self, TaskResult, announce};
 
 /// Where Debian puts the compiler.
 pub(crate) const PROGRAMS: &str = "/usr/bin";
@@ -21,7 +21,7 @@ const PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web
 const SEED: &str = "standard_library_seed";
 
 /// Installs packages, where that can be done without a password.
-pub(crate) fn install(packages: &[&str]) -> Outcome {
+pub(crate) fn install(packages: &[&str]) -> TaskResult {
     let install = ["install", "-y", "--no-install-recommends"];
     let by_hand = format!("apt-get {} {}", install.join(" "), packages.join(" "));
     let apt = process::find(&["apt-get"]).ok_or("there is no apt-get here")?;
@@ -41,7 +41,7 @@ pub(crate) fn is_ready() -> bool {
 }
 
 /// The compiler's name and version.
-pub(crate) fn version() -> Outcome<String> {
+pub(crate) fn version() -> TaskResult<String> {
     if !Path::new(RUSTC).is_file() {
         return Err(format!("{RUSTC} is missing"));
     }
@@ -59,7 +59,7 @@ pub(crate) fn apply(command: &mut Command) {
 }
 
 /// Installs the compiler and builds the standard library for wasm32 in the scratch folder.
-pub(crate) fn install_compiler(scratch: &Path) -> Outcome {
+pub(crate) fn install_compiler(scratch: &Path) -> TaskResult {
     install(&PACKAGES)?;
     announce(&format!("building the standard library for {TARGET} (about a minute)"));
     build_standard_library(scratch)?;
@@ -68,7 +68,7 @@ pub(crate) fn install_compiler(scratch: &Path) -> Outcome {
         .map_err(|error| format!("{LIBRARIES}/{TARGET}: {error}"))
 }
 
-fn build_standard_library(scratch: &Path) -> Outcome {
+fn build_standard_library(scratch: &Path) -> TaskResult {
     let described = |error: std::io::Error| format!("{}: {error}", scratch.display());
     // What an older compiler left must not be copied.
     if scratch.exists() {

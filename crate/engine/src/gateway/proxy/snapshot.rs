@@ -6,7 +6,7 @@ use servescope_workload::Trace;
 use super::Proxy;
 use crate::gateway::load::LoadState;
 use crate::record::decisions::Decision;
-use crate::record::decisions::passes::Pass;
+use crate::record::decisions::passes::QueuePass;
 use crate::replica::queue::QueuePolicy;
 use crate::replica::queue::waiting_queue::listing::{MOST_LISTED, QueueKeyKind, WaitingEntry};
 
@@ -46,7 +46,7 @@ pub struct GatewaySnapshot {
 #[derive(Debug, Clone)]
 pub(super) struct GatewayCamera {
     take: fn(&Proxy, &Trace, f64) -> GatewaySnapshot,
-    passes: Vec<Pass<GatewaySnapshot>>,
+    passes: Vec<QueuePass<GatewaySnapshot>>,
 }
 
 impl Proxy {
@@ -54,7 +54,7 @@ impl Proxy {
     #[inline]
     pub(super) fn is_seen(&mut self, trace: &Trace, at_us: f64) {
         if let Some(take) = self.camera.as_ref().map(|camera| camera.take) {
-            let pass = Pass::begins(take(self, trace, at_us), &self.decisions);
+            let pass = QueuePass::begins(take(self, trace, at_us), &self.decisions);
             if let Some(camera) = &mut self.camera {
                 camera.passes.push(pass);
             }
@@ -67,7 +67,7 @@ impl Proxy {
     }
 
     /// The decisions since the last call, and the passes of which snapshots were taken; from now on none are.
-    pub(crate) fn drain_decisions(&mut self) -> (Vec<Decision>, Vec<Pass<GatewaySnapshot>>) {
+    pub(crate) fn drain_decisions(&mut self) -> (Vec<Decision>, Vec<QueuePass<GatewaySnapshot>>) {
         let passes = self.camera.take().map(|camera| camera.passes).unwrap_or_default();
         (self.decisions.drain(), passes)
     }

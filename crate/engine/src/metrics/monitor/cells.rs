@@ -6,20 +6,20 @@
 use crate::replica::queue::client::ClientId;
 use servescope_workload::RequestId;
 
-use super::tails::{Samples, TailLatencies};
+use super::tails::{TailLatencies, TailSamples};
 use super::{OUTPUT_PRICE, REASONS, recomputed};
 use crate::report::Report;
 use crate::request::Outcome;
 
 /// Windows of equal length over a part of the run, with one cell before them and one behind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
+pub struct WindowGrid {
     start_us: f64,
     width_us: f64,
     windows: usize,
 }
 
-impl Grid {
+impl WindowGrid {
     /// Windows over `part`, or over the whole run, which ends at `end_us`.
     pub fn new(part: Option<(f64, f64)>, end_us: f64, windows: usize) -> Self {
         let (start_us, until_us) = part.filter(|(from, to)| to > from).unwrap_or((0.0, end_us));
@@ -111,7 +111,7 @@ impl Cell {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowedTotals {
     /// The windows.
-    pub grid: Grid,
+    pub grid: WindowGrid,
     rows: usize,
     has_others: bool,
     /// Row of each client.
@@ -127,7 +127,7 @@ pub(super) struct LastingTotals {
 
 impl WindowedTotals {
     /// No counts yet: rows for the first `most` clients of `order`, and one for the others.
-    pub(super) fn new(grid: Grid, order: &[ClientId], count: usize, most: usize) -> Self {
+    pub(super) fn new(grid: WindowGrid, order: &[ClientId], count: usize, most: usize) -> Self {
         let own = order.len().min(most);
         let has_others = order.len() > own;
         let rows = own + usize::from(has_others);
@@ -269,7 +269,7 @@ impl WindowedTotals {
     }
 
     /// Percentiles of every cell.
-    pub(super) fn set_tails(&mut self, samples: &Samples, client_of: &[ClientId]) {
+    pub(super) fn set_tails(&mut self, samples: &TailSamples, client_of: &[ClientId]) {
         let place =
             |id: RequestId, time_us: f64| self.place(client_of[id], self.grid.cell_at(time_us)) as u32;
         let tails = samples.of_groups(self.cells.len(), &place);

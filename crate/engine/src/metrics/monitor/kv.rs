@@ -40,12 +40,12 @@ struct KvAccount {
     place: u32,
     /// At the last look: tokens, and the clock of [`KvSweep`].
     tokens: f64,
-    at: Clock,
+    at: CellClock,
 }
 
 /// Time, and the count of iterations, and its integral, since the cell began.
 #[derive(Clone, Copy, Default)]
-struct Clock {
+struct CellClock {
     us: f64,
     count: f64,
     integral: f64,
@@ -56,7 +56,7 @@ struct KvSweep<'a> {
     totals: Vec<f64>,
     accounts: Vec<KvAccount>,
     active: Vec<ClientId>,
-    clock: Clock,
+    clock: CellClock,
     cell: usize,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn held(
         totals: vec![0.0; clients],
         accounts: vec![KvAccount::default(); clients],
         active: Vec::new(),
-        clock: Clock::default(),
+        clock: CellClock::default(),
         cell: 0,
     };
     let preemption_intervals = preemption_intervals(report);
@@ -180,7 +180,7 @@ impl KvSweep<'_> {
         let starts: Vec<f64> = stays.iter().map(|stay| stay.from_us).collect();
         let (ends, starts) = (in_order(&ends), in_order(&starts));
         let (mut leaving, mut joining) = (ends.iter().peekable(), starts.iter().peekable());
-        self.clock = Clock::default();
+        self.clock = CellClock::default();
         self.cell = 0;
         // every request that joins or leaves up to a time, in order; whose ends come first where both are equal.
         let mut until = |sweep: &mut Self, time_us: f64, stretch: Option<&KvStretch>| loop {

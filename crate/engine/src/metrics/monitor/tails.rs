@@ -43,7 +43,7 @@ pub struct TailLatencies {
 
 /// The completed requests of a run and their times, microseconds.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct TailSamples {
     ids: Vec<RequestId>,
     first_us: Vec<f64>,
     finish_us: Vec<f64>,
@@ -53,7 +53,7 @@ pub(super) struct Samples {
     e2e: Vec<f64>,
 }
 
-impl Samples {
+impl TailSamples {
     pub(super) fn of(report: &Report) -> Self {
         let mut samples = Self::default();
         for (id, result) in report.results.iter().enumerate().filter(|(id, _)| report.is_completed(*id)) {

@@ -17,13 +17,13 @@ pub struct AdapterLoad {
 
 /// One pass over a waiting queue: what it began with, and which of the decisions of the log it took.
 #[derive(Debug, Clone)]
-pub(crate) struct Pass<T> {
+pub(crate) struct QueuePass<T> {
     pub(crate) before: T,
     pub(crate) first: usize,
     pub(crate) end: usize,
 }
 
-impl<T> Pass<T> {
+impl<T> QueuePass<T> {
     /// A pass that has taken no decision yet.
     pub(crate) fn begins(before: T, log: &DecisionLog) -> Self {
         let first = log.len();

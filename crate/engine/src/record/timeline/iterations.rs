@@ -23,7 +23,7 @@ use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 use super::IterationRun;
 use crate::rounding::nearest_whole;
 use merged::Iter;
-use read::{Cursor, Reader};
+use read::{LogCursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
 /// It does not begin when the same of the runs before it ends as for the last one.
@@ -310,7 +310,7 @@ impl Iterations {
 
     /// Those of one replica, in the order of their start.
     pub fn of_replica(&self, replica: ReplicaIndex) -> impl Iterator<Item = IterationRun> + '_ {
-        let mut cursor = self.replicas.get(usize::from(replica)).map(|log| Cursor::new(log, replica));
+        let mut cursor = self.replicas.get(usize::from(replica)).map(|log| LogCursor::new(log, replica));
         std::iter::from_fn(move || cursor.as_mut()?.next())
     }
 

@@ -18,10 +18,10 @@ use servescope_workload::RequestId;
 
 use super::adapter_lists::{AdapterLists, ClientsByAdapter};
 use super::client::cycle_get;
-use super::drr::Turns;
+use super::drr::ClientTurns;
 use super::fairness::FairnessRules;
 use super::policy::QueuePolicy;
-use super::priority_queue::{Heads, Sorted};
+use super::priority_queue::{QueueHeads, Sorted};
 use super::queue_key::{Numbered, QueueKey};
 use super::service_counters::ServiceCounters;
 use super::token_cost::TokenCostModel;
@@ -64,9 +64,9 @@ impl ClientEntry {
 /// Which client comes next.
 #[derive(Debug, Clone)]
 enum Ranking {
-    QueueKey(QueuePolicy, Heads),
+    QueueKey(QueuePolicy, QueueHeads),
     Least(LeastCounter),
-    Turns(Turns),
+    Turns(ClientTurns),
 }
 
 /// The queue.
@@ -101,10 +101,10 @@ impl ClientQueue {
                 (Ranking::Least(LeastCounter::new(rule.lift, rules, clients)), rule.token_costs(clients))
             }
             QueuePolicy::Drr(rule) => {
-                (Ranking::Turns(Turns::new(rule, rules, clients, pool_tokens)), rule.token_costs())
+                (Ranking::Turns(ClientTurns::new(rule, rules, clients, pool_tokens)), rule.token_costs())
             }
             keyed => (
-                Ranking::QueueKey(keyed.clone(), Heads::default()),
+                Ranking::QueueKey(keyed.clone(), QueueHeads::default()),
                 VtcConfig::default().token_costs(clients),
             ),
         };

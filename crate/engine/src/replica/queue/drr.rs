@@ -54,7 +54,7 @@ impl DrrConfig {
 
 /// The turns of the clients.
 #[derive(Debug, Clone)]
-pub(super) struct Turns {
+pub(super) struct ClientTurns {
     quantum: f64,
     rules: FairnessRules,
     /// Clients in the order of their turns.
@@ -66,7 +66,7 @@ pub(super) struct Turns {
     blocked: Option<ClientId>,
 }
 
-impl Turns {
+impl ClientTurns {
     /// No client is active yet. `pool_tokens`: KV memory, tokens.
     pub(super) fn new(rule: &DrrConfig, rules: FairnessRules, clients: usize, pool_tokens: f64) -> Self {
         Self {
@@ -192,9 +192,9 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn turns(rules: FairnessRules) -> (Turns, ServiceCounters) {
+    fn turns(rules: FairnessRules) -> (ClientTurns, ServiceCounters) {
         let rule = DrrConfig { quantum: Some(10.0), ..DrrConfig::default() };
-        (Turns::new(&rule, rules, 2, 1_000.0), ServiceCounters::new((0..2).map(|_| -2.0)))
+        (ClientTurns::new(&rule, rules, 2, 1_000.0), ServiceCounters::new((0..2).map(|_| -2.0)))
     }
 
     #[test]

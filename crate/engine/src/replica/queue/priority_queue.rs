@@ -98,12 +98,12 @@ fn by_number(id: Numbered) -> QueueKey<Numbered> {
 
 /// Clients that wait, by the keys of their next requests.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heads {
+pub(super) struct QueueHeads {
     /// Clients under the key of a request; those whose next request has another key are stale.
     entries: BinaryHeap<Reverse<QueueKey<Numbered<ClientId>>>>,
 }
 
-impl Heads {
+impl QueueHeads {
     /// The next request of a client is this one.
     pub(super) fn enter(&mut self, client: ClientId, head: QueueKey<Numbered>) {
         self.entries.push(Reverse(head.of(client)));

@@ -34,13 +34,13 @@ pub(crate) struct WaitingQueue {
     deferred: Vec<RequestId>,
     /// First come, first served with too few LoRA slots: the requests that wait, instead of `ahead`.
     by_adapter: Option<Box<AdapterQueue>>,
-    ranked: Option<Box<Ranked>>,
+    ranked: Option<Box<RankedQueue>>,
     limiter: Option<Box<Limiter>>,
 }
 
 /// The part of a queue that is not first come, first served.
 #[derive(Debug, Clone)]
-struct Ranked {
+struct RankedQueue {
     config: Arc<QueueConfig>,
     queue: ClientQueue,
     charges: TokenCharges,
@@ -64,7 +64,7 @@ impl WaitingQueue {
         if !matches!(config.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. })
             && !config.policy.is_batch_aware()
         {
-            queue.ranked = Some(Box::new(Ranked::new(config, rules, trace, pool_tokens)));
+            queue.ranked = Some(Box::new(RankedQueue::new(config, rules, trace, pool_tokens)));
         }
         queue
     }
@@ -337,18 +337,20 @@ impl WaitingQueue {
     /// counters; in the order of their first requests.
     pub(crate) fn predicted_lengths(&self) -> Vec<(ClientId, f64)> {
         match self.ranked.as_deref() {
-            Some(Ranked { config, queue, charges, .. }) if matches!(config.policy, QueuePolicy::Vtc(_)) => {
+            Some(RankedQueue { config, queue, charges, .. })
+                if matches!(config.policy, QueuePolicy::Vtc(_)) =>
+            {
                 queue.seen().iter().map(|&client| (client, charges.expected(client))).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn counting(&mut self) -> Option<&mut Ranked> {
+    fn counting(&mut self) -> Option<&mut RankedQueue> {
         self.ranked.as_deref_mut().filter(|ranked| ranked.queue.keeps_counters())
     }
 
-    fn counting_artifacts(&mut self) -> Option<&mut Ranked> {
+    fn counting_artifacts(&mut self) -> Option<&mut RankedQueue> {
         self.counting().filter(|ranked| ranked.accounting == OutputAccounting::Artifact)
     }
 
@@ -424,7 +426,7 @@ impl WaitingQueue {
     }
 }
 
-impl Ranked {
+impl RankedQueue {
     fn new(config: &Arc<QueueConfig>, rules: FairnessRules, trace: &Trace, pool_tokens: f64) -> Self {
         let clients = config.client.count(trace);
         let queue = ClientQueue::new(&config.policy, rules, clients, pool_tokens);

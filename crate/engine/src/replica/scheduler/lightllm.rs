@@ -15,14 +15,14 @@ pub(super) struct LightLlm;
 
 /// What it keeps of a replica.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct LightLlmState {
     /// Decode iterations since it last tried to admit prompts.
     decode_steps: u32,
     /// Its view of the memory.
     estimate: PeakKvEstimator,
 }
 
-impl State {}
+impl LightLlmState {}
 
 impl BatchScheduler for LightLlm {
     fn schedule(

@@ -2,11 +2,11 @@
 
 use servescope_workload::Trace;
 
-use super::State;
+use super::SchedulerState;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 
-impl State {
+impl SchedulerState {
     /// The waiting queue of a scheduler that has its own, with what came in since its last step.
     pub(crate) fn waiting_as_seen(&self, trace: &Trace) -> Option<WaitingQueue> {
         self.slora.as_ref().map(|slora| slora.waiting_as_seen(trace))

@@ -30,7 +30,7 @@ use super::{
     ScheduledBatch,
 };
 use crate::record::decisions::{Compared, Verdict};
-use crate::record::observer::Event;
+use crate::record::observer::RouterEvent;
 use crate::record::timeline::QueueDrop;
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::replica::requests::RequestStatus;
@@ -38,7 +38,7 @@ use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
 use state::RouterMessage;
-pub(super) use state::State;
+pub(super) use state::SloraState;
 
 /// The scheduler.
 #[derive(Debug)]
@@ -172,14 +172,14 @@ impl BatchScheduler for Slora {
 }
 
 /// Works on the state of a replica beside the replica.
-fn with_state<T>(replica: &mut Replica, work: impl FnOnce(&mut State, &mut Replica) -> T) -> Option<T> {
+fn with_state<T>(replica: &mut Replica, work: impl FnOnce(&mut SloraState, &mut Replica) -> T) -> Option<T> {
     let mut state = replica.state.slora.take()?;
     let done = work(&mut state, replica);
     replica.state.slora = Some(state);
     Some(done)
 }
 
-impl State {
+impl SloraState {
     /// A step of the router begins.
     fn schedule(
         &mut self,
@@ -225,20 +225,20 @@ impl State {
         for message in inbox.drain(..) {
             match message {
                 RouterMessage::Arrived(id, at_us) => {
-                    context.watch.emit(|| Event::Arrived(id));
+                    context.watch.emit(|| RouterEvent::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
                         self.next_admissible_step = 0;
                     }
                 }
                 RouterMessage::HeadBlocked(id) => {
-                    context.watch.emit(|| Event::Arrived(id));
-                    context.watch.emit(|| Event::Rejected(id));
+                    context.watch.emit(|| RouterEvent::Arrived(id));
+                    context.watch.emit(|| RouterEvent::Rejected(id));
                 }
                 RouterMessage::Ended(id, outcome) => {
                     context.watch.emit(|| match outcome {
-                        Outcome::TimedOut => Event::TimedOut(id),
-                        _ => Event::Cancelled(id),
+                        Outcome::TimedOut => RouterEvent::TimedOut(id),
+                        _ => RouterEvent::Cancelled(id),
                     });
                     if outcome == Outcome::Cancelled {
                         self.cut_short(replica, context, id);
@@ -337,7 +337,7 @@ impl State {
                 }
             }
         }
-        context.watch.emit(|| Event::Decided { at_us: context.now_us, picked: &self.admitted });
+        context.watch.emit(|| RouterEvent::Decided { at_us: context.now_us, picked: &self.admitted });
         scan
     }
 
@@ -374,7 +374,7 @@ impl State {
             let loads = self.owns_adapters && adapter != BASE_MODEL && context.config.lora_compute;
             if loads && self.adapters.load(adapter) {
                 batch.load_us += context.config.adapters.loading.us(self.adapters.rank(adapter), true);
-                context.watch.emit(|| Event::Loaded(adapter));
+                context.watch.emit(|| RouterEvent::Loaded(adapter));
             }
             replica.leaves_queue(context, id);
             let tokens = context.trace.input_tokens[id];
@@ -388,7 +388,7 @@ impl State {
             return;
         }
         let duration_us = context.now_us - batch.formed_us;
-        context.watch.emit(|| Event::Prefill { at_us: batch.formed_us, duration_us });
+        context.watch.emit(|| RouterEvent::Prefill { at_us: batch.formed_us, duration_us });
         self.decode_steps_since_prefill = 0;
         self.next_admissible_step = 0;
         if self.queue.follows_batch() {
@@ -426,7 +426,7 @@ impl State {
         self.decode_steps_since_prefill =
             self.decode_steps_since_prefill.saturating_add(iterations).min(between);
         let at_us = run.time_after(run.done - iterations);
-        context.watch.emit(|| Event::Decode {
+        context.watch.emit(|| RouterEvent::Decode {
             at_us,
             duration_us: context.now_us - at_us,
             iterations,
@@ -460,7 +460,7 @@ impl State {
         if has_decoded && self.queue.follows_batch() {
             self.queue.left(id, context.trace);
         }
-        context.watch.emit(|| Event::Finished(id));
+        context.watch.emit(|| RouterEvent::Finished(id));
     }
 
     #[inline]
@@ -477,7 +477,7 @@ impl State {
         }
         if is_empty || finished > 0 && batch.prompts.is_empty() {
             let (adapters, watch) = (&mut self.adapters, &mut *context.watch);
-            adapters.offload_unused(|adapter| watch.emit(|| Event::Offloaded(adapter)));
+            adapters.offload_unused(|adapter| watch.emit(|| RouterEvent::Offloaded(adapter)));
         }
         self.is_finishing = false;
         self.end_step(context);
@@ -500,7 +500,7 @@ impl State {
         let (decode_steps_since_prefill, predicted) =
             (self.decode_steps_since_prefill, self.queue.predicted_lengths());
         let (counters, predicted) = (counters.as_deref(), predicted.as_slice());
-        context.watch.emit(|| Event::StepEnd { decode_steps_since_prefill, counters, predicted });
+        context.watch.emit(|| RouterEvent::StepEnd { decode_steps_since_prefill, counters, predicted });
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.
@@ -549,11 +549,11 @@ impl State {
             has_waiting = true;
             let adapter = trace.adapter[id];
             if adapter != BASE_MODEL && adapters.prefetch(adapter) {
-                watch.emit(|| Event::Loaded(adapter));
+                watch.emit(|| RouterEvent::Loaded(adapter));
             }
         });
         if has_waiting {
-            watch.emit(|| Event::Prefetched);
+            watch.emit(|| RouterEvent::Prefetched);
         }
     }
 }

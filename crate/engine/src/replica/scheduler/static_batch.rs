@@ -19,7 +19,7 @@ pub(super) struct Static;
 
 /// What it keeps of a replica.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct StaticBatchState {
     /// Of one stage: blocks of the batch that runs.
     reserved: u32,
     /// Of several stages: batches between two of their iterations.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::closed_forms::{Measure, all};
+use crate::closed_forms::{ClosedFormMeasure, all};
 use crate::run::Run;
 
 fn of(scenario: &Scenario, path: &str) -> Result<ClosedFormValue, Vec<Obstacle>> {
@@ -11,12 +11,12 @@ fn every_closed_form_of_a_time_is_found() {
     let mut found = Vec::new();
     for form in all() {
         let path = match (form.measure, form.id) {
-            (Measure::Wait, _) => "queue_s.mean",
-            (Measure::EndToEnd, _) => "e2e_s.mean",
-            (Measure::Lost, "A11") => "requests.rejected_total",
-            (Measure::Lost, _) => "requests.timed_out",
+            (ClosedFormMeasure::Wait, _) => "queue_s.mean",
+            (ClosedFormMeasure::EndToEnd, _) => "e2e_s.mean",
+            (ClosedFormMeasure::Lost, "A11") => "requests.rejected_total",
+            (ClosedFormMeasure::Lost, _) => "requests.timed_out",
         };
-        let scale = if form.measure == Measure::Lost {
+        let scale = if form.measure == ClosedFormMeasure::Lost {
             1.0 / (form.scenario.number(Id::Rate) * form.scenario.number(Id::Duration))
         } else {
             1.0

@@ -80,7 +80,7 @@ impl Formula {
 
 /// One measured operator.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub struct OperatorSample {
     /// GPU.
     pub gpu: &'static Gpu,
     /// Model; "" for collectives.
@@ -99,7 +99,7 @@ pub struct Sample {
     pub us: f64,
 }
 
-impl Sample {
+impl OperatorSample {
     /// What the roofline says.
     pub fn predicted_us(&self, c: &Corrections) -> f64 {
         let peaks = (self.gpu.bf16_tflops.value * 1e12, self.gpu.bandwidth_gb_s.value * 1e9);
@@ -131,7 +131,7 @@ impl Sample {
 }
 
 /// Every sample.
-pub fn samples() -> Vec<Sample> {
+pub fn samples() -> Vec<OperatorSample> {
     let mut samples = layers();
     samples.extend(attention());
     samples.extend(collectives());
@@ -152,7 +152,7 @@ fn known(gpu: &str, model: &'static str) -> (&'static Gpu, &'static Model) {
     (Gpu::named(gpu).expect("a GPU of the table"), Model::named(model).expect("a model of the table"))
 }
 
-fn layers() -> Vec<Sample> {
+fn layers() -> Vec<OperatorSample> {
     let mut samples = Vec::new();
     for (iteration, row) in rows(include_str!("operators.csv")).enumerate() {
         let (gpu, model) = known(row[0], row[1]);
@@ -179,14 +179,23 @@ fn layers() -> Vec<Sample> {
         for ((formula, (flops, bytes)), cell) in products.into_iter().chain(pointwise).zip(&row[4..]) {
             if !cell.is_empty() {
                 let (count, us) = ((0.0, 0.0), number(cell));
-                samples.push(Sample { gpu, model: model.id, iteration, formula, flops, bytes, count, us });
+                samples.push(OperatorSample {
+                    gpu,
+                    model: model.id,
+                    iteration,
+                    formula,
+                    flops,
+                    bytes,
+                    count,
+                    us,
+                });
             }
         }
     }
     samples
 }
 
-fn attention() -> Vec<Sample> {
+fn attention() -> Vec<OperatorSample> {
     let sample = |row: Vec<&'static str>| {
         let (gpu, model) = known(row[0], row[1]);
         let (queries, keys, dim) = heads(model, number(row[2]));
@@ -198,12 +207,21 @@ fn attention() -> Vec<Sample> {
         } else {
             (Formula::Decode, flops * count * kv, kv_bytes * count * kv, (count * keys, 0.0))
         };
-        Sample { gpu, model: model.id, iteration: 0, formula, flops, bytes, count, us: number(row[6]) }
+        OperatorSample {
+            gpu,
+            model: model.id,
+            iteration: 0,
+            formula,
+            flops,
+            bytes,
+            count,
+            us: number(row[6]),
+        }
     };
     rows(include_str!("attention.csv")).map(sample).collect()
 }
 
-fn collectives() -> Vec<Sample> {
+fn collectives() -> Vec<OperatorSample> {
     let sample = |row: Vec<&'static str>| {
         let gpu = Gpu::named(row[0]).expect("a GPU of the table");
         let (gpus, bytes, us) = (number(row[2]), number(row[3]), number(row[4]));
@@ -212,22 +230,22 @@ fn collectives() -> Vec<Sample> {
         } else {
             (Formula::Send, bytes)
         };
-        Sample { gpu, model: "", iteration: 0, formula, flops: 0.0, bytes, count: (0.0, 0.0), us }
+        OperatorSample { gpu, model: "", iteration: 0, formula, flops: 0.0, bytes, count: (0.0, 0.0), us }
     };
     rows(include_str!("collectives.csv")).map(sample).collect()
 }
 
 /// Fits the coefficients of every formula that has samples; the others stay as they are. The mean square of the logarithm of
 /// predicted over measured becomes least, coordinate by coordinate, with steps that are halved down to 0.2 %.
-pub fn fit(samples: &[Sample], start: &Corrections) -> Corrections {
+pub fn fit(samples: &[OperatorSample], start: &Corrections) -> Corrections {
     let mut best = Corrections { overlaps: false, ..*start };
     for (formula, _) in Formula::ALL {
-        let of_law: Vec<&Sample> = samples.iter().filter(|s| s.formula == formula).collect();
+        let of_law: Vec<&OperatorSample> = samples.iter().filter(|s| s.formula == formula).collect();
         if of_law.is_empty() {
             continue;
         }
         let cost = |c: &Corrections| {
-            let off = |s: &&Sample| libm::log(s.predicted_us(c) / s.us);
+            let off = |s: &&OperatorSample| libm::log(s.predicted_us(c) / s.us);
             of_law.iter().map(off).map(|x| x * x).sum::<f64>()
         };
         let mut least = cost(&best);
@@ -254,7 +272,7 @@ pub fn fit(samples: &[Sample], start: &Corrections) -> Corrections {
 
 /// Relative errors: how many, median, 95th percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
+pub struct ErrorQuantiles {
     /// How many.
     pub count: usize,
     /// Median.
@@ -263,7 +281,7 @@ pub struct Errors {
     pub p95: f64,
 }
 
-impl Errors {
+impl ErrorQuantiles {
     fn of(mut errors: Vec<f64>) -> Self {
         let (median, p95) = (quantile(&mut errors, 0.5), quantile(&mut errors, 0.95));
         Self { count: errors.len(), median, p95 }
@@ -271,10 +289,10 @@ impl Errors {
 }
 
 /// How well a formula's committed coefficients describe what they were fitted on.
-pub fn fitted_errors(samples: &[Sample], gpu: &str, formula: Formula) -> Errors {
+pub fn fitted_errors(samples: &[OperatorSample], gpu: &str, formula: Formula) -> ErrorQuantiles {
     let corrections = Corrections::of(gpu);
     let of_law = samples.iter().filter(|s| s.gpu.id == gpu && s.formula == formula);
-    Errors::of(of_law.map(|s| s.error(corrections)).collect())
+    ErrorQuantiles::of(of_law.map(|s| s.error(corrections)).collect())
 }
 
 /// Errors of corrections on a model that they were not fitted on.
@@ -287,22 +305,22 @@ pub struct HeldOut {
     /// Pairs of other models that were fitted.
     pub fits: usize,
     /// Single products.
-    pub products: Errors,
+    pub products: ErrorQuantiles,
     /// Norms, activation and other pointwise operators.
-    pub pointwise: Errors,
+    pub pointwise: ErrorQuantiles,
     /// All operators of a layer together.
-    pub layer: Errors,
+    pub layer: ErrorQuantiles,
 }
 
 /// Whether a sample is a part of a layer, attention and collectives apart.
-fn is_of_layer(s: &Sample) -> bool {
+fn is_of_layer(s: &OperatorSample) -> bool {
     matches!(
         s.formula,
         Formula::Product | Formula::Norm | Formula::Rotary | Formula::Activation | Formula::Add
     )
 }
 
-fn errors_on(samples: &[Sample], fits: &[Corrections]) -> [Errors; 3] {
+fn errors_on(samples: &[OperatorSample], fits: &[Corrections]) -> [ErrorQuantiles; 3] {
     let (mut products, mut pointwise, mut layer) = (Vec::new(), Vec::new(), Vec::new());
     for corrections in fits {
         for group in samples.chunk_by(|a, b| a.iteration == b.iteration) {
@@ -316,14 +334,14 @@ fn errors_on(samples: &[Sample], fits: &[Corrections]) -> [Errors; 3] {
             layer.push((ours / theirs - 1.0).abs());
         }
     }
-    [products, pointwise, layer].map(Errors::of)
+    [products, pointwise, layer].map(ErrorQuantiles::of)
 }
 
 /// Fits the corrections of each GPU on every pair of models and predicts each third one.
-pub fn held_out(samples: &[Sample]) -> Vec<HeldOut> {
+pub fn held_out(samples: &[OperatorSample]) -> Vec<HeldOut> {
     let mut table = Vec::new();
     for gpu in MEASURED {
-        let here: Vec<Sample> =
+        let here: Vec<OperatorSample> =
             samples.iter().filter(|s| s.gpu.id == gpu && is_of_layer(s)).copied().collect();
         let mut models: Vec<&str> = here.iter().map(|s| s.model).collect();
         models.sort_unstable();
@@ -333,12 +351,12 @@ pub fn held_out(samples: &[Sample]) -> Vec<HeldOut> {
             let mut fits = Vec::new();
             for (i, first) in others.iter().enumerate() {
                 for second in &others[i + 1..] {
-                    let pair: Vec<Sample> =
+                    let pair: Vec<OperatorSample> =
                         here.iter().filter(|s| s.model == *first || s.model == *second).copied().collect();
                     fits.push(fit(&pair, Corrections::of(gpu)));
                 }
             }
-            let mine: Vec<Sample> = here.iter().filter(|s| s.model == model).copied().collect();
+            let mine: Vec<OperatorSample> = here.iter().filter(|s| s.model == model).copied().collect();
             let [products, pointwise, layer] = errors_on(&mine, &fits);
             table.push(HeldOut { gpu, model, fits: fits.len(), products, pointwise, layer });
         }
@@ -347,10 +365,10 @@ pub fn held_out(samples: &[Sample]) -> Vec<HeldOut> {
 }
 
 /// The corrections fitted on an A100 alone, on the other GPUs: (GPU, products, pointwise, layer).
-pub fn across_gpus(samples: &[Sample]) -> Vec<(&'static str, [Errors; 3])> {
+pub fn across_gpus(samples: &[OperatorSample]) -> Vec<(&'static str, [ErrorQuantiles; 3])> {
     let own = Corrections::of("a100_80_sxm");
     let on = |gpu: &'static str| {
-        let here: Vec<Sample> =
+        let here: Vec<OperatorSample> =
             samples.iter().filter(|s| s.gpu.id == gpu && is_of_layer(s)).copied().collect();
         (gpu, errors_on(&here, &[*own]))
     };
@@ -379,7 +397,7 @@ mod tests {
         let all = samples();
         let mut off = Vec::new();
         for gpu in MEASURED {
-            let here: Vec<Sample> = all
+            let here: Vec<OperatorSample> = all
                 .iter()
                 .filter(|s| s.gpu.id == gpu || matches!(s.formula, Formula::Prefill | Formula::Decode))
                 .copied()

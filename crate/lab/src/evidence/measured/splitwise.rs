@@ -10,7 +10,7 @@ use super::{number, quantile, rows};
 
 /// One measured setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct MeasuredPoint {
     /// What ran where.
     pub deployment: Deployment,
     /// Requests.
@@ -24,8 +24,8 @@ pub struct Point {
 }
 
 /// The medians.
-pub fn points() -> Vec<Point> {
-    let point = |row: Vec<&'static str>| Point {
+pub fn points() -> Vec<MeasuredPoint> {
+    let point = |row: Vec<&'static str>| MeasuredPoint {
         deployment: Deployment {
             gpu: Gpu::named(row[0]).expect("a GPU of the table"),
             model: *Model::named(row[1]).expect("a model of the table"),
@@ -68,7 +68,7 @@ impl Predictor {
 /// Half of the 128 output tokens of a run: how far an answer is on average.
 const ANSWERED: u32 = 64;
 
-impl Point {
+impl MeasuredPoint {
     /// Predicted times of the prompts and of an output token, milliseconds.
     fn modelled(&self, corrections: &Corrections, launch_per_layer_us: f64) -> (f64, f64) {
         let host = HostTime { launch_per_layer_us, ..HostTime::NONE };
@@ -90,7 +90,7 @@ impl Point {
 
 /// Microseconds that a machine's host takes to launch a layer: the token time of Llama-2-70B at TP 8 and batch 1, where the
 /// GPUs have least to do, over its layers.
-pub fn launch_per_layer_us(points: &[Point], gpu: &str) -> f64 {
+pub fn launch_per_layer_us(points: &[MeasuredPoint], gpu: &str) -> f64 {
     let point = points.iter().find(|p| p.deployment.gpu.id == gpu && p.sets_launch());
     point.map_or(0.0, |p| p.token_ms * 1e3 / f64::from(p.deployment.model.layers))
 }
@@ -127,7 +127,7 @@ impl Quantity {
         (Self::Token, "output token"),
     ];
 
-    fn has(self, point: &Point) -> bool {
+    fn has(self, point: &MeasuredPoint) -> bool {
         match self {
             Self::OnePrompt => point.batch == 1,
             Self::ManyPrompts => point.batch > 1,
@@ -138,15 +138,15 @@ impl Quantity {
 
 /// Errors of the points that `wanted` accepts, predicted in one way. Where there is nothing to compare, `count` is 0.
 pub fn errors_of(
-    points: &[Point],
+    points: &[MeasuredPoint],
     what: Quantity,
     way: Predictor,
-    wanted: impl Fn(&Point) -> bool,
+    wanted: impl Fn(&MeasuredPoint) -> bool,
 ) -> ErrorStats {
-    let predicted = |point: &Point| -> Option<(f64, f64)> {
+    let predicted = |point: &MeasuredPoint| -> Option<(f64, f64)> {
         let gpu = point.deployment.gpu.id;
         let corrections = Corrections::of(gpu);
-        let launched = |p: &Point| {
+        let launched = |p: &MeasuredPoint| {
             let gpu = p.deployment.gpu.id;
             p.modelled(Corrections::of(gpu), launch_per_layer_us(points, gpu))
         };
@@ -167,7 +167,7 @@ pub fn errors_of(
             }
         }
     };
-    let error = |point: &Point| -> Option<f64> {
+    let error = |point: &MeasuredPoint| -> Option<f64> {
         let (prompt, token) = predicted(point)?;
         Some(if what == Quantity::Token { token / point.token_ms } else { prompt / point.prompt_ms } - 1.0)
     };

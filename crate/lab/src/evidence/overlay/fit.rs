@@ -46,7 +46,7 @@ pub enum FitError {
 
 /// A constant before and after.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fitted {
+pub struct RefittedConstant {
     /// The parameter.
     pub id: Id,
     /// Its value before.
@@ -57,9 +57,9 @@ pub struct Fitted {
 
 /// A fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fit {
+pub struct CostFit {
     /// The constants.
-    pub constants: Vec<Fitted>,
+    pub constants: Vec<RefittedConstant>,
     /// The scenario with the constants as fitted.
     pub scenario: Scenario,
     /// How many runs it took.
@@ -222,16 +222,16 @@ impl FitSearch {
     ///
     /// # Errors
     /// [`FitError::Run`] of the run with the fitted constants.
-    pub fn finish(mut self) -> Result<Fit, FitError> {
+    pub fn finish(mut self) -> Result<CostFit, FitError> {
         let fitted = self.with(&self.best).unwrap_or_else(|| self.scenario.clone());
         let after = self.pairs(&fitted).map_err(FitError::Run)?;
         let half = |pairs: &[Pair], rest: usize| {
             times_of(&pairs.iter().filter(|pair| pair.id % 2 == rest).collect::<Vec<_>>(), None)
         };
         let constants = self.ids.iter().zip(&self.start);
-        Ok(Fit {
+        Ok(CostFit {
             constants: constants
-                .map(|(&id, &before)| Fitted { id, before, after: fitted.number(id) })
+                .map(|(&id, &before)| RefittedConstant { id, before, after: fitted.number(id) })
                 .collect(),
             runs: self.runs,
             fitted_half: [half(&self.before, 0), half(&after, 0)],
@@ -257,7 +257,7 @@ fn moved(id: Id, value: f64, step: f64) -> f64 {
 ///
 /// # Errors
 /// [`FitError`] names the constant.
-pub fn fit(measured: &MeasuredRun, scenario: &Scenario, paths: &[String]) -> Result<Fit, FitError> {
+pub fn fit(measured: &MeasuredRun, scenario: &Scenario, paths: &[String]) -> Result<CostFit, FitError> {
     let mut search = FitSearch::begin(measured, scenario, paths)?;
     while search.advance() {}
     search.finish()

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::compare::Overlay;
-use super::fit::{Fit, Fitted};
+use super::fit::{CostFit, RefittedConstant};
 use super::measured::MeasuredRun;
 use super::pair::PairedMetric;
 use super::taken::TakenSetting;
@@ -20,7 +20,7 @@ pub fn document(
     scenario: &Scenario,
     taken: &[TakenSetting],
     overlay: &Overlay,
-    fit: Option<&Fit>,
+    fit: Option<&CostFit>,
 ) -> Json {
     let mut document = json!({
         "tool": measured.tool.name(),
@@ -95,13 +95,14 @@ pub struct OverlayFit {
 
 impl OverlayFit {
     /// Of a fit.
-    pub fn of(fit: &Fit) -> Self {
+    pub fn of(fit: &CostFit) -> Self {
         let half = |[before, after]: &[Vec<PairedMetric>; 2]| FittedHalf {
             before: overlaid_metrics(before),
             after: overlaid_metrics(after),
         };
-        let constant =
-            |c: &Fitted| (c.id.row().id.to_owned(), FittedConstant { before: c.before, after: c.after });
+        let constant = |c: &RefittedConstant| {
+            (c.id.row().id.to_owned(), FittedConstant { before: c.before, after: c.after })
+        };
         Self {
             constants: fit.constants.iter().map(constant).collect(),
             runs: fit.runs,

@@ -7,9 +7,9 @@
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 
-use super::policies::{self, POLICY_ROWS, Policy};
+use super::policies::{self, ComparedPolicy, POLICY_ROWS};
 use super::single_run::{self, A100_POLICY_ROWS, A100_ROWS, SingleRunCalibration};
-use super::{ROWS, Row, THROUGHPUT_BOUND, attainment_bound, is_tuned, scenario_of, simulate};
+use super::{PublishedRow, ROWS, THROUGHPUT_BOUND, attainment_bound, is_tuned, scenario_of, simulate};
 use crate::link;
 
 /// Into how many parts the way from one of the authors' points to the next is cut.
@@ -46,7 +46,7 @@ impl PublishedMeasure {
         }
     }
 
-    fn of_row(self, row: &Row) -> f64 {
+    fn of_row(self, row: &PublishedRow) -> f64 {
         match self {
             Self::Throughput => row.throughput_rps,
             Self::E2e => row.e2e_s,
@@ -133,15 +133,15 @@ pub struct PublishedFigure {
 
 /// A row under a policy, with both answers.
 struct Answered {
-    row: Row,
-    policy: Policy,
+    row: PublishedRow,
+    policy: ComparedPolicy,
     rejected: Option<u32>,
     ours: Option<Summary>,
     one_run: Summary,
 }
 
 impl Answered {
-    fn new(row: &Row, policy: Policy, rejected: Option<u32>) -> Self {
+    fn new(row: &PublishedRow, policy: ComparedPolicy, rejected: Option<u32>) -> Self {
         // The default calibration is one of the A10G.
         let ours = (row.suite != "S4").then(|| simulate(row, &scenario_of(row, policy)));
         let one_run = simulate(row, &SingleRunCalibration::of(row.suite).scenario(row, policy));
@@ -157,7 +157,7 @@ impl Answered {
             "S4" => SingleRunCalibration::of("S4").scenario(&self.row, self.policy),
             _ => scenario_of(&self.row, self.policy),
         };
-        let is_fcfs = self.policy == Policy::Fcfs;
+        let is_fcfs = self.policy == ComparedPolicy::Fcfs;
         Some(PublishedPoint {
             policy: self.policy.choice(),
             x: swept(&self.row),
@@ -172,7 +172,7 @@ impl Answered {
 }
 
 /// What a row's sweep changes.
-fn swept(row: &Row) -> f64 {
+fn swept(row: &PublishedRow) -> f64 {
     match row.sweep {
         "n" => row.adapters as f64,
         "R" => row.rate_rps,
@@ -181,7 +181,7 @@ fn swept(row: &Row) -> f64 {
     }
 }
 
-fn sweeping(row: &Row, x: f64) -> Row {
+fn sweeping(row: &PublishedRow, x: f64) -> PublishedRow {
     let mut other = *row;
     match row.sweep {
         "n" => other.adapters = x as usize,
@@ -207,11 +207,12 @@ fn between(sweep: &str, places: &[f64]) -> Vec<f64> {
 
 /// Figures of a sweep of a suite; none where nothing was recorded.
 pub fn sweep(suite: &str, sweep: &str) -> Vec<PublishedFigure> {
-    let rows: Vec<&Row> =
+    let rows: Vec<&PublishedRow> =
         ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == sweep).collect();
-    let recorded: Vec<Answered> = rows.iter().map(|row| Answered::new(row, Policy::Fcfs, None)).collect();
+    let recorded: Vec<Answered> =
+        rows.iter().map(|row| Answered::new(row, ComparedPolicy::Fcfs, None)).collect();
     let Some(first) = rows.first() else { return Vec::new() };
-    let all = with_between(first, Policy::Fcfs, &recorded);
+    let all = with_between(first, ComparedPolicy::Fcfs, &recorded);
     PublishedMeasure::OF_SWEEPS
         .into_iter()
         .map(|measure| {
@@ -221,28 +222,28 @@ pub fn sweep(suite: &str, sweep: &str) -> Vec<PublishedFigure> {
                 PublishedMeasure::Attainment => Some(attainment_bound(first)),
                 _ => None,
             };
-            figure(first.sweep, measure, points, bound, curves(measure, Policy::Fcfs, &all))
+            figure(first.sweep, measure, points, bound, curves(measure, ComparedPolicy::Fcfs, &all))
         })
         .collect()
 }
 
 /// Figures of the policies of a suite against cv.
 pub fn policies(suite: &str) -> Vec<PublishedFigure> {
-    let rows: Vec<&Row> =
+    let rows: Vec<&PublishedRow> =
         ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == "cv").collect();
     let Some(first) = rows.first() else { return Vec::new() };
     let mut points = [Vec::new(), Vec::new()];
     let mut drawn = [Vec::new(), Vec::new()];
-    for policy in [Policy::Fcfs, Policy::Lifo, Policy::EarlyAbort] {
+    for policy in [ComparedPolicy::Fcfs, ComparedPolicy::Lifo, ComparedPolicy::EarlyAbort] {
         let recorded: Vec<Answered> = match policy {
-            Policy::Fcfs => rows.iter().map(|row| Answered::new(row, policy, None)).collect(),
+            ComparedPolicy::Fcfs => rows.iter().map(|row| Answered::new(row, policy, None)).collect(),
             _ => POLICY_ROWS
                 .iter()
                 .chain(A100_POLICY_ROWS)
                 .filter(|row| row.suite == suite && row.policy == policy)
                 .map(|row| {
-                    let setting = Row { attainment: row.attainment, ..row.setting() };
-                    let gives_up = policy == Policy::EarlyAbort;
+                    let setting = PublishedRow { attainment: row.attainment, ..row.setting() };
+                    let gives_up = policy == ComparedPolicy::EarlyAbort;
                     Answered::new(&setting, policy, gives_up.then_some(row.rejected))
                 })
                 .collect(),
@@ -277,7 +278,11 @@ pub fn policies(suite: &str) -> Vec<PublishedFigure> {
 }
 
 /// The recorded places and those between them, from left to right.
-fn with_between(first: &Row, policy: Policy, recorded: &[Answered]) -> Vec<(f64, Option<Summary>, Summary)> {
+fn with_between(
+    first: &PublishedRow,
+    policy: ComparedPolicy,
+    recorded: &[Answered],
+) -> Vec<(f64, Option<Summary>, Summary)> {
     let places: Vec<f64> = recorded.iter().map(|answered| swept(&answered.row)).collect();
     let mut all: Vec<_> =
         recorded.iter().map(|a| (swept(&a.row), a.ours.clone(), a.one_run.clone())).collect();
@@ -289,7 +294,11 @@ fn with_between(first: &Row, policy: Policy, recorded: &[Answered]) -> Vec<(f64,
     all
 }
 
-fn curves(measure: PublishedMeasure, policy: Policy, all: &[(f64, Option<Summary>, Summary)]) -> Vec<Curve> {
+fn curves(
+    measure: PublishedMeasure,
+    policy: ComparedPolicy,
+    all: &[(f64, Option<Summary>, Summary)],
+) -> Vec<Curve> {
     let policy = policy.choice();
     let x: Vec<f64> = all.iter().map(|(x, ..)| *x).collect();
     let one_run = all.iter().map(|(_, _, one_run)| measure.of(one_run)).collect();

@@ -17,14 +17,14 @@ use crate::scenario::Scenario;
 
 /// A server of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Server {
+pub enum PeftServer {
     /// S-LoRA.
     Slora,
     /// Batches of one adapter on Hugging Face's kernels.
     Peft,
 }
 
-impl Server {
+impl PeftServer {
     /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,25 +38,25 @@ impl Server {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerRow {
     /// Which server.
-    pub server: Server,
+    pub server: PeftServer,
     /// How many adapters.
     pub adapters: usize,
     /// Requests a second.
     pub throughput_rps: f64,
 }
 
-const fn row(server: Server, adapters: usize, throughput_rps: f64) -> ServerRow {
+const fn row(server: PeftServer, adapters: usize, throughput_rps: f64) -> ServerRow {
     ServerRow { server, adapters, throughput_rps }
 }
 
 /// The paper's rows.
 pub static SERVER_ROWS: [ServerRow; 6] = [
-    row(Server::Slora, 5, 8.05),
-    row(Server::Slora, 100, 7.99),
-    row(Server::Slora, 1_000, 7.64),
-    row(Server::Slora, 2_000, 7.61),
-    row(Server::Peft, 5, 0.88),
-    row(Server::Peft, 100, 0.25),
+    row(PeftServer::Slora, 5, 8.05),
+    row(PeftServer::Slora, 100, 7.99),
+    row(PeftServer::Slora, 1_000, 7.64),
+    row(PeftServer::Slora, 2_000, 7.61),
+    row(PeftServer::Peft, 5, 0.88),
+    row(PeftServer::Peft, 100, 0.25),
 ];
 
 /// Bound on the relative error of throughput.
@@ -119,11 +119,11 @@ fn simulate(row: &ServerRow, iteration_ms: f64, most_in_batch: u32) -> Summary {
     let mut scenario = Scenario::default();
     let (iteration_ms, most) = (iteration_ms.to_string(), most_in_batch.to_string());
     let settings: &[(&str, &str)] = match row.server {
-        Server::Slora => {
+        PeftServer::Slora => {
             &[("cost.kind", "roofline"), ("fleet.gpu", "a100_80_sxm"), ("fleet.model", "llama-2-7b")]
         }
         // Every iteration takes the same time, those of prompts, too; memory never decides.
-        Server::Peft => &[
+        PeftServer::Peft => &[
             ("scheduler.kind", "static"),
             ("scheduler.max_running_requests", &most),
             ("scheduler.max_total_tokens", "1000000"),

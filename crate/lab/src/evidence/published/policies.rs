@@ -6,11 +6,11 @@
 
 use servescope_engine::metrics::Summary;
 
-use super::{ROWS, Row, scenario_of, simulate};
+use super::{PublishedRow, ROWS, scenario_of, simulate};
 
 /// A policy of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
+pub enum ComparedPolicy {
     /// S-LoRA's queue.
     Fcfs,
     /// Newest first.
@@ -19,7 +19,7 @@ pub enum Policy {
     EarlyAbort,
 }
 
-impl Policy {
+impl ComparedPolicy {
     /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ pub struct PolicyRow {
     /// "S1" or "S2".
     pub suite: &'static str,
     /// The policy.
-    pub policy: Policy,
+    pub policy: ComparedPolicy,
     /// Burstiness.
     pub cv: f64,
     /// Share of all requests with a first token within 6 s.
@@ -59,7 +59,7 @@ macro_rules! policy_rows {
         $(#[$doc])*
         pub static $name: &[PolicyRow] = &[$($crate::published::policies::PolicyRow {
             suite: $suite,
-            policy: $crate::published::policies::Policy::$policy,
+            policy: $crate::published::policies::ComparedPolicy::$policy,
             cv: $cv,
             attainment: $attainment,
             rejected: $rejected,
@@ -115,9 +115,17 @@ impl PolicyComparison {
 
 impl PolicyRow {
     /// The setting, as the row of first come, first served at the same cv has it.
-    pub fn setting(&self) -> Row {
+    pub fn setting(&self) -> PublishedRow {
         let (adapters, rate_rps) = if self.suite == "S4" { (400, 6.0) } else { (200, 2.0) };
-        Row { suite: self.suite, sweep: "cv", cv: self.cv, alpha: 1.0, rate_rps, adapters, ..ROWS[0] }
+        PublishedRow {
+            suite: self.suite,
+            sweep: "cv",
+            cv: self.cv,
+            alpha: 1.0,
+            rate_rps,
+            adapters,
+            ..ROWS[0]
+        }
     }
 }
 
@@ -146,12 +154,13 @@ pub fn is_in_order(comparisons: &[PolicyComparison]) -> bool {
 
 /// The same against (suite, cv, attainment) under first come, first served.
 pub(super) fn is_above(fcfs: &[(&'static str, f64, f64)], comparisons: &[PolicyComparison]) -> bool {
-    let ours = |suite: &str, policy: Policy, cv: f64| {
+    let ours = |suite: &str, policy: ComparedPolicy, cv: f64| {
         let same = |c: &&PolicyComparison| c.row.suite == suite && c.row.policy == policy && c.row.cv == cv;
         comparisons.iter().find(same).and_then(|c| c.ours.slo.attainment)
     };
     fcfs.iter().all(|&(suite, cv, fcfs)| {
-        let (abort, lifo) = (ours(suite, Policy::EarlyAbort, cv), ours(suite, Policy::Lifo, cv));
+        let (abort, lifo) =
+            (ours(suite, ComparedPolicy::EarlyAbort, cv), ours(suite, ComparedPolicy::Lifo, cv));
         abort >= lifo && lifo.or(abort).is_none_or(|better| better > fcfs)
     })
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::vtc::{Measured, REJECTED_BOUND, TOKENS_BOUND, VtcComparison};
+use super::vtc::{MeasuredRecording, REJECTED_BOUND, TOKENS_BOUND, VtcComparison};
 use crate::evidence::digits::short;
 use crate::link;
 
@@ -47,7 +47,7 @@ fn run(c: &VtcComparison) -> Json {
     })
 }
 
-fn measured(m: &Measured) -> Json {
+fn measured(m: &MeasuredRecording) -> Json {
     json!({
         "tokens_per_s": short(m.tokens_per_s),
         "client_tokens_per_s": shorts(&m.client_tokens_per_s),

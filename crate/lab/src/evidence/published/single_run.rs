@@ -10,8 +10,8 @@
 
 use servescope_engine::metrics::Summary;
 
-use super::policies::{Policy, PolicyComparison, PolicyRow, is_above, policy_rows};
-use super::{ROWS, Row, rows, scenario_of, set, simulate};
+use super::policies::{ComparedPolicy, PolicyComparison, PolicyRow, is_above, policy_rows};
+use super::{PublishedRow, ROWS, rows, scenario_of, set, simulate};
 use crate::scenario::Scenario;
 
 rows! {
@@ -94,17 +94,18 @@ impl SingleRunCalibration {
     }
 
     /// The row that settled the loading.
-    pub fn settling(&self) -> &'static Row {
-        let is_it = |row: &&Row| (row.suite, row.sweep, row.adapters, row.rate_rps, row.cv) == self.row;
+    pub fn settling(&self) -> &'static PublishedRow {
+        let is_it =
+            |row: &&PublishedRow| (row.suite, row.sweep, row.adapters, row.rate_rps, row.cv) == self.row;
         ROWS.iter().chain(A100_ROWS).find(is_it).expect("the row is one of the table's")
     }
 
     /// A row with this calibration.
-    pub fn scenario(&self, row: &Row, policy: Policy) -> Scenario {
+    pub fn scenario(&self, row: &PublishedRow, policy: ComparedPolicy) -> Scenario {
         self.loading(row, policy, self.load_per_rank_ms)
     }
 
-    fn loading(&self, row: &Row, policy: Policy, load_per_rank_ms: f64) -> Scenario {
+    fn loading(&self, row: &PublishedRow, policy: ComparedPolicy, load_per_rank_ms: f64) -> Scenario {
         let mut scenario = scenario_of(row, policy);
         for (path, text) in [
             ("cost.calibration", self.calibration),
@@ -123,7 +124,8 @@ impl SingleRunCalibration {
     /// The loading at which the settling row has its recorded mean latency, by bisection.
     pub fn settle_loading(&self) -> f64 {
         let row = self.settling();
-        let latency = |ms| simulate(row, &self.loading(row, Policy::Fcfs, ms)).e2e_s.mean.unwrap_or(0.0);
+        let latency =
+            |ms| simulate(row, &self.loading(row, ComparedPolicy::Fcfs, ms)).e2e_s.mean.unwrap_or(0.0);
         bisect((0.0, 10.0), |ms| latency(ms) < row.e2e_s)
     }
 }
@@ -139,20 +141,20 @@ pub(super) fn bisect((mut low, mut high): (f64, f64), holds: impl Fn(f64) -> boo
 
 /// A row under the calibration on one run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Predicted {
+pub struct OneRunPrediction {
     /// The recorded row; of a policy's row, throughput and times are not set.
-    pub row: Row,
+    pub row: PublishedRow,
     /// Its policy.
-    pub policy: Policy,
+    pub policy: ComparedPolicy,
     /// The prediction.
     pub ours: Summary,
 }
 
-impl Predicted {
+impl OneRunPrediction {
     /// (ours - recorded) / recorded; `None` where only attainment is compared.
     pub fn throughput_error(&self) -> Option<f64> {
         let ours = self.ours.throughput_rps.unwrap_or(0.0);
-        (self.policy == Policy::Fcfs).then(|| ours / self.row.throughput_rps - 1.0)
+        (self.policy == ComparedPolicy::Fcfs).then(|| ours / self.row.throughput_rps - 1.0)
     }
 
     /// Ours - recorded.
@@ -168,34 +170,34 @@ impl Predicted {
 
     /// Whether it has the setting that settled the calibration.
     pub fn is_settling(&self) -> bool {
-        self.policy == Policy::Fcfs
+        self.policy == ComparedPolicy::Fcfs
             && self.row.is_set_like(SingleRunCalibration::of(self.row.suite).settling())
     }
 }
 
 /// Predicts a row.
-pub fn predict(row: &Row) -> Predicted {
-    predicted(row, Policy::Fcfs)
+pub fn predict(row: &PublishedRow) -> OneRunPrediction {
+    predicted(row, ComparedPolicy::Fcfs)
 }
 
 /// Predicts a row of a policy.
-pub fn predict_policy(row: &PolicyRow) -> Predicted {
-    let setting = Row { attainment: row.attainment, ..row.setting() };
+pub fn predict_policy(row: &PolicyRow) -> OneRunPrediction {
+    let setting = PublishedRow { attainment: row.attainment, ..row.setting() };
     predicted(&setting, row.policy)
 }
 
-fn predicted(row: &Row, policy: Policy) -> Predicted {
+fn predicted(row: &PublishedRow, policy: ComparedPolicy) -> OneRunPrediction {
     let ours = simulate(row, &SingleRunCalibration::of(row.suite).scenario(row, policy));
-    Predicted { row: *row, policy, ours }
+    OneRunPrediction { row: *row, policy, ours }
 }
 
 /// Whether S-LoRA's policies come in the recorded order at every cv of the suites among these.
-pub fn is_in_order(predictions: &[Predicted]) -> bool {
+pub fn is_in_order(predictions: &[OneRunPrediction]) -> bool {
     let mut fcfs = Vec::new();
     let mut others = Vec::new();
     for p in predictions.iter().filter(|p| p.row.sweep == "cv") {
         let (suite, cv, ours) = (p.row.suite, p.row.cv, p.ours.clone());
-        if p.policy == Policy::Fcfs {
+        if p.policy == ComparedPolicy::Fcfs {
             fcfs.push((suite, cv, ours.slo.attainment.unwrap_or(0.0)));
         } else {
             let row = PolicyRow { suite, policy: p.policy, cv, attainment: p.row.attainment, rejected: 0 };

@@ -25,7 +25,7 @@ use super::TOKENIZER_EXTRA;
 use super::single_run::{ONE_RUN, SingleRunCalibration, bisect};
 use crate::scenario::Scenario;
 
-pub use measured::Measured;
+pub use measured::MeasuredRecording;
 
 /// Rank of every client's adapter.
 const RANK: u32 = 8;
@@ -62,7 +62,7 @@ impl Recorded {
 
 /// What recordings were made on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Server {
+pub struct VtcServer {
     /// Its place in [`ONE_RUN`].
     gpu: usize,
     /// Its pool, tokens.
@@ -71,7 +71,7 @@ pub struct Server {
     pub law_batch: Option<u32>,
 }
 
-impl Server {
+impl VtcServer {
     /// What was settled for its GPU.
     pub fn one_run(self) -> &'static SingleRunCalibration {
         &ONE_RUN[self.gpu]
@@ -94,7 +94,7 @@ fn weights(order: &QueuePolicy) -> &[f64] {
 
 /// A recorded run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recording {
+pub struct VtcRecording {
     /// The scheduler's name in the artifact, with its settings: `VTC`, `LShare__rpm5`, `VTC_pred_50`, …
     pub scheduler: String,
     /// The workload's name.
@@ -103,7 +103,7 @@ pub struct Recording {
     pub requests: Vec<Recorded>,
 }
 
-impl Recording {
+impl VtcRecording {
     /// Whether a file's name is that of a recording.
     pub fn is_named(name: &str) -> bool {
         parts(name).is_some()
@@ -150,13 +150,13 @@ impl Recording {
     }
 
     /// The server that it was recorded on; `None` if the name's pool is none.
-    pub fn server(&self) -> Option<Server> {
+    pub fn server(&self) -> Option<VtcServer> {
         match self.on_a100() {
-            None => Some(Server { gpu: 0, pool_tokens: 10_000, law_batch: None }),
+            None => Some(VtcServer { gpu: 0, pool_tokens: 10_000, law_batch: None }),
             Some((pool, _)) => {
                 let pool_tokens = pool.parse().ok().filter(|pool| (16..=100_000_000).contains(pool))?;
                 // DistServe's coefficients are those below 95 sequences.
-                Some(Server { gpu: 1, pool_tokens, law_batch: Some(95) })
+                Some(VtcServer { gpu: 1, pool_tokens, law_batch: Some(95) })
             }
         }
     }
@@ -205,16 +205,22 @@ impl Recording {
     }
 
     /// What was measured. Service counts in proportion to the clients' weights.
-    pub fn measured(&self, weights: &[f64]) -> Measured {
+    pub fn measured(&self, weights: &[f64]) -> MeasuredRecording {
         let served = self.requests.iter().filter_map(|r| {
             let first = r.first_token_s?;
             Some(r.served(r.sent_s + first, r.sent_s + r.latency_s))
         });
-        Measured::of(self, &served.collect::<Vec<_>>(), weights)
+        MeasuredRecording::of(self, &served.collect::<Vec<_>>(), weights)
     }
 
     /// Simulates the same arrivals under a scheduling policy, with this overhead on each decode iteration.
-    fn simulated(&self, server: Server, order: QueuePolicy, weights: &[f64], overhead_us: f64) -> Simulated {
+    fn simulated(
+        &self,
+        server: VtcServer,
+        order: QueuePolicy,
+        weights: &[f64],
+        overhead_us: f64,
+    ) -> Simulated {
         let trace = Arc::new(self.trace());
         let range = if self.scheduler.starts_with("VTC_pred_50") { 0.5 } else { 0.0 };
         let queueing = QueueConfig {
@@ -234,7 +240,7 @@ impl Recording {
             Some(r.served(report.first_token_us(id)? / 1e6, report.results[id].finish_us? / 1e6))
         });
         Simulated {
-            measured: Measured::of(self, &served.collect::<Vec<_>>(), weights),
+            measured: MeasuredRecording::of(self, &served.collect::<Vec<_>>(), weights),
             largest_batch: report.timeline.iterations.iter().map(|run| run.decodes).max().unwrap_or(0),
             digest: report.digest(),
         }
@@ -274,7 +280,7 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// What is compared.
-    pub measured: Measured,
+    pub measured: MeasuredRecording,
     /// Most requests that decoded together.
     pub largest_batch: u32,
     /// Fingerprint of the run.
@@ -303,13 +309,13 @@ pub struct VtcComparison {
     /// How many requests it has.
     pub requests: usize,
     /// What it was recorded on.
-    pub server: Server,
+    pub server: VtcServer,
     /// Whether this is the recording that settled its GPU's overhead.
     pub is_settling: bool,
     /// Recorded.
-    pub recorded: Measured,
+    pub recorded: MeasuredRecording,
     /// Simulated.
-    pub ours: Measured,
+    pub ours: MeasuredRecording,
     /// The largest service gap that VTC allows, where it promises one.
     pub gap_bound: Option<f64>,
     /// The largest service gap of the same arrivals under first come, first served.
@@ -371,7 +377,7 @@ impl VtcComparison {
 /// The largest service gap that VTC allows between clients that always wait: 2 max(w_p L, w_q M), with the prices of prompt
 /// and output tokens, the longest prompt and the pool (the paper's theorem 4.4); `None` under a scheduling policy, or a
 /// price, for which it is not stated.
-fn gap_bound(recording: &Recording, server: Server, order: &QueuePolicy) -> Option<f64> {
+fn gap_bound(recording: &VtcRecording, server: VtcServer, order: &QueuePolicy) -> Option<f64> {
     let QueuePolicy::Vtc(fair) = order else { return None };
     let is_stated = fair.lift == Lift::Waiting && fair.cost == TokenCost::Linear;
     let longest = recording.requests.iter().map(|r| r.input_tokens).max().unwrap_or(0);
@@ -381,7 +387,7 @@ fn gap_bound(recording: &Recording, server: Server, order: &QueuePolicy) -> Opti
 }
 
 /// Simulates a recording; `None` if its scheduling policy or its server is not known.
-pub fn compare(recording: &Recording) -> Option<VtcComparison> {
+pub fn compare(recording: &VtcRecording) -> Option<VtcComparison> {
     let (order, server) = (recording.order()?, recording.server()?);
     let weights = weights(&order).to_vec();
     let bound = gap_bound(recording, server, &order);
@@ -413,7 +419,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(name in "vtc__[A-Z_]{0,12}.csv", text in "[0-9a-z,.\\n -]{0,200}") {
-            if let Ok(recording) = Recording::read(&name, &text) {
+            if let Ok(recording) = VtcRecording::read(&name, &text) {
                 let _ = recording.equivalent_scenario();
                 prop_assert_eq!(recording.requests.len(), text.lines().skip(1).count());
                 prop_assert!(!recording.measured(&[]).tokens_per_s.is_nan() || recording.requests.is_empty());
@@ -425,7 +431,7 @@ mod tests {
     fn a_bad_row_is_named() {
         let text =
             "req_time_s,client,input_len,output_len,first_token_s,latency_s\n0,0,10,10,1,2\n1,0,0,10,1,2\n";
-        let error = Recording::read("vtc__VTC__overload.csv", text).unwrap_err();
+        let error = VtcRecording::read("vtc__VTC__overload.csv", text).unwrap_err();
         assert_eq!(
             error,
             "vtc__VTC__overload.csv, row 3, input length: 0 is not a whole number of 1 to 1000000"

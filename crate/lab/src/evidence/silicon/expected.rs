@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::errors::errors;
-use super::file::Row;
-use super::predict::{Answer, Constants, TimeSource, deployed, predict_with};
+use super::file::SiliconRow;
+use super::predict::{Constants, PredictedLatency, TimeSource, deployed, predict_with};
 
 /// Fewer rows say too little.
 const FEWEST: usize = 5;
 
 /// The errors by iteration-time model, GPU and model, as a run looks them up: of vLLM's aggregated rows without duplicates
 /// and suspects, and of these only the ones that were left out of calibration.
-pub fn expected_errors(rows: &[Row]) -> String {
-    let rows: Vec<&Row> = rows
+pub fn expected_errors(rows: &[SiliconRow]) -> String {
+    let rows: Vec<&SiliconRow> = rows
         .iter()
         .filter(|row| row.is_clean() && row.is_left_out() && row.backend == "vllm" && row.mode == "agg")
         .collect();
@@ -23,7 +23,7 @@ pub fn expected_errors(rows: &[Row]) -> String {
     ];
     let mut lines = Vec::new();
     for (source, constants, of) in sources {
-        let mut groups: BTreeMap<[&str; 2], Vec<(&Row, Answer)>> = BTreeMap::new();
+        let mut groups: BTreeMap<[&str; 2], Vec<(&SiliconRow, PredictedLatency)>> = BTreeMap::new();
         for row in &rows {
             let Ok(answer) = predict_with(row, &constants) else { continue };
             let Some([gpu, model]) = deployed(row).filter(|_| of.contains(&answer.times)) else { continue };
@@ -37,8 +37,8 @@ pub fn expected_errors(rows: &[Row]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn line(source: &str, [gpu, model]: [&str; 2], group: &[(&Row, Answer)]) -> String {
-    let median = |ours: fn(&Answer) -> f64, measured: fn(&Row) -> f64| {
+fn line(source: &str, [gpu, model]: [&str; 2], group: &[(&SiliconRow, PredictedLatency)]) -> String {
+    let median = |ours: fn(&PredictedLatency) -> f64, measured: fn(&SiliconRow) -> f64| {
         let pairs: Vec<_> = group.iter().map(|(row, answer)| (ours(answer), measured(row))).collect();
         errors(&pairs).map_or(0.0, |errors| errors.median)
     };

@@ -76,7 +76,7 @@ pub struct Flags {
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct SiliconRow {
     /// Its name.
     pub id: String,
     /// The hash of its deployment.
@@ -127,7 +127,7 @@ pub struct Row {
     pub flags: Flags,
 }
 
-impl Row {
+impl SiliconRow {
     /// Whether its deployment is left out of every calibration: the hash, `deployment_id` read as a hexadecimal number, is odd.
     /// Only its last digit counts; where that is no digit, the last byte.
     pub fn is_left_out(&self) -> bool {
@@ -234,7 +234,7 @@ impl<'a> Cells<'a> {
         })
     }
 
-    fn read(&self) -> Result<Row, SiliconError> {
+    fn read(&self) -> Result<SiliconRow, SiliconError> {
         let tokens = |column| self.whole(column, 1.0, MAX_TOKENS);
         let input_tokens = self.required("isl", tokens("isl")?)?;
         let output_tokens = self.required("osl", tokens("osl")?)?;
@@ -251,7 +251,7 @@ impl<'a> Cells<'a> {
             _ => None,
         };
         let owned = |column| self.text(column).to_owned();
-        Ok(Row {
+        Ok(SiliconRow {
             id: owned("id"),
             deployment_id: owned("deployment_id"),
             duplicate_of: owned("dup_of"),
@@ -303,7 +303,7 @@ const REQUIRED: [&str; 10] = [
 ///
 /// # Errors
 /// [`SiliconError`] names row, column, bound and value.
-pub fn read(text: &str) -> Result<Vec<Row>, SiliconError> {
+pub fn read(text: &str) -> Result<Vec<SiliconRow>, SiliconError> {
     let records = rows_of(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     let Some(((_, header), rows)) = records.split_first() else { return Err(SiliconError::Empty) };
     let mut places = BTreeMap::new();
@@ -339,7 +339,7 @@ mod tests {
 
     const HEADER: &str = "id,deployment_id,backend,mode,system,model_path,isl,osl,silicon_ttft_ms,silicon_tpot_ms,batch_size,attention_dp_size,ix_max_num_batched_tokens,note";
 
-    fn with(row: &str) -> Result<Vec<Row>, SiliconError> {
+    fn with(row: &str) -> Result<Vec<SiliconRow>, SiliconError> {
         read(&format!("{HEADER}\r\n{row}\r\n"))
     }
 

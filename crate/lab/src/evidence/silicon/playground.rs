@@ -3,10 +3,10 @@
 use servescope_cost::{Batch, BatchCost, Chunk, KvFormat, WeightFormat};
 use servescope_engine::FleetConfig;
 
-use super::file::Row;
+use super::file::SiliconRow;
 use super::predict::{
-    Answer, Constants, REQUESTS_PER_SLOT, Server, captured_tokens, config, is_asynchronous, margin, server,
-    shortest,
+    Constants, PredictedLatency, REQUESTS_PER_SLOT, RowServer, captured_tokens, config, is_asynchronous,
+    margin, server, shortest,
 };
 use crate::scenario::{AdapterRanks, Scenario};
 
@@ -38,7 +38,7 @@ pub(super) fn common() -> Scenario {
 /// A row's server and closed loop as a scenario: its iterations take exactly the same times, its KV cache has as many blocks, and
 /// as many requests of the same lengths are in flight. `None` where a scenario cannot say that: replicas of attention, experts
 /// that not all GPUs share alike, pipeline stages, times from the roofline.
-pub fn scenario(row: &Row, answer: &Answer) -> Option<Scenario> {
+pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario> {
     let server = server(row, &Constants::CALIBRATED).ok()?;
     let longest = row.input_tokens.saturating_add(row.output_tokens);
     let wanted = config(row, &server, longest).ok()?;
@@ -57,7 +57,7 @@ pub fn scenario(row: &Row, answer: &Answer) -> Option<Scenario> {
     is_alike.then_some(scenario)
 }
 
-fn server_texts(row: &Row, server: &Server, config: &FleetConfig) -> Vec<(&'static str, String)> {
+fn server_texts(row: &SiliconRow, server: &RowServer, config: &FleetConfig) -> Vec<(&'static str, String)> {
     let deployment = &server.deployment;
     let weights = match deployment.weights {
         WeightFormat::Bf16 => "bf16",
@@ -88,7 +88,7 @@ fn server_texts(row: &Row, server: &Server, config: &FleetConfig) -> Vec<(&'stat
     ]
 }
 
-fn workload_texts(row: &Row, answer: &Answer) -> Option<Vec<(&'static str, String)>> {
+fn workload_texts(row: &SiliconRow, answer: &PredictedLatency) -> Option<Vec<(&'static str, String)>> {
     let in_flight = row.in_flight?;
     Some(vec![
         ("workload.users.count", in_flight.to_string()),
@@ -121,7 +121,7 @@ mod tests {
     const HEADER: &str = "id,deployment_id,origin,backend,backend_version,mode,system,model_path,gemm_quant_mode,isl,osl,\
         silicon_concurrency,tp_size,moe_tp_size,moe_ep_size,attention_dp_size,ix_kv_cache_dtype,ix_gpu_mem_util,silicon_ttft_ms,silicon_tpot_ms";
 
-    fn row(cells: &str) -> Row {
+    fn row(cells: &str) -> SiliconRow {
         read(&format!("{HEADER}\na,0,inferencex,vllm,{cells},1,1\n")).unwrap().remove(0)
     }
 

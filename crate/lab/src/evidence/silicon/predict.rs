@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::kernels::{CAPTURED_TOKENS, Format, Kernels, Layout, Overheads};
+use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
 use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
@@ -13,8 +13,8 @@ use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::file::Row;
-use crate::kernels::{self, Checkpoint};
+use super::file::SiliconRow;
+use crate::kernels::{self, CheckpointFormat};
 use crate::scenario::vllm::serve_defaults;
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
@@ -119,7 +119,7 @@ impl Constants {
 
 /// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Answer {
+pub struct PredictedLatency {
     /// Mean TTFT, milliseconds.
     pub ttft_ms: f64,
     /// Mean TPOT, milliseconds.
@@ -133,7 +133,7 @@ pub struct Answer {
 }
 
 /// A row's prediction.
-pub type Predicted = Result<Answer, NotAnswered>;
+pub type Predicted = Result<PredictedLatency, NotAnswered>;
 
 /// The GPU of the catalogue that a system has.
 pub fn gpu(system: &str) -> Option<&'static Gpu> {
@@ -169,7 +169,7 @@ pub(in crate::evidence) fn model(path: &str) -> Option<&'static Model> {
 }
 
 /// The ids of the GPU and the model of a row that the catalogue knows.
-pub(super) fn deployed(row: &Row) -> Option<[&'static str; 2]> {
+pub(super) fn deployed(row: &SiliconRow) -> Option<[&'static str; 2]> {
     Some([gpu(&row.system)?.id, model(&row.model)?.id])
 }
 
@@ -177,31 +177,33 @@ pub(super) fn deployed(row: &Row) -> Option<[&'static str; 2]> {
 const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
 
 /// How weights are stored in memory, of a format of products.
-fn weights(format: Format) -> WeightFormat {
+fn weights(format: NumberFormat) -> WeightFormat {
     match format {
-        Format::Bf16 => WeightFormat::Bf16,
-        Format::Fp8 | Format::Fp8Block => WeightFormat::Fp8,
-        Format::Nvfp4 | Format::Mxfp4 | Format::Mxfp4Fp8 | Format::Int4 => WeightFormat::Int4,
+        NumberFormat::Bf16 => WeightFormat::Bf16,
+        NumberFormat::Fp8 | NumberFormat::Fp8Block => WeightFormat::Fp8,
+        NumberFormat::Nvfp4 | NumberFormat::Mxfp4 | NumberFormat::Mxfp4Fp8 | NumberFormat::Int4 => {
+            WeightFormat::Int4
+        }
     }
 }
 
 /// The checkpoint that a row's format of products stands for.
-fn checkpoint(row: &Row, model: &Model) -> Result<Checkpoint, NotAnswered> {
+fn checkpoint(row: &SiliconRow, model: &Model) -> Result<CheckpointFormat, NotAnswered> {
     match row.gemm_format.as_str() {
-        "" | "bf16" | "bfloat16" => Ok(Checkpoint::Bf16),
-        "fp8" => Ok(Checkpoint::Fp8),
-        "fp8_block" => Ok(Checkpoint::Fp8Block),
-        "nvfp4" => Ok(Checkpoint::Nvfp4),
-        "int4_wo" => Ok(Checkpoint::Int4),
+        "" | "bf16" | "bfloat16" => Ok(CheckpointFormat::Bf16),
+        "fp8" => Ok(CheckpointFormat::Fp8),
+        "fp8_block" => Ok(CheckpointFormat::Fp8Block),
+        "nvfp4" => Ok(CheckpointFormat::Nvfp4),
+        "int4_wo" => Ok(CheckpointFormat::Int4),
         // Published in one format, whatever the file calls that.
-        _ if model.id.starts_with("gpt-oss") => Ok(Checkpoint::Int4),
+        _ if model.id.starts_with("gpt-oss") => Ok(CheckpointFormat::Int4),
         other => Err(NotAnswered::Format(other.to_owned())),
     }
 }
 
 /// Whether the next iteration is scheduled while one runs: as the flag says, by default from vLLM 0.14 on. A version that is no
 /// number is newer, one that is not given is older.
-pub(super) fn is_asynchronous(row: &Row) -> bool {
+pub(super) fn is_asynchronous(row: &SiliconRow) -> bool {
     let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
     let is_new = match (numbers.next().flatten(), numbers.next().flatten()) {
         (Some(major), Some(minor)) => (major, minor) >= (0, 14),
@@ -215,7 +217,7 @@ pub(super) fn is_asynchronous(row: &Row) -> bool {
 }
 
 /// What a row runs on.
-pub(super) struct Server {
+pub(super) struct RowServer {
     pub(super) deployment: Deployment,
     attention_data_parallel: u32,
     pub(super) cost: Box<dyn BatchCost>,
@@ -223,7 +225,7 @@ pub(super) struct Server {
 }
 
 /// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
-pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnswered> {
+pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServer, NotAnswered> {
     match row.mode.as_str() {
         "agg" => {}
         "disagg" => return Err(NotAnswered::Disaggregated),
@@ -268,30 +270,35 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
         let cost = cost.capturing(captured_tokens(row));
         let is_whole = cost.borrowed().is_empty();
         let times = if is_whole { TimeSource::Kernels } else { TimeSource::Interpolated };
-        return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), times });
+        return Ok(RowServer { deployment, attention_data_parallel, cost: Box::new(cost), times });
     }
-    if formats.contains(&Format::Nvfp4) {
+    if formats.contains(&NumberFormat::Nvfp4) {
         return Err(NotAnswered::Format(row.gemm_format.clone()));
     }
     if attention_data_parallel > 1 {
         return Err(NotAnswered::DataParallel);
     }
     let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
-    Ok(Server { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
+    Ok(RowServer { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
 }
 
 /// The largest iteration that the server captured a CUDA graph of, tokens.
-pub(super) fn captured_tokens(row: &Row) -> u32 {
+pub(super) fn captured_tokens(row: &SiliconRow) -> u32 {
     row.flags.captured_tokens.unwrap_or(CAPTURED_TOKENS)
 }
 
 /// Share of a GPU's memory that the server leaves free.
-pub(super) fn margin(row: &Row) -> f64 {
+pub(super) fn margin(row: &SiliconRow) -> f64 {
     1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION)
 }
 
 /// KV tokens of a replica of attention. Replicas that share experts have these split over all their GPUs.
-fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Result<u32, NotAnswered> {
+fn kv_tokens(
+    row: &SiliconRow,
+    server: &RowServer,
+    batch_tokens: u32,
+    requests: u32,
+) -> Result<u32, NotAnswered> {
     let ask = Ask { batch_tokens, requests, adapter_ranks: 0, margin: margin(row), kv_bytes: 0.0 };
     let own = &server.deployment;
     let gpus = own.tensor_parallel * server.attention_data_parallel;
@@ -301,7 +308,7 @@ fn kv_tokens(row: &Row, server: &Server, batch_tokens: u32, requests: u32) -> Re
 }
 
 /// vLLM's scheduler with the flags of a row.
-pub(super) fn config(row: &Row, server: &Server, longest: u32) -> Result<FleetConfig, NotAnswered> {
+pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<FleetConfig, NotAnswered> {
     let (budget, seqs) = serve_defaults(server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
@@ -341,7 +348,7 @@ pub(in crate::evidence) fn nominal_length(stream: &Stream, place: u32, nominal: 
 }
 
 /// The requests of a run: the first ones start together, and each end lets the next one go.
-fn requests(row: &Row, in_flight: u32) -> Trace {
+fn requests(row: &SiliconRow, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
     let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
@@ -378,7 +385,7 @@ fn means(report: &Report) -> Option<[f64; 2]> {
 ///
 /// # Errors
 /// [`NotAnswered`] says why it cannot be run.
-pub fn predict(row: &Row) -> Predicted {
+pub fn predict(row: &SiliconRow) -> Predicted {
     predict_with(row, &Constants::CALIBRATED)
 }
 
@@ -386,7 +393,7 @@ pub fn predict(row: &Row) -> Predicted {
 ///
 /// # Errors
 /// [`NotAnswered`] says why it cannot be run.
-pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
+pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
     let server = server(row, constants)?;
     let in_flight = row.in_flight.ok_or(NotAnswered::InFlight)?;
     let longest = row.input_tokens.saturating_add(row.output_tokens);
@@ -404,7 +411,7 @@ pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
         _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
     };
     let (times, sent_us) = (server.times, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
-    Ok(Answer {
+    Ok(PredictedLatency {
         ttft_ms: ttft_ms + client_ms,
         tpot_ms,
         times,
@@ -420,7 +427,7 @@ mod tests {
 
     const HEADER: &str = "id,deployment_id,origin,backend,mode,system,model_path,gemm_quant_mode,isl,osl,silicon_concurrency,tp_size,attention_dp_size,silicon_ttft_ms,silicon_tpot_ms";
 
-    fn row(cells: &str) -> Row {
+    fn row(cells: &str) -> SiliconRow {
         read(&format!("{HEADER}\na,0,{cells},1,1\n")).unwrap().remove(0)
     }
 

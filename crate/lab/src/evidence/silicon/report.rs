@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::errors::{Errors, errors};
-use super::file::Row;
+use super::file::SiliconRow;
 use super::predict::{NotAnswered, Predicted};
 
 /// Rows with something in common.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub struct RowGroup {
     /// What they have in common: all, clean, model, system, backend, mode, calibration.
     pub by: &'static str,
     /// Its value.
@@ -28,31 +28,31 @@ pub struct Group {
 }
 
 /// What rows of a group have in common.
-type Key = fn(&Row) -> String;
+type Key = fn(&SiliconRow) -> String;
 
-type One<'a> = (&'a Row, &'a Predicted);
+type One<'a> = (&'a SiliconRow, &'a Predicted);
 
-fn errors_of(pairs: &[(&Row, [f64; 2])]) -> Option<[Errors; 2]> {
-    let of = |what: usize, measured: fn(&Row) -> f64| {
+fn errors_of(pairs: &[(&SiliconRow, [f64; 2])]) -> Option<[Errors; 2]> {
+    let of = |what: usize, measured: fn(&SiliconRow) -> f64| {
         let pairs: Vec<(f64, f64)> = pairs.iter().map(|(row, ms)| (ms[what], measured(row))).collect();
         errors(&pairs)
     };
     Some([of(0, |row| row.ttft_ms)?, of(1, |row| row.tpot_ms)?])
 }
 
-fn group(by: &'static str, value: String, rows: &[One<'_>]) -> Group {
-    let ours: Vec<(&Row, [f64; 2])> = rows
+fn group(by: &'static str, value: String, rows: &[One<'_>]) -> RowGroup {
+    let ours: Vec<(&SiliconRow, [f64; 2])> = rows
         .iter()
         .filter_map(|(row, predicted)| Some((*row, predicted.as_ref().ok()?)))
         .map(|(row, answer)| (row, [answer.ttft_ms, answer.tpot_ms]))
         .collect();
-    let theirs: Vec<(&Row, [f64; 2])> =
+    let theirs: Vec<(&SiliconRow, [f64; 2])> =
         rows.iter().filter_map(|(row, _)| Some((*row, row.aiconfigurator_ms?))).collect();
     let ours_of_both: Vec<_> =
         ours.iter().filter(|(row, _)| row.aiconfigurator_ms.is_some()).copied().collect();
     let theirs_of_both: Vec<_> =
         ours_of_both.iter().filter_map(|(row, _)| Some((*row, row.aiconfigurator_ms?))).collect();
-    Group {
+    RowGroup {
         by,
         value,
         rows: rows.len(),
@@ -65,7 +65,7 @@ fn group(by: &'static str, value: String, rows: &[One<'_>]) -> Group {
 
 /// The groups of a file: all rows; vLLM's aggregated rows without duplicates and suspects, those of them that calibration may see
 /// and those that it may not; and the clean rows by model, GPU, backend and mode.
-pub fn groups(rows: &[Row], predicted: &[Predicted]) -> Vec<Group> {
+pub fn groups(rows: &[SiliconRow], predicted: &[Predicted]) -> Vec<RowGroup> {
     let all: Vec<One<'_>> = rows.iter().zip(predicted).collect();
     let clean: Vec<One<'_>> = all.iter().filter(|(row, _)| row.is_clean()).copied().collect();
     let vllm: Vec<One<'_>> =
@@ -115,7 +115,7 @@ fn short(errors: Option<[Errors; 2]>) -> String {
 }
 
 /// The summary as a table.
-pub fn table(rows: &[Row], predicted: &[Predicted]) -> String {
+pub fn table(rows: &[SiliconRow], predicted: &[Predicted]) -> String {
     let mut lines = vec![
         "Measured deployments, run as they were measured: error of mean TTFT and of mean TPOT in %".to_owned(),
         "(mean absolute, median absolute, bias); AIConfigurator's predictions from the same file, on its own rows".to_owned(),
@@ -153,7 +153,7 @@ fn errors_json(errors: Option<[Errors; 2]>) -> Value {
     errors.map_or(Value::Null, |[ttft, tpot]| json!({"ttft": one(ttft), "tpot": one(tpot)}))
 }
 
-fn group_json(group: &Group) -> Value {
+fn group_json(group: &RowGroup) -> Value {
     json!({
         "by": group.by, "value": group.value, "rows": group.rows, "answered": group.answered,
         "ours": errors_json(group.ours), "aiconfigurator": errors_json(group.aiconfigurator),
@@ -165,12 +165,12 @@ fn group_json(group: &Group) -> Value {
 }
 
 /// The groups of these kinds as JSON.
-pub(super) fn summary(rows: &[Row], predicted: &[Predicted], by: &[&str]) -> Vec<Value> {
+pub(super) fn summary(rows: &[SiliconRow], predicted: &[Predicted], by: &[&str]) -> Vec<Value> {
     groups(rows, predicted).iter().filter(|group| by.contains(&group.by)).map(group_json).collect()
 }
 
 /// Every row and the summary as JSON.
-pub fn document(rows: &[Row], predicted: &[Predicted]) -> Value {
+pub fn document(rows: &[SiliconRow], predicted: &[Predicted]) -> Value {
     let row_values: Vec<Value> = rows
         .iter()
         .zip(predicted)

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::file::Row;
+use super::file::SiliconRow;
 use super::playground::{common, scenario};
-use super::predict::{Answer, Predicted, gpu};
+use super::predict::{Predicted, PredictedLatency, gpu};
 use super::report::summary;
 use crate::evidence::digits::short;
 use crate::link;
@@ -40,7 +40,7 @@ struct DeploymentOf<'a> {
 }
 
 impl<'a> DeploymentOf<'a> {
-    fn of(row: &'a Row) -> Self {
+    fn of(row: &'a SiliconRow) -> Self {
         Self {
             model: row.model.rsplit('/').next().unwrap_or(&row.model),
             gpu: gpu(&row.system).map_or(&*row.system, |known| known.name),
@@ -61,14 +61,16 @@ impl<'a> DeploymentOf<'a> {
 
 /// The file: every row with what was measured, what is predicted here and by AIConfigurator, and the link of its scenario, of
 /// which `common` has the part that all links begin with. Times are milliseconds; numbers have five digits.
-pub fn shipped(rows: &[Row], predicted: &[Predicted]) -> String {
+pub fn shipped(rows: &[SiliconRow], predicted: &[Predicted]) -> String {
     let mut places: BTreeMap<DeploymentOf<'_>, usize> =
         rows.iter().map(|row| (DeploymentOf::of(row), 0)).collect();
     places.values_mut().enumerate().for_each(|(place, value)| *value = place);
     let common = link::encode(&common());
     let known: Vec<&str> = common.split('&').collect();
     let answer = |place: usize| predicted[place].as_ref().ok();
-    let own = |part: fn(&Answer) -> f64| by_row(rows, |place, _| answer(place).map(|own| short(part(own))));
+    let own = |part: fn(&PredictedLatency) -> f64| {
+        by_row(rows, |place, _| answer(place).map(|own| short(part(own))))
+    };
     let theirs = |what: usize| by_row(rows, |_, row| row.aiconfigurator_ms.map(|ms| short(ms[what])));
     let columns = [
         ("deployment", by_row(rows, |_, row| places.get(&DeploymentOf::of(row)).copied())),
@@ -101,7 +103,7 @@ pub fn shipped(rows: &[Row], predicted: &[Predicted]) -> String {
     )
 }
 
-fn by_row<T: Serialize>(rows: &[Row], value: impl Fn(usize, &Row) -> T) -> Json {
+fn by_row<T: Serialize>(rows: &[SiliconRow], value: impl Fn(usize, &SiliconRow) -> T) -> Json {
     json!(rows.iter().enumerate().map(|(place, row)| value(place, row)).collect::<Vec<T>>())
 }
 

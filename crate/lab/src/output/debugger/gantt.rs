@@ -64,13 +64,13 @@ type Spans = [Vec<[f64; 2]>; PHASES.len()];
 
 /// The places of rows by the request that each is about, in their order.
 #[derive(Debug)]
-struct ByRequest {
+struct PlacesByRequest {
     /// Where those of a request begin; one more than there are requests.
     begins: Vec<u32>,
     places: Vec<u32>,
 }
 
-impl ByRequest {
+impl PlacesByRequest {
     /// A counting sort.
     fn of(requests: usize, rows: impl Iterator<Item = Option<RequestId>> + Clone) -> Self {
         let mut begins = vec![0; requests + 1];
@@ -96,9 +96,9 @@ impl ByRequest {
 /// What a run has of each request, found once: a step looks at few.
 #[derive(Debug)]
 pub(super) struct GanttIndex {
-    prefills: ByRequest,
-    stalls: ByRequest,
-    decisions: ByRequest,
+    prefills: PlacesByRequest,
+    stalls: PlacesByRequest,
+    decisions: PlacesByRequest,
     end_us: f64,
 }
 
@@ -112,9 +112,9 @@ impl GanttIndex {
             .map_or((&[][..], &[][..]), |phases| (phases.prefills.as_slice(), phases.stalls.as_slice()));
         let decisions = report.decisions.as_deref().unwrap_or_default();
         Self {
-            prefills: ByRequest::of(n, prefills.iter().map(|phase| Some(phase.request))),
-            stalls: ByRequest::of(n, stalls.iter().map(|phase| Some(phase.request))),
-            decisions: ByRequest::of(n, decisions.iter().map(Decision::request)),
+            prefills: PlacesByRequest::of(n, prefills.iter().map(|phase| Some(phase.request))),
+            stalls: PlacesByRequest::of(n, stalls.iter().map(|phase| Some(phase.request))),
+            decisions: PlacesByRequest::of(n, decisions.iter().map(Decision::request)),
             end_us: report.end_us(),
         }
     }

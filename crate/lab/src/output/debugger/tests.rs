@@ -87,12 +87,12 @@ fn a_place_that_is_not_there_is_an_error_with_the_bounds() {
     assert!(message(debugger.go(Move::Request(1_000_000))).contains("request"));
     debugger.go(Move::To(last)).unwrap();
     assert!(message(debugger.go(Move::By(1))).contains(&last.to_string()));
-    assert!(message(debugger.go(Move::Next(StepKind::Preemption))).contains("preemption"));
+    assert!(message(debugger.go(Move::Next(DebugStepKind::Preemption))).contains("preemption"));
     assert_eq!(debugger.place(), last, "the reader stays");
     for (way, number, kind) in
         [("to", -1.0, ""), ("request", 0.5, ""), ("to", f64::NAN, ""), ("next", 0.0, "swap"), ("", 0.0, "")]
     {
         assert!(Move::read(way, number, kind).is_err(), "{way} {number} {kind}");
     }
-    assert_eq!(Move::read("previous", 0.0, "load"), Ok(Move::Previous(StepKind::Load)));
+    assert_eq!(Move::read("previous", 0.0, "load"), Ok(Move::Previous(DebugStepKind::Load)));
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
-use servescope_engine::steps::{Step, StepState};
+use servescope_engine::steps::{DebugStep, StepState};
 use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -13,7 +13,7 @@ use super::sentences::{self, Sentence};
 use crate::scenario::Scenario;
 
 /// The run that a step is of.
-pub(super) struct Context<'a> {
+pub(super) struct StepContext<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) config: &'a FleetConfig,
     pub(super) report: &'a Report,
@@ -253,8 +253,8 @@ pub struct GatewayView {
 
 /// A replica at the time of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepReplica"))]
-pub struct ReplicaRow {
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct StepReplica {
     /// Requests that wait.
     pub waiting: u32,
     /// Requests that hold memory.
@@ -304,7 +304,7 @@ pub struct StepView {
     /// The gateway.
     pub gateway: Option<GatewayView>,
     /// Every replica just before the step's time.
-    pub replicas: Vec<ReplicaRow>,
+    pub replicas: Vec<StepReplica>,
 }
 
 impl RequestName {
@@ -315,7 +315,7 @@ impl RequestName {
     }
 }
 
-impl Context<'_> {
+impl StepContext<'_> {
     fn name(&self, request: RequestId) -> RequestName {
         RequestName::of(&self.report.trace, request)
     }
@@ -376,10 +376,10 @@ fn state_of(earlier: &[Decision], candidate: Option<RequestId>, id: RequestId) -
 }
 
 /// What a step shows.
-pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> StepView {
+pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepState) -> StepView {
     let (decision, load) = match step {
-        Step::Decision(decision) => (Some(decision), None),
-        Step::Load(load) => (None, Some(load)),
+        DebugStep::Decision(decision) => (Some(decision), None),
+        DebugStep::Load(load) => (None, Some(load)),
     };
     let candidate = decision.and_then(Decision::request);
     let loaded = || {
@@ -414,7 +414,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
     }
 }
 
-fn test(context: &Context<'_>, decision: &Decision) -> Option<TestView> {
+fn test(context: &StepContext<'_>, decision: &Decision) -> Option<TestView> {
     let told = sentences::test(decision, context.sums_prompts())?;
     let numbers = decision.compared.numbers();
     let name = decision.compared.test.name();
@@ -422,7 +422,7 @@ fn test(context: &Context<'_>, decision: &Decision) -> Option<TestView> {
 }
 
 fn replica_queue(
-    context: &Context<'_>,
+    context: &StepContext<'_>,
     replica: &ReplicaSnapshot,
     earlier: &[Decision],
     candidate: Option<RequestId>,
@@ -438,7 +438,7 @@ fn replica_queue(
 }
 
 fn gateway_queue(
-    context: &Context<'_>,
+    context: &StepContext<'_>,
     gateway: &GatewaySnapshot,
     candidate: Option<RequestId>,
 ) -> QueueView {
@@ -483,7 +483,7 @@ pub fn joining_row(request: u32, [input_tokens, max_tokens]: [u32; 2], uncounted
 /// The sorted list of the memory test, with the requests of earlier decisions of the look and the candidate. One that was
 /// blocked is counted, too: S-LoRA's queue that prefers running adapters leaves it in the list and tries others.
 fn peak(
-    context: &Context<'_>,
+    context: &StepContext<'_>,
     replica: &ReplicaSnapshot,
     earlier: &[Decision],
     of: &Decision,
@@ -514,7 +514,7 @@ fn peak(
     Some(PeakView { need: rows[worst].tokens, rows, worst, limit, pool_tokens })
 }
 
-fn limits(context: &Context<'_>, replica: &ReplicaSnapshot, earlier: &[Decision]) -> LimitsView {
+fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decision]) -> LimitsView {
     let config = context.config;
     let admitted = earlier.iter().filter(|decision| decision.verdict == Verdict::Admitted);
     let prompts: u32 = admitted
@@ -537,7 +537,7 @@ fn limits(context: &Context<'_>, replica: &ReplicaSnapshot, earlier: &[Decision]
     }
 }
 
-fn kv(context: &Context<'_>, replica: &ReplicaSnapshot) -> KvView {
+fn kv(context: &StepContext<'_>, replica: &ReplicaSnapshot) -> KvView {
     let kv = &replica.kv;
     let holders = replica.holders.iter().map(|holder| HolderView {
         name: context.name(holder.id),
@@ -567,7 +567,7 @@ fn adapters(replica: &ReplicaSnapshot) -> Option<AdaptersView> {
     Some(AdaptersView { slots: own.slots, used: own.used, resident: own.resident, list: list.collect() })
 }
 
-fn counters(context: &Context<'_>, state: &StepState) -> Option<CountersView> {
+fn counters(context: &StepContext<'_>, state: &StepState) -> Option<CountersView> {
     if let Some(gateway) = &state.gateway {
         let client = context.scenario.gateway(gateway.pool_tokens)?.client;
         return context.counters(&gateway.counters, client);
@@ -588,8 +588,8 @@ fn gateway(gateway: &GatewaySnapshot) -> GatewayView {
     }
 }
 
-fn replicas(state: &StepState) -> Vec<ReplicaRow> {
-    let of = |totals: &servescope_engine::steps::ReplicaTotals| ReplicaRow {
+fn replicas(state: &StepState) -> Vec<StepReplica> {
+    let of = |totals: &servescope_engine::steps::ReplicaTotals| StepReplica {
         waiting: totals.waiting,
         running: totals.running,
         used_blocks: totals.used_blocks,

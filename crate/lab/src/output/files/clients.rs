@@ -8,7 +8,7 @@ use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 use servescope_engine::sampler::CounterSample;
 
-use crate::monitor::{Heading, Whole, client_name};
+use crate::monitor::{MonitorHeading, Whole, client_name};
 use crate::run::Run;
 
 /// Windows of the file over time.
@@ -37,7 +37,7 @@ pub fn clients_over_time_csv(run: &Run) -> String {
 /// # Errors
 /// Those of `to`.
 pub fn write_clients_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
-    let headings = Heading::all(|_| true);
+    let headings = MonitorHeading::all(|_| true);
     to.write_str("client,id")?;
     for heading in &headings {
         write!(to, ",{}", heading.name())?;

@@ -19,7 +19,7 @@ pub enum Values {
 
 /// A column with its name, whose end is the unit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct RequestColumn {
     /// As in the header of `requests.csv`.
     pub name: &'static str,
     /// One for each request, in the order of their ids.
@@ -28,13 +28,15 @@ pub struct Column {
 
 /// The columns of `requests.csv`: one value a request, times in seconds, none where there is none. `left_s` is when it left the
 /// system, whatever its outcome.
-pub fn request_columns(report: &Report) -> Vec<Column> {
+pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
     let ids = || 0..report.results.len();
-    let whole =
-        |name, of: &dyn Fn(usize) -> i64| Column { name, values: Values::Whole(ids().map(of).collect()) };
+    let whole = |name, of: &dyn Fn(usize) -> i64| RequestColumn {
+        name,
+        values: Values::Whole(ids().map(of).collect()),
+    };
     let seconds = |name, of_us: &dyn Fn(usize) -> Option<f64>| {
         let values = ids().map(|id| of_us(id).map(|us| us / 1e6)).collect();
-        Column { name, values: Values::Seconds(values) }
+        RequestColumn { name, values: Values::Seconds(values) }
     };
     let request = |id| report.trace.request(id);
     let adapter = |id| match request(id).adapter {
@@ -54,7 +56,7 @@ pub fn request_columns(report: &Report) -> Vec<Column> {
         whole("output_tokens", &|id| request(id).output_tokens.into()),
         whole("max_tokens", &|id| request(id).max_tokens.into()),
         whole("replica", &|id| i64::from(report.replica(id).get())),
-        Column { name: "outcome", values: Values::Names(outcomes) },
+        RequestColumn { name: "outcome", values: Values::Names(outcomes) },
         seconds("scheduled_s", &|id| report.scheduled_us(id)),
         seconds("first_token_s", &|id| report.first_token_us(id)),
         seconds("finish_s", &|id| report.results[id].finish_us),

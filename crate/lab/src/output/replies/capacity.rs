@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::capacity::{Capacity, CapacityStanding, Checked, Configuration, Grid, columns};
+use crate::capacity::{Capacity, CapacityStanding, Checked, Configuration, ConfigurationGrid, columns};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
@@ -99,7 +99,7 @@ impl CapacityGrid {
     /// # Errors
     /// What is wrong with the grid.
     pub fn of(scenario: &Scenario) -> Result<Self, Diagnostic> {
-        let grid = Grid::of(scenario)?;
+        let grid = ConfigurationGrid::of(scenario)?;
         let configurations = grid.configurations(scenario);
         Ok(Self {
             axes: grid.axes.iter().map(|axis| axis.id.row().id).collect(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use servescope_engine::metrics::monitor::ClientTotals;
 
 use crate::diagnostic::Diagnostic;
-use crate::monitor::{Heading, Sorting, Whole, client_name, client_named, sorted};
+use crate::monitor::{MonitorHeading, Sorting, Whole, client_name, client_named, sorted};
 use crate::run::Run;
 use crate::views::monitor::{charted, monitor};
 use crate::views::{Chart, ViewOptions};
@@ -102,7 +102,7 @@ impl MonitorView {
         let (charts, monitor) = monitor(run, client, &look);
         let whole = Whole::of(&monitor);
         let any_refused = |place: usize| monitor.clients.iter().any(|client| client.refused[place] > 0);
-        let headings = Heading::all(any_refused);
+        let headings = MonitorHeading::all(any_refused);
         let sorting = Sorting { by: request.sort, descending: request.descending };
         let rows = sorted(&monitor, &sorting).into_iter().take(request.rows.max(0.0) as usize);
         let row = |place: u32| {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::ordered::Ordered;
 use crate::overlay::{
-    Fit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, TakenSetting,
+    CostFit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, TakenSetting,
     overlaid_metrics,
 };
 use crate::scenario::{Scenario, ScenarioPatch};
@@ -54,7 +54,7 @@ impl OverlayReply {
         taken: Vec<TakenSetting>,
         notes: Vec<String>,
         overlay: &Overlay,
-        fit: Option<&Fit>,
+        fit: Option<&CostFit>,
     ) -> Self {
         Self {
             tool: measured.tool.name(),

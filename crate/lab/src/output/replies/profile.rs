@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
-use crate::profiles::{LoadedProfile, Measured, NamedText};
+use crate::profiles::{LoadedProfile, MeasurementSettings, NamedText};
 
 /// A file's name and text.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -40,7 +40,7 @@ pub struct FittedError {
     /// The operator, or attention.
     pub name: &'static str,
     /// Where its times come from.
-    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::Origin"))]
+    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::TimedOrigin"))]
     pub origin: &'static str,
     /// Points that were compared; without any there was nothing to compare with.
     pub points: usize,
@@ -78,7 +78,7 @@ impl FittedProfile {
     pub fn of(asked: &ProfileFiles) -> Result<Self, Vec<Diagnostic>> {
         let texts: Vec<NamedText<'_>> =
             asked.files.iter().map(|file| NamedText { name: &file.name, text: &file.text }).collect();
-        let of = Measured { gpu: &asked.gpu, model: &asked.model, layers: asked.layers as u32 };
+        let of = MeasurementSettings { gpu: &asked.gpu, model: &asked.model, layers: asked.layers as u32 };
         let (loaded, notes) = LoadedProfile::of_files(&texts, &of)?;
         let error = |error: &servescope_cost::profile::OperatorError| FittedError {
             degree: error.degree,

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servescope_workload::Trace;
-use servescope_workload::fit::{DistributionDistance, Fit, LengthFit, Model, compare};
+use servescope_workload::fit::{ArrivalModel, DistributionDistance, Fit, LengthFit, compare};
 use servescope_workload::formats::{BadRows, Format, MappingError, ROLES, guess};
 use servescope_workload::statistics::Statistics;
-use servescope_workload::transform::{Absence, Fact, Field, JOINS, Note, STEPS, Shape, StepError, StepKind};
+use servescope_workload::transform::{
+    Absence, Field, JOINS, STEPS, StepEffect, StepError, StepFact, StepKind, TraceExtent,
+};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inspect;
@@ -160,7 +162,7 @@ impl Peeked {
     /// Of columns with their first values.
     pub fn of(columns: &[(String, Vec<String>)]) -> Self {
         let guess = guess(columns);
-        let role = |role: &servescope_workload::formats::Role| {
+        let role = |role: &servescope_workload::formats::ColumnRole| {
             let (column, unit) = guess.get(role.name).unwrap_or(("", role.units[0]));
             PeekedRole {
                 name: role.name,
@@ -194,7 +196,7 @@ pub struct TraceShape {
 }
 
 impl TraceShape {
-    fn of(&Shape { requests, span_s, rate_rps, gap_cv }: &Shape) -> Self {
+    fn of(&TraceExtent { requests, span_s, rate_rps, gap_cv }: &TraceExtent) -> Self {
         Self { requests, span_s, rate_rps, gap_cv }
     }
 }
@@ -212,7 +214,7 @@ pub struct FactView {
 }
 
 impl FactView {
-    fn of(fact: &Fact) -> Self {
+    fn of(fact: &StepFact) -> Self {
         Self { code: fact.code, message: fact.to_text(), params: fact.params.iter().copied().collect() }
     }
 }
@@ -243,8 +245,8 @@ pub struct Shaped {
 
 impl Shaped {
     /// Of the traffic that steps made.
-    pub fn of(traffic: &LoadedTrace, notes: &[Note]) -> Self {
-        let note = |note: &Note| StepNote {
+    pub fn of(traffic: &LoadedTrace, notes: &[StepEffect]) -> Self {
+        let note = |note: &StepEffect| StepNote {
             step: note.step,
             before: TraceShape::of(&note.before),
             after: TraceShape::of(&note.after),
@@ -470,8 +472,8 @@ fn finite(x: f64) -> Option<f64> {
 
 impl FitReply {
     /// Of a fit to `source` and the twin by each model.
-    pub fn of(fitted: &Fit, source: &Trace, twins: &[(Model, Trace)]) -> Self {
-        let row = |(model, twin): &(Model, Trace)| {
+    pub fn of(fitted: &Fit, source: &Trace, twins: &[(ArrivalModel, Trace)]) -> Self {
+        let row = |(model, twin): &(ArrivalModel, Trace)| {
             let c = compare(source, twin);
             FitRow {
                 model: model.name(),

@@ -12,7 +12,7 @@ use crate::scenario::{CostSource, Scenario};
 /// One part of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MemoryPart"))]
-pub struct Part {
+pub struct MemoryPart {
     /// `weights`, `activations`, `adapters`, `kv` or `margin`.
     #[cfg_attr(feature = "types", ts(type = "'weights' | 'activations' | 'adapters' | 'kv' | 'margin'"))]
     pub name: &'static str,
@@ -53,7 +53,7 @@ pub struct DeploymentView {
     /// Memory of one, gigabytes.
     pub memory_gb: f64,
     /// What lies in it, from the bottom.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MemoryPart>,
     /// Gigabytes that are missing on each GPU; 0 where it fits.
     pub missing_gb: f64,
     /// KV tokens of a replica; 0 where it does not fit.
@@ -91,7 +91,7 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         nodes: nodes::nodes(deployment.gpu, deployment.gpus()),
         node_link_gb_s: deployment.gpu.node_link_gb_s.value,
         memory_gb: gb(plan.memory_bytes),
-        parts: parts.map(|(name, bytes)| Part { name, gb: gb(bytes) }).to_vec(),
+        parts: parts.map(|(name, bytes)| MemoryPart { name, gb: gb(bytes) }).to_vec(),
         missing_gb: gb(plan.missing_bytes),
         kv_tokens: pool.unwrap_or(0),
         usd_per_hour: price.map(|price| price.usd_per_gpu_hour * f64::from(deployment.gpus())),

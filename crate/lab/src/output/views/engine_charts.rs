@@ -1,9 +1,9 @@
 //! Charts of the engine over time: request rates, running and waiting requests, memory, tokens.
 
 use servescope_engine::Outcome;
-use servescope_engine::metrics::columns::{Columns, GpuColumns};
+use servescope_engine::metrics::columns::{GpuColumns, TimeColumns};
 
-use super::{Chart, Mark, Role, Series, Window};
+use super::{Chart, ChartWindow, Mark, Role, Series};
 use crate::run::Run;
 
 /// The charts that need the GPU's columns.
@@ -14,12 +14,12 @@ fn seconds(us: &[f64]) -> Vec<f64> {
 }
 
 /// Arrivals, completions and rejections a second. Bins are wider than columns, for a rate needs a few events.
-pub(super) fn rates(run: &Run, window: &Window) -> Chart {
+pub(super) fn rates(run: &Run, window: &ChartWindow) -> Chart {
     let report = &run.report;
     let trace = &report.trace;
     let arrived = trace.arrival_us.iter().filter(|&&t| t >= window.start_us && t <= window.end_us).count();
     let bins = (arrived / 10).clamp(12, window.columns.min(120));
-    let blank = Columns::new(window.start_us, window.end_us, bins);
+    let blank = TimeColumns::new(window.start_us, window.end_us, bins);
     let (mut offered, mut served, mut refused) = (blank.clone(), blank.clone(), blank);
     let mut any_refused = false;
     for (id, result) in report.results.iter().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     let each_s = offered.width_us() / 1e6;
     let mut x = seconds(&offered.starts_us());
     x.push(window.end_us / 1e6);
-    let series = |role, counts: &Columns| {
+    let series = |role, counts: &TimeColumns| {
         let mut y: Vec<f64> = counts.values().iter().map(|n| n / each_s).collect();
         y.push(y[y.len() - 1]);
         Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
@@ -58,9 +58,9 @@ pub(super) fn rates(run: &Run, window: &Window) -> Chart {
 }
 
 /// Requests in the batch and in the waiting queue.
-pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
+pub(super) fn running_waiting(run: &Run, window: &ChartWindow) -> Chart {
     let report = &run.report;
-    let blank = Columns::new(window.start_us, window.end_us, window.columns);
+    let blank = TimeColumns::new(window.start_us, window.end_us, window.columns);
     let (mut running, mut waiting) = (blank.clone(), blank);
     let end = window.end_us;
     for (id, result) in report.results.iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn running_waiting(run: &Run, window: &Window) -> Chart {
 }
 
 /// KV cache and adapters in the pool.
-pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> Chart {
+pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &ChartWindow) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
     // What is set apart for adapters beside the KV pool is theirs, whatever lies in it.
@@ -113,9 +113,9 @@ pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &Window) -> Chart {
 }
 
 /// Prompt and output tokens a second, over two columns each: single iterations would hide the trend.
-pub(super) fn tokens(gpu: &GpuColumns, window: &Window) -> Chart {
+pub(super) fn tokens(gpu: &GpuColumns, window: &ChartWindow) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us()).into_iter().step_by(2).collect::<Vec<f64>>();
-    let each_second = |columns: &Columns| {
+    let each_second = |columns: &TimeColumns| {
         let pairs = columns.values();
         pairs.chunks(2).map(|pair| 1e6 * pair.iter().sum::<f64>() / pair.len() as f64).collect::<Vec<f64>>()
     };

@@ -3,9 +3,9 @@
 use servescope_engine::gateway::GatewayLog;
 use servescope_engine::gateway::load::LoadState;
 use servescope_engine::gateway::log::Sample;
-use servescope_engine::metrics::columns::Columns;
+use servescope_engine::metrics::columns::TimeColumns;
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty};
+use super::{Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series, empty};
 use crate::run::Run;
 
 /// Most points of the scatter of estimates.
@@ -16,7 +16,7 @@ pub(super) const NAMES: [&str; 5] =
     ["gateway_kv", "gateway_waiting", "gateway_refusals", "gateway_estimate", "gateway_pressure"];
 
 /// [`NAMES`]; none without a proxy.
-pub(super) fn all(run: &Run, window: &Window) -> Vec<Chart> {
+pub(super) fn all(run: &Run, window: &ChartWindow) -> Vec<Chart> {
     let Some(log) = run.report.gateway.as_deref() else { return Vec::new() };
     let shown = shown(log, window);
     vec![
@@ -29,7 +29,7 @@ pub(super) fn all(run: &Run, window: &Window) -> Vec<Chart> {
 }
 
 /// The samples within the window, with one before and one behind it, about one a column.
-fn shown(log: &GatewayLog, window: &Window) -> Vec<Sample> {
+fn shown(log: &GatewayLog, window: &ChartWindow) -> Vec<Sample> {
     let kept = log.samples.kept();
     let from = kept.partition_point(|sample| sample.at_us < window.start_us).saturating_sub(1);
     let to = (kept.partition_point(|sample| sample.at_us <= window.end_us) + 1).min(kept.len());
@@ -52,7 +52,7 @@ fn level(role: Role, y: f64) -> Series {
 }
 
 /// KV memory as the proxy counts it: used, reserved on top of it, leaked on top of that.
-fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
+fn kv(log: &GatewayLog, shown: &[Sample], window: &ChartWindow) -> Chart {
     let area = |role, from: &dyn Fn(&Sample) -> f64, to: &dyn Fn(&Sample) -> f64| Series {
         role,
         mark: Mark::Area,
@@ -73,7 +73,7 @@ fn kv(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
 }
 
 /// Requests that wait at the gateway, and those at the engine.
-fn waiting(shown: &[Sample], window: &Window) -> Chart {
+fn waiting(shown: &[Sample], window: &ChartWindow) -> Chart {
     let series = vec![
         line(Role::Waiting, shown, |sample| f64::from(sample.waiting)),
         line(Role::Running, shown, |sample| f64::from(sample.at_engine)),
@@ -82,9 +82,9 @@ fn waiting(shown: &[Sample], window: &Window) -> Chart {
 }
 
 /// Attempts a second, and those of them that were answered with a rejection or a timeout.
-fn refusals(log: &GatewayLog, window: &Window) -> Chart {
+fn refusals(log: &GatewayLog, window: &ChartWindow) -> Chart {
     let bins = window.columns.min(120);
-    let blank = Columns::new(window.start_us, window.end_us, bins);
+    let blank = TimeColumns::new(window.start_us, window.end_us, bins);
     let (mut attempts, mut refused) = (blank.clone(), blank);
     for pair in log.samples.kept().windows(2) {
         let (from, to) = (pair[0], pair[1]);
@@ -94,7 +94,7 @@ fn refusals(log: &GatewayLog, window: &Window) -> Chart {
     }
     // Columns hold means of rates a microsecond.
     let x: Vec<f64> = attempts.starts_us().iter().map(|us| us / 1e6).collect();
-    let series = |role, columns: &Columns| Series {
+    let series = |role, columns: &TimeColumns| Series {
         role,
         mark: Mark::Step,
         x: x.clone(),
@@ -106,7 +106,7 @@ fn refusals(log: &GatewayLog, window: &Window) -> Chart {
 }
 
 /// Time to first token as it was estimated when a request came, and as it was.
-fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> Chart {
+fn estimate(run: &Run, log: &GatewayLog, window: &ChartWindow) -> Chart {
     let told: Vec<usize> = (0..log.passages.len())
         .filter(|&id| {
             let passage = &log.passages[id];
@@ -145,7 +145,7 @@ fn estimate(run: &Run, log: &GatewayLog, window: &Window) -> Chart {
 }
 
 /// The averaged pressure, and the states as bars behind it: nearly overloaded and overloaded.
-fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
+fn pressure(log: &GatewayLog, shown: &[Sample], window: &ChartWindow) -> Chart {
     let line = line(Role::Load, shown, |sample| sample.pressure);
     let top = line.y.iter().copied().fold(1.2, f64::max);
     let mut spans: [Vec<(f64, f64)>; 3] = Default::default();
@@ -178,7 +178,7 @@ fn pressure(log: &GatewayLog, shown: &[Sample], window: &Window) -> Chart {
 }
 
 /// Spans that lie closer than half a column are one: a state that flaps faster than pixels can show.
-fn merged(spans: &[(f64, f64)], window: &Window) -> Vec<(f64, f64)> {
+fn merged(spans: &[(f64, f64)], window: &ChartWindow) -> Vec<(f64, f64)> {
     let near_s = (window.end_us - window.start_us) / 1e6 / window.columns as f64 / 2.0;
     let mut merged: Vec<(f64, f64)> = Vec::new();
     for &(from, to) in spans {

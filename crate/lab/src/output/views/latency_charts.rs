@@ -6,7 +6,9 @@ use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::sort;
 
 use super::client_roles::own_role;
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, SplitBy, Window, empty, y_axis_from_zero};
+use super::{
+    Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series, SplitBy, empty, y_axis_from_zero,
+};
 use crate::run::Run;
 
 /// Points of a distribution function.
@@ -64,7 +66,7 @@ pub(super) fn latency_cdf(run: &Run) -> Chart {
 
 /// TTFT of each request at its arrival, of several users in the colours of the users; rejected requests lie at 0. Too many
 /// points are thinned to the extremes of each stretch.
-pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
+pub(super) fn ttft_by_arrival(run: &Run, window: &ChartWindow) -> Chart {
     let report = &run.report;
     let arrivals = &report.trace.arrival_us;
     let inside =

@@ -7,14 +7,14 @@ use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
 use super::client_roles::roles_of;
-use super::{Chart, Mark, Role, Series, ViewOptions, Window, empty, y_axis_from_zero};
+use super::{Chart, ChartWindow, Mark, Role, Series, ViewOptions, empty, y_axis_from_zero};
 use crate::files::{CounterSource, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
 use crate::run::Run;
 
 /// The charts, and the monitor that their series are of: row for row, in the order of [`charted`].
 pub fn monitor<'a>(run: &'a Run, client: Client, options: &ViewOptions) -> (Vec<Chart>, Cow<'a, Monitor>) {
-    let window = Window::of(run, options);
+    let window = ChartWindow::of(run, options);
     let monitor = if options.window_s.is_none() {
         Cow::Borrowed(run.monitor(client))
     } else {
@@ -71,7 +71,7 @@ fn stacked(monitor: &Monitor, height: impl Fn(&Cell) -> f64) -> Vec<Series> {
 }
 
 /// Input + 2 output tokens a second.
-fn service(monitor: &Monitor, window: &Window) -> Chart {
+fn service(monitor: &Monitor, window: &ChartWindow) -> Chart {
     let width_s = monitor.cells.grid.width_us() / 1e6;
     let series = stacked(monitor, |cell| cell.service() / width_s);
     if series.iter().all(|series| series.y.iter().all(|&y| y <= 0.0)) {
@@ -81,7 +81,7 @@ fn service(monitor: &Monitor, window: &Window) -> Chart {
 }
 
 /// KV tokens held, with the pool of all replicas.
-fn kv(run: &Run, monitor: &Monitor, window: &Window) -> Chart {
+fn kv(run: &Run, monitor: &Monitor, window: &ChartWindow) -> Chart {
     let width_us = monitor.cells.grid.width_us();
     let mut series = stacked(monitor, |cell| cell.kv_token_us / width_us);
     let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
@@ -96,7 +96,7 @@ fn kv(run: &Run, monitor: &Monitor, window: &Window) -> Chart {
 }
 
 /// KV tokens that the gateway has reserved beyond those.
-fn reserved(monitor: &Monitor, window: &Window) -> Chart {
+fn reserved(monitor: &Monitor, window: &ChartWindow) -> Chart {
     let width_us = monitor.cells.grid.width_us();
     window.chart_from_zero(
         "client_reserved",
@@ -106,7 +106,7 @@ fn reserved(monitor: &Monitor, window: &Window) -> Chart {
 }
 
 /// What the charted clients' counters stand at.
-fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &Window) -> Chart {
+fn counted(run: &Run, monitor: &Monitor, keeper: CounterSource, window: &ChartWindow) -> Chart {
     let name = match keeper {
         CounterSource::Engine => "client_counters",
         CounterSource::Gateway => "client_gateway_counters",

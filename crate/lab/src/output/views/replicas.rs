@@ -2,11 +2,11 @@
 
 use servescope_cost::OperatorClass;
 use servescope_engine::metrics::FleetUtilization;
-use servescope_engine::metrics::columns::Columns;
+use servescope_engine::metrics::columns::TimeColumns;
 use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 
-use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
+use super::{Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Most lanes that can be distinguished.
@@ -18,7 +18,7 @@ const MOST_BARS: usize = 12_000;
 pub(super) const NAMES: [&str; 5] = ["lanes", "operators", "batch", "utilisation", "preemptions"];
 
 /// What the replicas did over the window, as columns; none of a run without a cost model.
-pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
+pub(super) fn columns(run: &Run, window: &ChartWindow) -> Option<UsageColumns> {
     let lanes = run.report.replicas.min(MOST_LANES) as usize;
     run.usage_columns(&UsageWindow {
         start_us: window.start_us,
@@ -32,7 +32,7 @@ pub(super) fn columns(run: &Run, window: &Window) -> Option<UsageColumns> {
 }
 
 /// [`NAMES`].
-pub(super) fn all(run: &Run, columns: &UsageColumns, window: &Window) -> Vec<Chart> {
+pub(super) fn all(run: &Run, columns: &UsageColumns, window: &ChartWindow) -> Vec<Chart> {
     vec![
         lanes(&columns.lanes, window),
         operators(columns, window),
@@ -47,7 +47,7 @@ fn seconds(columns: &UsageColumns) -> Vec<f64> {
 }
 
 /// What the replicas do: a row each. A column shows what its row did for most of it.
-fn lanes(time: &[[Columns; 3]], window: &Window) -> Chart {
+fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
     let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
     let (columns, width_us) = (first.len(), first.width_us());
     let edge_s = |column: usize| (window.start_us + column as f64 * width_us) / 1e6;
@@ -96,7 +96,7 @@ fn lanes(time: &[[Columns; 3]], window: &Window) -> Chart {
 }
 
 /// Mean time of an iteration, stacked by class of operator; several stages together.
-fn operators(sums: &UsageColumns, window: &Window) -> Chart {
+fn operators(sums: &UsageColumns, window: &ChartWindow) -> Chart {
     let iterations = sums.iterations.values();
     let x = seconds(sums);
     let mut base = vec![0.0; x.len()];
@@ -139,10 +139,10 @@ fn role_of(class: OperatorClass) -> Role {
 }
 
 /// Requests and tokens in an iteration: means over each column, on a scale of ratios, for one prompt is a thousand tokens.
-fn batch(sums: &UsageColumns, window: &Window) -> Chart {
+fn batch(sums: &UsageColumns, window: &ChartWindow) -> Chart {
     let iterations = sums.iterations.values();
     let x = seconds(sums);
-    let line = |role, columns: &Columns| {
+    let line = |role, columns: &TimeColumns| {
         let mean = |(sum, n): (f64, &f64)| if *n > 0.0 { sum / n } else { f64::NAN };
         let y = columns.values().into_iter().zip(&iterations).map(mean).collect();
         Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
@@ -160,14 +160,14 @@ fn batch(sums: &UsageColumns, window: &Window) -> Chart {
 }
 
 /// FLOPs and bytes over what the GPUs could do at most.
-fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
+fn utilisation(run: &Run, sums: &UsageColumns, window: &ChartWindow) -> Chart {
     let is_known = run.usage().is_some_and(FleetUtilization::knows_work);
     let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
         return empty("utilisation", "empty.no_peak", window.axis());
     };
     let all = f64::from(stages) * f64::from(run.report.replicas) / 1e6;
     let x = seconds(sums);
-    let line = |role, columns: &Columns, most: f64| {
+    let line = |role, columns: &TimeColumns, most: f64| {
         let y = columns.values().into_iter().map(|rate| rate / (most * all)).collect();
         Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
@@ -178,12 +178,12 @@ fn utilisation(run: &Run, sums: &UsageColumns, window: &Window) -> Chart {
 }
 
 /// Preemptions a second.
-fn preemptions(run: &Run, window: &Window) -> Chart {
+fn preemptions(run: &Run, window: &ChartWindow) -> Chart {
     let preemptions = &run.report.timeline.preemptions;
     if preemptions.is_empty() {
         return empty("preemptions", "empty.no_preemptions", window.axis());
     }
-    let mut counts = Columns::new(window.start_us, window.end_us, window.columns.min(120));
+    let mut counts = TimeColumns::new(window.start_us, window.end_us, window.columns.min(120));
     preemptions.iter().for_each(|preemption| counts.add_event(preemption.time_us, 1.0));
     let each_s = counts.width_us() / 1e6;
     let mut x: Vec<f64> = counts.starts_us().iter().map(|us| us / 1e6).collect();

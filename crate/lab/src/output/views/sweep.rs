@@ -318,12 +318,12 @@ mod tests {
 
     use super::*;
     use crate::Scenario;
-    use crate::sweep::{Axis as Over, Line, Sweep};
+    use crate::sweep::{Sweep, SweepAxis as Over, SweepLine};
 
     const METRIC: &str = "ttft_s.mean";
 
     /// A sweep whose runs have made-up numbers: 10 times the first value, plus the curve, plus the seed.
-    fn sweep(over: &[&str], seeds: usize) -> (Sweep, Vec<Line>) {
+    fn sweep(over: &[&str], seeds: usize) -> (Sweep, Vec<SweepLine>) {
         let axes = over.iter().map(|text| Over::parse(text).unwrap()).collect();
         let metrics = vec![Metric::parse(METRIC).unwrap()];
         let sweep = Sweep::new(&Scenario::default(), axes, metrics, seeds, None).unwrap();
@@ -338,7 +338,7 @@ mod tests {
         (sweep, lines)
     }
 
-    fn made(sweep: &Sweep, lines: &[Line], bound: Option<f64>) -> Vec<SweepChart> {
+    fn made(sweep: &Sweep, lines: &[SweepLine], bound: Option<f64>) -> Vec<SweepChart> {
         sweep_charts(&Results::so_far(sweep.shape(), sweep.axis_values(), lines), &[bound])
     }
 

@@ -1,6 +1,6 @@
 //! How a checkpoint's weights are kept, and in which formats its products are computed.
 
-use servescope_cost::kernels::Format;
+use servescope_cost::kernels::NumberFormat;
 use servescope_cost::{Gpu, Model, WeightFormat};
 
 /// GPUs of the Blackwell generation.
@@ -8,7 +8,7 @@ const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl7
 
 /// The format of a whole checkpoint, as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checkpoint {
+pub enum CheckpointFormat {
     /// 16 bits.
     Bf16,
     /// 8 bits.
@@ -21,24 +21,25 @@ pub enum Checkpoint {
     Int4,
 }
 
-impl Checkpoint {
+impl CheckpointFormat {
     /// Formats of attention's projections, dense MLPs and experts. Which parts of a model have its checkpoint's format is the
     /// checkpoint's matter: FP8 checkpoints of mixtures have scales by block, 4-bit ones leave attention at 16 bits.
-    pub fn formats(self, gpu: &Gpu, model: &Model) -> [Format; 3] {
+    pub fn formats(self, gpu: &Gpu, model: &Model) -> [NumberFormat; 3] {
         let is_mixture = model.experts.is_some();
         if has_own_format(model) {
             // Blackwell computes its experts at 8 bits.
-            let experts = if BLACKWELL.contains(&gpu.id) { Format::Mxfp4Fp8 } else { Format::Mxfp4 };
-            return [Format::Bf16, Format::Bf16, experts];
+            let experts =
+                if BLACKWELL.contains(&gpu.id) { NumberFormat::Mxfp4Fp8 } else { NumberFormat::Mxfp4 };
+            return [NumberFormat::Bf16, NumberFormat::Bf16, experts];
         }
         match self {
-            Self::Bf16 => [Format::Bf16; 3],
-            Self::Fp8 if is_mixture => [Format::Fp8Block; 3],
-            Self::Fp8 => [Format::Fp8; 3],
-            Self::Fp8Block => [Format::Fp8Block; 3],
-            Self::Nvfp4 if is_mixture => [Format::Bf16, Format::Bf16, Format::Nvfp4],
-            Self::Nvfp4 => [Format::Nvfp4; 3],
-            Self::Int4 => [Format::Bf16, Format::Bf16, Format::Int4],
+            Self::Bf16 => [NumberFormat::Bf16; 3],
+            Self::Fp8 if is_mixture => [NumberFormat::Fp8Block; 3],
+            Self::Fp8 => [NumberFormat::Fp8; 3],
+            Self::Fp8Block => [NumberFormat::Fp8Block; 3],
+            Self::Nvfp4 if is_mixture => [NumberFormat::Bf16, NumberFormat::Bf16, NumberFormat::Nvfp4],
+            Self::Nvfp4 => [NumberFormat::Nvfp4; 3],
+            Self::Int4 => [NumberFormat::Bf16, NumberFormat::Bf16, NumberFormat::Int4],
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) enum Windows {
 
 /// What models of one class have in common.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Family {
+pub(super) struct ModelFamily {
     /// Whether an MLP has a gate.
     pub(super) gated: bool,
     /// Whether the head is the embedding where the file does not say.
@@ -66,7 +66,7 @@ const GATED_QWEN: &[&str] = &[
     "qwen3_vl_moe_text",
 ];
 
-impl Family {
+impl ModelFamily {
     /// As Llama has it.
     pub(super) const LLAMA: Self = Self { gated: true, tied: false, windows: Windows::All };
 

@@ -1,7 +1,7 @@
 //! Fields of real and of made-up files, what is rejected, and that every text is read or rejected.
 
 use proptest::prelude::*;
-use servescope_cost::models::{Attention, Experts, Model, Window};
+use servescope_cost::models::{Attention, Experts, Model, SlidingWindow};
 use servescope_testkit::cases;
 
 use super::*;
@@ -37,7 +37,7 @@ fn scenario(text: &str) -> (Scenario, Vec<&'static str>) {
     (scenario, notes.into_iter().map(|note| note.code).collect())
 }
 
-fn grouped(heads: u32, kv_heads: u32, head_dim: u32, window: Option<Window>) -> Attention {
+fn grouped(heads: u32, kv_heads: u32, head_dim: u32, window: Option<SlidingWindow>) -> Attention {
     Attention::Grouped { heads, kv_heads, head_dim, window }
 }
 
@@ -70,7 +70,7 @@ fn mixtures_windows_and_older_names_are_read() {
     let (own, notes) = scenario(GEMMA3);
     assert_eq!(notes, ["config_assumed", "config_ignored", "config_cost"]);
     let model = own.deployment().model;
-    assert_eq!(model.attention, grouped(32, 16, 128, Some(Window { tokens: 1024, layers: 52 })));
+    assert_eq!(model.attention, grouped(32, 16, 128, Some(SlidingWindow { tokens: 1024, layers: 52 })));
     assert!(model.tied_embeddings && model.gated_mlp);
 
     let (own, notes) = scenario(GPT2);

@@ -6,12 +6,12 @@ use crate::scenario::{Scenario, USUAL_CHECKS};
 
 /// A scenario, and the trace that its requests come from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings<'a> {
+pub(super) struct ScenarioSettings<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) traffic: Option<&'a Traffic>,
 }
 
-impl Settings<'_> {
+impl ScenarioSettings<'_> {
     /// Whether a parameter acts: by itself, or as the source of a default that acts.
     pub(super) fn acts(&self, id: Id) -> bool {
         self.unmet(id).is_empty()

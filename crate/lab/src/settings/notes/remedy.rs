@@ -1,7 +1,7 @@
 //! What makes a parameter apply: the fewest other settings to change, found from the conditions of the parameter table.
 
-use super::conditions::Settings;
-use super::{Context, beside, idle};
+use super::conditions::ScenarioSettings;
+use super::{NoteContext, beside, idle};
 use crate::parameters::{Condition, Id, Kind, Scale, Value, string_list};
 use crate::scenario::{Scenario, USUAL_CHECKS};
 
@@ -14,7 +14,7 @@ const FIRST: &[(Id, &str)] = &[(Id::SchedulerKind, "vllm_v1"), (Id::CostKind, "r
 
 /// The settings that make a parameter apply, in the order of the table; empty where it applies, `None` where no setting can
 /// make it: a trace decides it, it acts on a trace only, or what it needs does not go together with other settings.
-pub fn remedy(scenario: &Scenario, context: &Context, id: Id) -> Option<Vec<(Id, Value)>> {
+pub fn remedy(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Vec<(Id, Value)>> {
     let changed = RemedySearch { before: scenario, context }.acting(scenario, id, DEPTH)?;
     if changed.problems().len() > scenario.problems().len() {
         return None;
@@ -31,12 +31,12 @@ fn differing<'a>(before: &'a Scenario, after: &'a Scenario) -> impl Iterator<Ite
 /// A scenario has a value for every parameter: it is handed through the search in a box.
 struct RemedySearch<'a> {
     before: &'a Scenario,
-    context: &'a Context,
+    context: &'a NoteContext,
 }
 
 impl RemedySearch<'_> {
     fn holds(&self, scenario: &Scenario, condition: &Condition) -> bool {
-        Settings { scenario, traffic: self.context.traffic.as_ref() }.holds(condition)
+        ScenarioSettings { scenario, traffic: self.context.traffic.as_ref() }.holds(condition)
     }
 
     /// The scenario changed so that the parameter acts.
@@ -47,7 +47,7 @@ impl RemedySearch<'_> {
         if depth == 0 || beside(self.context, id).is_some() {
             return None;
         }
-        let settings = Settings { scenario, traffic: self.context.traffic.as_ref() };
+        let settings = ScenarioSettings { scenario, traffic: self.context.traffic.as_ref() };
         let mut changed = Box::new(scenario.clone());
         for condition in settings.unmet(id) {
             changed = self.holding(&changed, condition, depth - 1)?;
@@ -149,8 +149,8 @@ mod tests {
     use super::*;
     use crate::notes::{Purpose, Traffic};
 
-    fn page(traffic: Option<Traffic>) -> Context {
-        Context { purpose: Purpose::Page, traffic, is_generated: false }
+    fn page(traffic: Option<Traffic>) -> NoteContext {
+        NoteContext { purpose: Purpose::Page, traffic, is_generated: false }
     }
 
     fn applied(scenario: &Scenario, changes: &[(Id, Value)]) -> Scenario {

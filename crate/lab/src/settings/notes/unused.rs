@@ -6,13 +6,13 @@
 
 use servescope_engine::Report;
 
-use super::{Context, Note, Reason, idle};
+use super::{Note, NoteContext, Reason, idle};
 use crate::parameters::choices::Order;
 use crate::parameters::{Condition, Id};
 use crate::scenario::Scenario;
 
 /// Settings that were given a value and whose case did not occur in a run, in the order of the table.
-pub fn unused(scenario: &Scenario, context: &Context, report: &Report) -> Vec<Note> {
+pub fn unused(scenario: &Scenario, context: &NoteContext, report: &Report) -> Vec<Note> {
     let changed = || scenario.given().filter(|&id| idle(scenario, context, id).is_none());
     let of_order = |id: Id| is_of_order(scenario, context, id);
     let has_choice = !changed().any(of_order) || has_choice(report);
@@ -37,7 +37,7 @@ fn is_of_preemption(id: Id) -> bool {
 }
 
 /// Whether a parameter does nothing but sort the engine's waiting queue.
-fn is_of_order(scenario: &Scenario, context: &Context, id: Id) -> bool {
+fn is_of_order(scenario: &Scenario, context: &NoteContext, id: Id) -> bool {
     if !sorts_only(scenario.chosen(Order::SCHEDULER)) {
         return false;
     }

@@ -2,7 +2,9 @@
 //! heads that the attention formula has not seen. What was found on the data of the shipped profiles is recorded.
 
 use serde::Serialize;
-use servescope_cost::profile::{AttentionFormula, Degree, Origin, Profile, RawAttention, RawTables, Speed};
+use servescope_cost::profile::{
+    AttentionFormula, Degree, Profile, RawAttention, RawTables, Speed, TimedOrigin,
+};
 
 use super::{Folder, Summed, file_name, raw_tables, summed};
 
@@ -95,7 +97,7 @@ pub fn formula_errors(formula: &AttentionFormula, set: &RawAttention) -> [[f64; 
 pub fn unseen_heads(folder: &dyn Folder) -> Result<Option<[UnseenHeads; 2]>, String> {
     let all = raw_tables(folder)?;
     let sets = law_attention(&all);
-    if sets.len() < 2 || !sets.iter().any(|set| set.origin == Origin::Measured) {
+    if sets.len() < 2 || !sets.iter().any(|set| set.origin == TimedOrigin::Measured) {
         return Ok(None);
     }
     let pairs = sets.windows(2).flat_map(|two| [(two[0], two[1]), (two[1], two[0])]);
@@ -120,7 +122,7 @@ pub fn unseen_heads_table(all: &[UnseenHeads]) -> String {
 }
 
 /// Median and 95th percentile of an operator in the recorded table.
-fn recorded(operator: &str, origin: Origin) -> Option<[f64; 2]> {
+fn recorded(operator: &str, origin: TimedOrigin) -> Option<[f64; 2]> {
     HELD_OUT.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         if words.next()? != operator || words.next()? != origin.name() {
@@ -139,14 +141,14 @@ pub fn held_out_of(degree: &Degree) -> Vec<HeldOutError> {
     // The worst of the four speaks for all.
     let worst = products
         .iter()
-        .filter_map(|name| recorded(name, Origin::Measured))
+        .filter_map(|name| recorded(name, TimedOrigin::Measured))
         .reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])]);
     let points = |name, [from, to]: [f64; 2]| HeldOutError { name, unseen: "points", from, to };
     let mut all: Vec<HeldOutError> = worst.map(|both| points("products", both)).into_iter().collect();
     for (unseen, operator) in UNSEEN_HEADS.iter().zip(["attn_decode", "attn_prefill"]) {
         let UnseenHeads { name, best, worst } = *unseen;
         match degree.attention.origin {
-            Origin::Modelled => all.push(HeldOutError { name, unseen: "heads", from: best, to: worst }),
+            TimedOrigin::Modelled => all.push(HeldOutError { name, unseen: "heads", from: best, to: worst }),
             origin => all.extend(recorded(operator, origin).map(|both| points(name, both))),
         }
     }
@@ -166,11 +168,11 @@ mod tests {
                 let names: Vec<&str> = all.iter().map(|error| error.name).collect();
                 assert_eq!(names, ["products", "decode", "prompts"], "{gpu} {model} {}", degree.degree);
                 assert!(all.iter().all(|error| 0.0 < error.from && error.from < error.to && error.to < 0.5));
-                let is_modelled = degree.attention.origin == Origin::Modelled;
+                let is_modelled = degree.attention.origin == TimedOrigin::Modelled;
                 assert_eq!(all[1].unseen, if is_modelled { "heads" } else { "points" });
             }
         }
-        assert_eq!(recorded("attn_decode", Origin::Measured), Some([0.0148, 0.125]));
-        assert_eq!(recorded("attn_decode", Origin::Modelled), None);
+        assert_eq!(recorded("attn_decode", TimedOrigin::Measured), Some([0.0148, 0.125]));
+        assert_eq!(recorded("attn_decode", TimedOrigin::Modelled), None);
     }
 }

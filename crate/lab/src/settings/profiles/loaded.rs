@@ -4,7 +4,7 @@
 //! `attention.csv` attention is modelled; without `all_reduce.csv` its times are modelled from `send_recv.csv`; without
 //! either, only what runs on one GPU is left.
 
-use servescope_cost::profile::{OperatorError, Origin, Profile, ProfileError, RawTables};
+use servescope_cost::profile::{OperatorError, Profile, ProfileError, RawTables, TimedOrigin};
 
 use crate::diagnostic::Diagnostic;
 
@@ -30,7 +30,7 @@ pub struct NamedText<'a> {
 
 /// What the files of measurements do not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measured<'a> {
+pub struct MeasurementSettings<'a> {
     /// The GPU's name.
     pub gpu: &'a str,
     /// The model's name, by which the rows of `cpu_overheads.csv` are found.
@@ -150,7 +150,7 @@ impl LoadedProfile {
     /// A [`Diagnostic`] for each bad file.
     pub fn of_files(
         files: &[NamedText<'_>],
-        of: &Measured<'_>,
+        of: &MeasurementSettings<'_>,
     ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (mut contents, mut problems) = (Vec::new(), Vec::new());
         for &file in files {
@@ -207,7 +207,7 @@ impl LoadedProfile {
                 warning("unused_host", &format!("no row of {}", raw.model)),
             );
             let read = match content {
-                Content::Attention => raw.add_attention(file.text, Origin::Measured).map(|used| {
+                Content::Attention => raw.add_attention(file.text, TimedOrigin::Measured).map(|used| {
                     notes.extend((used == 0).then_some(unlike));
                 }),
                 Content::AllReduce => raw.add_all_reduce(file.text),
@@ -282,7 +282,7 @@ mod tests {
     const FILES: &str = include_str!("../../../../../tests/fuzz/corpus/profile/files");
     const SHIPPED: &str = include_str!("../../../../../static/profiles/a100_Llama-2-7b-hf.txt");
     const NAMES: [&str; 5] = ["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"];
-    const OF: Measured<'_> = Measured { gpu: "g", model: "a/b", layers: 80 };
+    const OF: MeasurementSettings<'_> = MeasurementSettings { gpu: "g", model: "a/b", layers: 80 };
 
     fn files() -> Vec<NamedText<'static>> {
         let texts = FILES.split("---\n").take(5);
@@ -336,9 +336,9 @@ mod tests {
         let told = |name: &str, degree: u32| {
             loaded.errors.iter().find(|e| (e.name, e.degree) == (name, degree)).unwrap().origin
         };
-        assert_eq!(told("mlp_up_proj", 1), Origin::Measured);
-        assert_eq!(told("attn_decode", 1), Origin::Modelled);
-        assert_eq!(told("attn_decode", 2), Origin::Measured);
+        assert_eq!(told("mlp_up_proj", 1), TimedOrigin::Measured);
+        assert_eq!(told("attn_decode", 1), TimedOrigin::Modelled);
+        assert_eq!(told("attn_decode", 2), TimedOrigin::Measured);
         let again = LoadedProfile::read("again.txt", &loaded.profile.to_text()).unwrap();
         assert_eq!(again.profile, loaded.profile);
         let run = Run::simulate(&with(&[("fleet.kv_pool", "given")], &loaded), None).unwrap();
@@ -355,7 +355,8 @@ mod tests {
         let (alone, notes) = LoadedProfile::of_files(&files()[..1], &OF).unwrap();
         assert_eq!(alone.profile.degrees.len(), 1);
         assert_eq!((notes[0].code, notes.len()), ("degrees_left_out", 1));
-        let (_, notes) = LoadedProfile::of_files(&files(), &Measured { model: "x", ..OF }).unwrap();
+        let (_, notes) =
+            LoadedProfile::of_files(&files(), &MeasurementSettings { model: "x", ..OF }).unwrap();
         assert_eq!((notes[0].code, notes.len()), ("unused_host", 1));
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_cost::profile::{Attention, By, OperatorLine, Profile};
+use servescope_cost::profile::{AttentionProfile, By, OperatorLine, Profile};
 
 /// The columns of [`operators_csv`].
 const HEAD: &str = "operator,class,origin,tensor_parallel,tokens,bytes,requests,kv_tokens,time_us\n";
@@ -42,8 +42,8 @@ fn lines(text: &mut String, gpus: &str, lines: &[OperatorLine]) {
     }
 }
 
-fn attention(text: &mut String, gpus: &str, attention: &Attention) {
-    let Attention { origin, decode_formula, prefill_formula, decode, prefill } = attention;
+fn attention(text: &mut String, gpus: &str, attention: &AttentionProfile) {
+    let AttentionProfile { origin, decode_formula, prefill_formula, decode, prefill } = attention;
     let (sizes, kv_sizes) = (&MODELLED.0[..], &MODELLED.1[..]);
     let axes = |rows: &[u32], columns: &[u32]| (rows.to_vec(), columns.to_vec());
     let (rows, columns) =

@@ -1,6 +1,6 @@
 //! The scenario's curves: the rate over time, and what lengths are multiplied by over time.
 
-use servescope_workload::aibrix::curve::{CurveWarning, NamedPattern, Pattern, sample_count};
+use servescope_workload::aibrix::curve::{CurveWarning, NamedPattern, SinePattern, sample_count};
 use servescope_workload::aibrix::generate::rate_samples;
 use servescope_workload::curve::{CurveError, Point, RateCurve, Shape};
 
@@ -185,9 +185,9 @@ impl Scenario {
     }
 
     /// AIBrix's configured pattern from the rows of a sine.
-    fn sine(&self) -> Pattern {
+    fn sine(&self) -> SinePattern {
         let mean = self.number(Id::Rate);
-        Pattern {
+        SinePattern {
             amplitude: self.number(Id::CurveSwing) * mean,
             mean,
             noise: 0.0,
@@ -197,7 +197,7 @@ impl Scenario {
     }
 
     /// AIBrix's pattern and the number of its samples, where the rate is sampled as AIBrix does.
-    fn sampled(&self) -> Option<(Pattern, Result<usize, Diagnostic>)> {
+    fn sampled(&self) -> Option<(SinePattern, Result<usize, Diagnostic>)> {
         let is_sampled = match self.chosen(CurveSampling::ID) {
             CurveSampling::Continuous => false,
             CurveSampling::Aibrix => self.is_active(Id::CurveSampling),
@@ -224,7 +224,7 @@ impl Scenario {
         // Within their bounds, duration and interval fail in one way.
         let samples = sample_count(ms(Id::Duration), ms(Id::CurveInterval))
             .map_err(|_| bad(Id::CurveInterval, "more samples than a run can have"));
-        Some((Pattern { noise, ..pattern }, samples))
+        Some((SinePattern { noise, ..pattern }, samples))
     }
 
     /// What is odd about the workload and no error.

@@ -1,7 +1,7 @@
 //! The scenario's lengths: distributions of prompts and outputs, or pairs of both.
 
 use servescope_workload::LengthDistribution;
-use servescope_workload::lengths::{LengthError, LengthPairs, Percentiles, Table, Zipf};
+use servescope_workload::lengths::{LengthError, LengthPairs, LengthTable, Percentiles, Zipf};
 
 use super::Scenario;
 use crate::diagnostic::Diagnostic;
@@ -128,9 +128,13 @@ impl Scenario {
                     MixtureKind::Lognormal => lognormal(rows.second.median, rows.second.sigma),
                 };
                 let first = lognormal(rows.median, rows.sigma);
-                LengthDistribution::Table(Table::mixture(&first, &second, self.number(rows.second.share)))
+                LengthDistribution::Table(LengthTable::mixture(
+                    &first,
+                    &second,
+                    self.number(rows.second.share),
+                ))
             }
-            LengthKind::Histogram => Table::histogram(&self.list(rows.histogram))
+            LengthKind::Histogram => LengthTable::histogram(&self.list(rows.histogram))
                 .map_or(LengthDistribution::Fixed { value: 1 }, LengthDistribution::Table),
         }
     }
@@ -165,7 +169,7 @@ impl Scenario {
                 problems.extend(self.crossed(low, high));
             }
             if self.is_active(rows.histogram) {
-                let error = Table::histogram(&self.list(rows.histogram)).err();
+                let error = LengthTable::histogram(&self.list(rows.histogram)).err();
                 problems.extend(refused(rows.histogram, error));
             }
         }

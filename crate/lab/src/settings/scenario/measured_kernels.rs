@@ -8,7 +8,7 @@ use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline
 use super::timed::CostSource;
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
-use crate::kernels::{self, CALIBRATED, Checkpoint, SYNCHRONOUS_US};
+use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS_US};
 use crate::parameters::Id;
 use crate::parameters::choices::Weights;
 
@@ -75,7 +75,7 @@ impl Scenario {
         let synchronous_us = (!is_asynchronous).then_some(SYNCHRONOUS_US);
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;
-        for checkpoint in Checkpoint::of(weights, &model) {
+        for checkpoint in CheckpointFormat::of(weights, &model) {
             let [attention, mlp, experts] = checkpoint.formats(gpu, &model);
             let layout = Layout {
                 gpu,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use servescope_cost::models::{Attention, Experts, Model, OWN, Window};
+use servescope_cost::models::{Attention, Experts, Model, OWN, SlidingWindow};
 
 use super::Scenario;
 use super::hardware::default_model;
@@ -21,7 +21,7 @@ impl Scenario {
         let [layers, hidden, heads] =
             [Id::ModelLayers, Id::ModelHidden, Id::ModelHeads].map(|id| self.whole(id));
         let window = (self.whole(Id::ModelWindow) > 0)
-            .then(|| Window {
+            .then(|| SlidingWindow {
                 tokens: self.whole(Id::ModelWindow),
                 layers: self.whole(Id::ModelWindowLayers).min(layers),
             })

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::profile::{By, CompactTables, Degree, Origin, Profile, ProfileError};
+use servescope_cost::profile::{By, CompactTables, Degree, Profile, ProfileError, TimedOrigin};
 use servescope_cost::roofline::{Corrections, HostTime};
 use servescope_cost::{Deployed, Roofline};
 
@@ -24,7 +24,7 @@ pub struct SourcePart {
     /// `operators` or `attention`.
     pub name: &'static str,
     /// `measured`, `reconstructed`, `synthetic` or `modelled`.
-    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::Origin"))]
+    #[cfg_attr(feature = "types", ts(as = "servescope_cost::profile::TimedOrigin"))]
     pub origin: &'static str,
     /// Median of the relative errors.
     pub median_error: f64,
@@ -163,7 +163,7 @@ impl Scenario {
 
     fn profile_source(&self) -> Option<CostSource> {
         let (profile, degree) = self.profile().ok()?;
-        let part = |name: &'static str, origin: Origin, [median, p95]: [u32; 2]| SourcePart {
+        let part = |name: &'static str, origin: TimedOrigin, [median, p95]: [u32; 2]| SourcePart {
             name,
             origin: origin.name(),
             median_error: f64::from(median) / 1e4,
@@ -171,7 +171,7 @@ impl Scenario {
         };
         // The least certain of a layer's operators speaks for all.
         let layer = degree.lines.iter().filter(|l| l.operator.by != By::Requests).map(|l| l.origin);
-        let operators = layer.max().unwrap_or(Origin::Modelled);
+        let operators = layer.max().unwrap_or(TimedOrigin::Modelled);
         let file = self.own_profile().map(|own| own.name.clone());
         let whose = if file.is_some() { "" } else { "Vidur: " };
         let held_out = if file.is_some() { Vec::new() } else { held_out_of(degree) };

@@ -132,12 +132,12 @@ fn is_of_outputs(name: &str) -> bool {
 }
 
 /// Flags, and which of them were read.
-pub(super) struct Flags<'a> {
+pub(super) struct VidurFlags<'a> {
     all: &'a Map<String, Json>,
     read: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Flags<'a> {
+impl<'a> VidurFlags<'a> {
     pub(super) fn new(all: &'a Map<String, Json>) -> Self {
         Self { all, read: RefCell::default() }
     }

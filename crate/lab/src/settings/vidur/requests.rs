@@ -3,11 +3,11 @@
 use servescope_workload::Trace;
 use servescope_workload::formats::{self, Contents};
 use servescope_workload::vidur::{
-    Intervals, Lengths, Synthetic, interval_gaps_s, trace_lengths, window_ticks,
+    Intervals, Synthetic, VidurLengths, interval_gaps_s, trace_lengths, window_ticks,
 };
 
 use super::VidurRun;
-use super::flags::{Flags, MOST};
+use super::flags::{MOST, VidurFlags};
 use crate::diagnostic::Diagnostic;
 
 /// Most requests of a run, as everywhere.
@@ -28,7 +28,7 @@ enum IntervalFlags {
 /// Lengths by their flags.
 #[derive(Debug, Clone, PartialEq)]
 enum LengthFlags {
-    Given(Lengths),
+    Given(VidurLengths),
     /// A file, the factors of its lengths, and the seed of their order.
     File {
         name: String,
@@ -80,7 +80,7 @@ const INTERVALS: [(&str, IntervalKind); 4] = [
 ];
 
 impl SyntheticFlags {
-    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Diagnostic> {
+    pub(super) fn read(flags: &VidurFlags<'_>) -> Result<Self, Diagnostic> {
         let of = |name: &str| format!("synthetic_request_generator_config_{name}");
         // Vidur sets it from the lengths, and a run's own config.json repeats it.
         flags.number(&of("max_tokens"), 4096.0, 0.0, f64::from(MOST))?;
@@ -123,7 +123,7 @@ fn check_duration(name: &str, duration_s: f64, intervals: &IntervalFlags) -> Res
     Err(Diagnostic::error("too_many_requests", name, message).number("value", expected).number("max", most))
 }
 
-fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Diagnostic> {
+fn intervals(flags: &VidurFlags<'_>) -> Result<IntervalFlags, Diagnostic> {
     let kind = flags.option("interval_generator_config_type", "poisson", &INTERVALS)?;
     let prefix = INTERVALS.iter().find(|(_, k)| *k as u8 == kind as u8).map_or("", |k| k.0);
     let of = |name: &str| format!("{prefix}_request_interval_generator_config_{name}");
@@ -158,7 +158,7 @@ fn intervals(flags: &Flags<'_>) -> Result<IntervalFlags, Diagnostic> {
 }
 
 /// The lengths, and the longest request that they are planned for.
-fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
+fn lengths(flags: &VidurFlags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
     let kind = flags.option("length_generator_config_type", "fixed", &LENGTHS)?;
     let prefix = LENGTHS.iter().find(|(_, k)| *k as u8 == kind as u8).map_or("", |k| k.0);
     let of = |name: &str| format!("{prefix}_request_length_generator_config_{name}");
@@ -167,13 +167,13 @@ fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
     let total = || Ok::<_, Diagnostic>([flags.whole(&of("min_tokens"), 1024, [1, max_tokens])?, max_tokens]);
     let ratio = || flags.number(&of("prefill_to_decode_ratio"), 20.0, 0.0, 1e6);
     let given = match kind {
-        LengthKind::Fixed => Lengths::Fixed {
+        LengthKind::Fixed => VidurLengths::Fixed {
             tokens: [
                 flags.whole(&of("prefill_tokens"), 2048, [1, MOST])?,
                 flags.whole(&of("decode_tokens"), 512, [1, MOST])?,
             ],
         },
-        LengthKind::Uniform => Lengths::Uniform { total: total()?, ratio: ratio()? },
+        LengthKind::Uniform => VidurLengths::Uniform { total: total()?, ratio: ratio()? },
         LengthKind::Zipf => {
             if flags.is_set(&of("scramble"), false)? {
                 let message = format!(
@@ -183,7 +183,7 @@ fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
                 return Err(Diagnostic::error("unknown_option", &of("scramble"), message));
             }
             let theta = flags.number(&of("theta"), 0.6, 0.0, 0.999)?;
-            Lengths::Zipf { total: total()?, theta, ratio: ratio()?, seed }
+            VidurLengths::Zipf { total: total()?, theta, ratio: ratio()?, seed }
         }
         LengthKind::Trace => {
             let scale = |name: &str| flags.number(&of(name), 1.0, 0.0, f64::from(MOST));
@@ -196,7 +196,7 @@ fn lengths(flags: &Flags<'_>) -> Result<(LengthFlags, u32), Diagnostic> {
 }
 
 /// A file that must be named: those that Vidur names by default are not all in its repository.
-fn file_of(flags: &Flags<'_>, name: &str) -> Result<String, Diagnostic> {
+fn file_of(flags: &VidurFlags<'_>, name: &str) -> Result<String, Diagnostic> {
     flags.text(name)?.map(str::to_owned).ok_or_else(|| {
         Diagnostic::error("file_missing", name, format!("{name}: the name of a file expected, there is none"))
     })
@@ -241,7 +241,7 @@ impl VidurRun {
             LengthFlags::File { name, scales, seed } => {
                 let rows = rows_of(name, &file(name)?)?;
                 let cut = |row: [u32; 2]| trace_lengths(row, *scales, flags.max_tokens);
-                Lengths::Trace { rows: rows.into_iter().map(cut).collect(), seed: *seed }
+                VidurLengths::Trace { rows: rows.into_iter().map(cut).collect(), seed: *seed }
             }
         };
         let (seed, requests, duration_s) = (flags.seed, flags.requests, flags.duration_s);

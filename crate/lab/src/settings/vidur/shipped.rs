@@ -3,7 +3,7 @@
 use servescope_cost::profile::CompactTables;
 
 use super::VidurRun;
-use super::flags::Flags;
+use super::flags::VidurFlags;
 use crate::diagnostic::Diagnostic;
 use crate::profiles::{shipped_profile, shipped_profiles};
 
@@ -34,7 +34,7 @@ pub(super) struct LayerFlags {
 }
 
 impl LayerFlags {
-    pub(super) fn read(flags: &Flags<'_>) -> Result<Self, Diagnostic> {
+    pub(super) fn read(flags: &VidurFlags<'_>) -> Result<Self, Diagnostic> {
         let kinds = [("random_forrest", "random_forrest"), ("linear_regression", "linear_regression")];
         let kind = flags.option("execution_time_predictor_config_type", "random_forrest", &kinds)?;
         let of = |name: &str| format!("{kind}_execution_time_predictor_config_{name}");

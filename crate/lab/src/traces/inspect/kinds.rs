@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 use servescope_workload::Trace;
 use servescope_workload::formats::{
-    Call, Contents, Format, Histogram, LengthWindow, Lengths, Session, TraceFile, Window, time_text,
+    AgentSession, Call, Contents, Format, Histogram, LengthWindow, Lengths, ServeGenWindow, TraceFile,
+    time_text,
 };
 use servescope_workload::statistics::{PrefixReuse, sort};
 use servescope_workload::trace::{Labels, TraceMetadata};
@@ -198,7 +199,7 @@ fn vidur_lengths(rows: &Lengths) -> Json {
     })
 }
 
-fn agent_sessions(sessions: &[Session]) -> Json {
+fn agent_sessions(sessions: &[AgentSession]) -> Json {
     let calls: Vec<&Call> = sessions.iter().flat_map(|s| &s.calls).collect();
     let column = |of: fn(&Call) -> Option<f64>| calls.iter().filter_map(|c| of(c)).collect::<Vec<f64>>();
     let input = |call: &Call| f64::from(call.input_tokens);
@@ -240,7 +241,7 @@ fn agent_sessions(sessions: &[Session]) -> Json {
     })
 }
 
-fn servegen(windows: &[Window]) -> Json {
+fn servegen(windows: &[ServeGenWindow]) -> Json {
     let mut clients: Vec<(&str, Vec<f64>)> = Vec::new();
     let mut place_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut aggregate: Vec<(f64, f64)> = Vec::new();
@@ -259,7 +260,7 @@ fn servegen(windows: &[Window]) -> Json {
         .map(|windows| windows.iter().map(|(_, rate)| rate).sum())
         .collect();
     let means: Vec<f64> = clients.iter().map(|(_, r)| r.iter().sum::<f64>() / r.len() as f64).collect();
-    let active: Vec<&Window> = windows.iter().filter(|w| !w.pattern.is_empty()).collect();
+    let active: Vec<&ServeGenWindow> = windows.iter().filter(|w| !w.pattern.is_empty()).collect();
     let variations: Vec<f64> = active.iter().map(|w| w.cv).collect();
     let bursty = variations.iter().filter(|&&cv| cv > 1.0).count() as f64 / variations.len() as f64;
     let mean_rate = aggregate.iter().sum::<f64>() / aggregate.len() as f64;
@@ -300,7 +301,7 @@ fn servegen_lengths(windows: &[LengthWindow]) -> Json {
 }
 
 /// The variation below which windows make half of all requests.
-fn weighted_median(windows: &[&Window]) -> Option<f64> {
+fn weighted_median(windows: &[&ServeGenWindow]) -> Option<f64> {
     let mut pairs: Vec<(f64, f64)> = windows.iter().map(|w| (w.cv, w.rate_rps)).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let half = windows.iter().map(|w| w.rate_rps).sum::<f64>() / 2.0;

@@ -59,7 +59,7 @@ pub fn settings(trace: &Trace, statistics: &Statistics) -> Vec<(Id, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notes::{Context, Purpose, Reason, Traffic, idle};
+    use crate::notes::{NoteContext, Purpose, Reason, Traffic, idle};
     use crate::{Scenario, inspect};
 
     const FILE: &str = "arrival_s,input_tokens,output_tokens,user,adapter\n0,100,20,0,0\n1,300,40,0,0\n3,200,30,1,1\n4,200,30,0,0\n";
@@ -88,7 +88,7 @@ mod tests {
         let has = |id: Id| found.iter().any(|(other, _)| *other == id);
         assert!(!has(Id::Rate) && !has(Id::Cv) && !has(Id::Alpha) && has(Id::InputMean));
         let traffic = Some(Traffic::of(&trace));
-        let context = Context { purpose: Purpose::Page, traffic, is_generated: false };
+        let context = NoteContext { purpose: Purpose::Page, traffic, is_generated: false };
         for (id, value) in found {
             assert_eq!(idle(&Scenario::default(), &context, id), Some(Reason::File), "{}", id.row().id);
             assert!(value.is_finite(), "{}", id.row().id);

@@ -84,7 +84,7 @@ impl Checked {
 
 /// A check under way.
 #[derive(Debug)]
-pub struct Check {
+pub struct CapacityCheck {
     replicas: u32,
     asked_rps: f64,
     goal: Goal,
@@ -97,7 +97,7 @@ pub struct Check {
 /// The parts of the progress that the load takes.
 const OF_LOAD: f64 = 0.8;
 
-impl Check {
+impl CapacityCheck {
     /// A check of a scenario on `replicas` replicas, at its own load. The run has about as many requests as the search
     /// needed, `requests`, where its traffic can go on so long. `missed_rps` is the lowest rate that the search saw fail.
     ///

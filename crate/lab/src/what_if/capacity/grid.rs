@@ -9,7 +9,7 @@ pub const MAX_CONFIGURATIONS: usize = 10_000;
 
 /// A parameter and the values it takes in turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub struct GridAxis {
     /// The parameter.
     pub id: Id,
     /// Its values, as they are written.
@@ -18,9 +18,9 @@ pub struct Axis {
 
 /// Axes; the last moves fastest.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Grid {
+pub struct ConfigurationGrid {
     /// The axes.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<GridAxis>,
 }
 
 /// One combination.
@@ -32,7 +32,7 @@ pub struct Configuration {
     pub scenario: Scenario,
 }
 
-impl Axis {
+impl GridAxis {
     /// Reads `PATH=VALUE,VALUE,...`; between the entries of a list stand semicolons.
     ///
     /// # Errors
@@ -60,13 +60,13 @@ impl Axis {
     }
 }
 
-impl Grid {
-    /// Reads axes, each as [`Axis::parse`] takes it.
+impl ConfigurationGrid {
+    /// Reads axes, each as [`GridAxis::parse`] takes it.
     ///
     /// # Errors
-    /// [`Diagnostic`] of an axis, or of [`Grid::check`].
+    /// [`Diagnostic`] of an axis, or of [`ConfigurationGrid::check`].
     pub fn parse<'t>(axes: impl IntoIterator<Item = &'t str>) -> Result<Self, Diagnostic> {
-        let axes = axes.into_iter().map(Axis::parse).collect::<Result<_, _>>()?;
+        let axes = axes.into_iter().map(GridAxis::parse).collect::<Result<_, _>>()?;
         let grid = Self { axes };
         grid.check()?;
         Ok(grid)
@@ -95,7 +95,7 @@ impl Grid {
     /// The grid that a scenario names.
     ///
     /// # Errors
-    /// As [`Grid::parse`].
+    /// As [`ConfigurationGrid::parse`].
     pub fn of(scenario: &Scenario) -> Result<Self, Diagnostic> {
         let texts = string_list::split(&scenario.get(Id::CapacityGrid).to_text());
         Self::parse(texts.iter().map(String::as_str))
@@ -126,7 +126,7 @@ impl Grid {
                 // The values were checked as the axis was read.
                 let _ = scenario.set_text(axis.id.row().id, value);
             }
-            let told = |axis: &Axis| {
+            let told = |axis: &GridAxis| {
                 if has_effect(&scenario, axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
             };
             let values: Vec<String> = self.axes.iter().map(told).collect();
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn combinations_without_effect_are_left_out() {
-        let grid = Grid::parse([
+        let grid = ConfigurationGrid::parse([
             "scheduler.kind=vllm,sarathi",
             "scheduler.chunk_tokens=256, 512,1024",
             "workload.adapters.ranks=8,8;64",
@@ -163,13 +163,13 @@ mod tests {
         assert_eq!(all[1].values[2], "8,64");
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
         assert_eq!(all[7].scenario.chosen(SchedulerKind::ID), SchedulerKind::Sarathi);
-        assert_eq!(Grid::default().configurations(&Scenario::default()).len(), 1);
+        assert_eq!(ConfigurationGrid::default().configurations(&Scenario::default()).len(), 1);
     }
 
     #[test]
     fn axes_without_any_effect_are_told() {
         let axes = ["workload.rate_rps=1,2,4", "scheduler.chunk_tokens=256,512", "seed=1,2"];
-        let grid = Grid::parse(axes).unwrap();
+        let grid = ConfigurationGrid::parse(axes).unwrap();
         // S-LoRA has no chunks.
         let all = grid.configurations(&Scenario::default());
         assert_eq!(all.len(), 2);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn bad_axes_are_told_with_what_is_wrong() {
-        let message = |axes: &[&str]| Grid::parse(axes.iter().copied()).unwrap_err().message;
+        let message = |axes: &[&str]| ConfigurationGrid::parse(axes.iter().copied()).unwrap_err().message;
         assert!(message(&["fleet.replicas"]).contains("PATH=VALUE"));
         assert!(message(&["fleet.wings=2"]).contains("fleet.wings"));
         assert!(message(&["fleet.replicas=1,0"]).contains("fleet.replicas: 0 is not between 1 and"));

@@ -3,8 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::check::Check;
-use super::grid::{Configuration, Grid};
+use super::check::CapacityCheck;
+use super::grid::{Configuration, ConfigurationGrid};
 use super::ranking::{Found, Ranked, rank, rank_again};
 use super::search::Search;
 use crate::link;
@@ -57,7 +57,13 @@ impl Ranked {
         let requests =
             capacity.and_then(|capacity| capacity.measures).map_or(0, |measures| measures.requests);
         let missed_rps = capacity.and_then(|capacity| capacity.missed_rps);
-        match Check::new(&all[self.standing.place].scenario, loaded, need.replicas, requests, missed_rps) {
+        match CapacityCheck::new(
+            &all[self.standing.place].scenario,
+            loaded,
+            need.replicas,
+            requests,
+            missed_rps,
+        ) {
             Ok(check) => ranked.checks.push(check.finish()),
             Err(errors) => ranked.errors = errors,
         }
@@ -79,7 +85,7 @@ impl Ranked {
 
 /// The ranking as JSON, every run of the searches included; each row with the address of its run and, where vLLM schedules
 /// so, its command.
-pub fn to_json(grid: &Grid, ranking: &[Ranked], all: &[Configuration]) -> Json {
+pub fn to_json(grid: &ConfigurationGrid, ranking: &[Ranked], all: &[Configuration]) -> Json {
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
     let row = |ranked: &Ranked| {
         let mut row = json!(ranked);

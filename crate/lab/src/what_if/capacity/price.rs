@@ -10,8 +10,8 @@ use crate::scenario::Scenario;
 
 /// GPUs and their price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct Price {
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "Price"))]
+pub struct FleetPrice {
     /// GPUs of all replicas.
     pub gpus: u32,
     /// Replicas.
@@ -61,7 +61,7 @@ impl Quote {
     }
 }
 
-impl Price {
+impl FleetPrice {
     /// The price of a scenario's GPUs: what was set, or the listed price of the kind that was chosen. The linear cost model
     /// names no deployment; it has one GPU a replica.
     pub fn of(scenario: &Scenario) -> Self {

@@ -5,7 +5,7 @@ use servescope_engine::{Outcome, Rejection, Report};
 
 use super::goal::{Goal, METRICS};
 use super::lateness::Lateness;
-use crate::growth::{Growth, Verdict};
+use crate::growth::{Growth, GrowthVerdict};
 use crate::parameters::Id;
 use crate::parameters::choices::SessionKind;
 use crate::run::Run;
@@ -174,7 +174,7 @@ fn bound(quantile_s: [Option<f64>; METRICS.len()], goal: &Goal) -> Option<Miss> 
 
 /// A run too short to decide is not called growing; bounds decide there, or a longer run.
 fn grows(growth: Growth, goal: &Goal) -> bool {
-    growth.verdict() == Verdict::Growing && growth.share > goal.tolerance / 4.0
+    growth.verdict() == GrowthVerdict::Growing && growth.share > goal.tolerance / 4.0
 }
 
 /// When this share of the turns of a session, or of the time that requests stay, is over, the load is what it stays.

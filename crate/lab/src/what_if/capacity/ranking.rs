@@ -5,7 +5,7 @@ use servescope_workload::formats::push_cell;
 
 use super::check::{CHECKED, Checked, Limit};
 use super::goal::METRICS;
-use super::grid::Grid;
+use super::grid::ConfigurationGrid;
 use super::probe::Miss;
 use super::search::Capacity;
 use crate::diagnostic::Diagnostic;
@@ -103,7 +103,7 @@ pub struct CapacityStanding {
     pub unranked: Option<Unranked>,
     /// What serves the load; none without a rate.
     pub need: Option<Need>,
-    /// Whether that is to be simulated next: [`Check`](super::Check).
+    /// Whether that is to be simulated next: [`CapacityCheck`](super::Check).
     pub is_next: bool,
     /// Requests for a dollar, at the rate found.
     pub requests_per_usd: Option<f64>,
@@ -404,7 +404,7 @@ fn front(points: &[Option<(f64, f64)>]) -> Vec<bool> {
 }
 
 /// The columns of the ranking as CSV, in the terminal and on the page: the axes of the grid come first.
-pub fn columns(grid: &Grid) -> Vec<&'static str> {
+pub fn columns(grid: &ConfigurationGrid) -> Vec<&'static str> {
     const RATE: [&str; 5] = ["rate_rps", "missed_rps", "gpus", "usd_per_hour", "requests_per_usd"];
     const SHOWN: [&str; 3] = ["output_tokens_per_s", "ttft_front", "tbt_front"];
     let axes = grid.axes.iter().map(|axis| axis.id.row().id);
@@ -412,7 +412,7 @@ pub fn columns(grid: &Grid) -> Vec<&'static str> {
 }
 
 /// The ranking as CSV: a row for each configuration.
-pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
+pub fn csv(grid: &ConfigurationGrid, ranking: &[Ranked]) -> String {
     let mut text = columns(grid).join(",");
     text.push('\n');
     let number = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::goal::Goal;
 use super::lateness::{Lateness, deviation};
-use super::price::Price;
+use super::price::FleetPrice;
 use super::probe::{Measures, Miss, Probe};
 use crate::diagnostic::Diagnostic;
-use crate::growth::{TELLING, Verdict};
+use crate::growth::{GrowthVerdict, TELLING};
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{MAX_REQUESTS, Scenario};
@@ -35,7 +35,7 @@ pub struct Capacity {
     /// What a reader of the rate should know: that the runs were too short, or that their rate is not the one asked for.
     pub notes: Vec<Diagnostic>,
     /// What the GPUs cost.
-    pub price: Price,
+    pub price: FleetPrice,
     /// The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
     /// its own speed.
     pub load_rps: f64,
@@ -302,7 +302,7 @@ impl Search {
         let [ttft, _, e2e, queue, _] = self.goal.limits_s;
         let wait_s = ttft.min(e2e).min(queue);
         match passed.told.verdict() {
-            Verdict::TooShort { needs_s } if wait_s > TELLING * passed.told.run_s => {
+            GrowthVerdict::TooShort { needs_s } if wait_s > TELLING * passed.told.run_s => {
                 needs_s / passed.told.run_s
             }
             _ => 1.0,
@@ -388,7 +388,7 @@ impl Search {
             deviation: passed.map(|p| deviation.max(p.told.walk)).filter(|d| is_bracketed && d.is_finite()),
             needs_s,
             notes,
-            price: Price::of(&self.scenario),
+            price: FleetPrice::of(&self.scenario),
             load_rps: self.load_rps(),
             probes: self.probes,
         }

@@ -38,14 +38,14 @@ pub struct Steadiness {
 
 /// How much is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
+pub struct SearchExtent {
     /// Of the settings, every how many-th.
     pub every: usize,
     /// Seeds of the short runs.
     pub seeds: u32,
 }
 
-impl Extent {
+impl SearchExtent {
     /// All of it: some minutes.
     pub const WHOLE: Self = Self { every: 1, seeds: 10 };
     /// Some seconds.
@@ -161,7 +161,7 @@ pub fn check(setting: &Setting, seeds: u32) -> Steadiness {
 }
 
 /// Every setting on a line.
-pub fn table(all: &[Steadiness], extent: Extent) -> String {
+pub fn table(all: &[Steadiness], extent: SearchExtent) -> String {
     let mut lines = vec![format!(
         "Capacity from {SHORT_S} s, {} seeds, beside that from {LONG_S} s (requests/s; within {:.0} %, or reported as too short)",
         extent.seeds,

@@ -30,14 +30,14 @@ const SUBSETS: usize = 1023;
 
 /// An interval around a mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
+pub struct ConfidenceInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
 }
 
-impl Bounds {
+impl ConfidenceInterval {
     /// Whether it leaves out 0.
     pub fn leaves_out_zero(self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -50,7 +50,7 @@ pub struct MeanInterval {
     /// Mean.
     pub mean: f64,
     /// The interval; none of a single value.
-    pub bounds: Option<Bounds>,
+    pub bounds: Option<ConfidenceInterval>,
     /// How many values.
     pub count: usize,
 }
@@ -60,7 +60,7 @@ impl MeanInterval {
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = mean(values)?;
         let half = half_width(values, mean);
-        let bounds = half.map(|half| Bounds { low: mean - half, high: mean + half });
+        let bounds = half.map(|half| ConfidenceInterval { low: mean - half, high: mean + half });
         Some(Self { mean, bounds, count: values.len() })
     }
 }
@@ -75,11 +75,11 @@ pub struct Paired {
     /// Mean of b - a.
     pub difference: f64,
     /// Interval of the difference; none of a single pair.
-    pub bounds: Option<Bounds>,
+    pub bounds: Option<ConfidenceInterval>,
     /// mean(b) / mean(a) - 1; none where mean(a) is not above 0.
     pub relative: Option<f64>,
     /// Interval of the relative difference; none where mean(a) may be 0 by its own interval.
-    pub relative_bounds: Option<Bounds>,
+    pub relative_bounds: Option<ConfidenceInterval>,
     /// The standard error of the difference of independent runs over that of these pairs: the factor by which common random
     /// numbers shrink the interval. None where the pairs all differ by the same.
     pub shrink: Option<f64>,
@@ -95,7 +95,8 @@ impl Paired {
         let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
         let (mean_a, mean_b, difference) = (mean(&a)?, mean(&b)?, mean(&differences)?);
         let (bounds, relative_bounds) = if pairs.len() < LEAST_SUBSETS {
-            let bounds = paired_interval(pairs, CONFIDENCE).map(|d| Bounds { low: d.low, high: d.high });
+            let bounds =
+                paired_interval(pairs, CONFIDENCE).map(|d| ConfidenceInterval { low: d.low, high: d.high });
             (bounds, fieller(&a, &differences, mean_a, difference))
         } else {
             let (bounds, relative) = typical(&a, &differences);
@@ -112,7 +113,7 @@ impl Paired {
             difference,
             bounds,
             relative: is_above.then(|| difference / mean_a),
-            relative_bounds: relative_bounds.filter(|_| is_above).map(|bounds| Bounds {
+            relative_bounds: relative_bounds.filter(|_| is_above).map(|bounds| ConfidenceInterval {
                 low: if is_positive { bounds.low.max(-1.0) } else { bounds.low },
                 ..bounds
             }),
@@ -123,7 +124,7 @@ impl Paired {
 
     /// Whether the interval of the difference leaves out zero.
     pub fn is_significant(&self) -> bool {
-        self.bounds.is_some_and(Bounds::leaves_out_zero)
+        self.bounds.is_some_and(ConfidenceInterval::leaves_out_zero)
     }
 }
 
@@ -137,14 +138,14 @@ struct PairedSums {
 
 /// The intervals of mean(d) and of mean(d) / mean(a) by the typical values of the subsets; the second is none where an a is
 /// not above 0.
-fn typical(a: &[f64], d: &[f64]) -> (Bounds, Option<Bounds>) {
+fn typical(a: &[f64], d: &[f64]) -> (ConfidenceInterval, Option<ConfidenceInterval>) {
     let sums = subsets(a, d);
     let ends = |of: &dyn Fn(&PairedSums) -> f64| {
         let mut values: Vec<f64> = sums.iter().map(of).collect();
         values.sort_unstable_by(f64::total_cmp);
         let outer = (0.5 * (1.0 - CONFIDENCE) * (values.len() + 1) as f64) as usize;
         let outer = outer.max(1);
-        Bounds { low: values[outer - 1], high: values[values.len() - outer] }
+        ConfidenceInterval { low: values[outer - 1], high: values[values.len() - outer] }
     };
     let is_positive = a.iter().all(|&x| x > 0.0);
     (ends(&|s| s.d / s.count as f64), is_positive.then(|| ends(&|s| s.d / s.a)))
@@ -180,7 +181,7 @@ fn subsets(a: &[f64], d: &[f64]) -> Vec<PairedSums> {
 /// Fieller's interval of mean(d) / mean(a), with d = b - a. The roots of
 /// (A² - h s_aa) q² - 2 (A D - h s_ad) q + D² - h s_dd = 0 with A, D the means and h = t² / n; where the first coefficient is
 /// not above 0 the interval has no ends.
-fn fieller(a: &[f64], d: &[f64], mean_a: f64, mean_d: f64) -> Option<Bounds> {
+fn fieller(a: &[f64], d: &[f64], mean_a: f64, mean_d: f64) -> Option<ConfidenceInterval> {
     let count = a.len();
     if count < LEAST_PAIRS {
         return None;
@@ -204,7 +205,7 @@ fn fieller(a: &[f64], d: &[f64], mean_a: f64, mean_d: f64) -> Option<Bounds> {
     }
     let root = (h * (residual - h * (aa * dd - ad * ad))).max(0.0).sqrt();
     let centre = mean_a * mean_d - h * ad;
-    Some(Bounds { low: (centre - root) / leading, high: (centre + root) / leading })
+    Some(ConfidenceInterval { low: (centre - root) / leading, high: (centre + root) / leading })
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -290,7 +291,7 @@ mod tests {
         assert_eq!((one.bounds, one.relative, one.relative_bounds), (None, Some(0.5), None));
         for count in [2, 8, 30] {
             let same = Paired::of(&vec![(2.0, 2.0); count]).unwrap();
-            assert_eq!(same.bounds, Some(Bounds { low: 0.0, high: 0.0 }));
+            assert_eq!(same.bounds, Some(ConfidenceInterval { low: 0.0, high: 0.0 }));
             assert!(!same.is_significant());
             assert_eq!(same.shrink, None);
         }

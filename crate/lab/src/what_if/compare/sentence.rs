@@ -1,6 +1,6 @@
 //! What a difference means, as one plain sentence.
 
-use super::interval::{Bounds, CONFIDENCE, Paired};
+use super::interval::{CONFIDENCE, ConfidenceInterval, Paired};
 use crate::metric::{Metric, Unit};
 
 /// Above this relative difference a factor is easier to read than a percentage.
@@ -31,14 +31,18 @@ pub fn sentence(metric: &Metric, paired: Option<&Paired>, samples: &str) -> Stri
 }
 
 /// The verb, and by how much, with the interval where there is one; none where nothing differs.
-fn amount(unit: Unit, paired: &Paired, interval: Option<(Bounds, &str)>) -> Option<(&'static str, String)> {
+fn amount(
+    unit: Unit,
+    paired: &Paired,
+    interval: Option<(ConfidenceInterval, &str)>,
+) -> Option<(&'static str, String)> {
     if paired.difference == 0.0 {
         return None;
     }
     let is_lower = paired.difference < 0.0;
     let sign = if is_lower { -1.0 } else { 1.0 };
     // From the end that is nearer to 0.
-    let ends = |bounds: Bounds, scale: f64| {
+    let ends = |bounds: ConfidenceInterval, scale: f64| {
         let ends = [bounds.low * scale, bounds.high * scale];
         if is_lower { [-ends[1], -ends[0]] } else { ends }
     };

@@ -33,7 +33,7 @@ pub struct Task {
 
 /// The result of a comparison.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ComparisonOutcome {
     /// The metrics.
     pub comparison: Comparison,
     /// Both runs of the first seed, request by request.
@@ -97,7 +97,7 @@ impl Task {
     }
 
     /// The results of the runs: those of the first seed, and the metrics of the further ones in their order.
-    pub fn outcome(&self, a: &Run, b: &Run, further: &[Measured]) -> Outcome {
+    pub fn outcome(&self, a: &Run, b: &Run, further: &[Measured]) -> ComparisonOutcome {
         let (comparison, is_without_chance) = if let [seed] = self.seeds[..] {
             (Comparison::of_one_run(&self.metrics, seed, a, b), false)
         } else {
@@ -112,7 +112,7 @@ impl Task {
         let mut idle = a.notes();
         let of_b: Vec<Note> = b.notes().into_iter().filter(|note| !idle.contains(note)).collect();
         idle.extend(of_b);
-        Outcome {
+        ComparisonOutcome {
             comparison,
             requests: RequestPairs::of(a, b),
             difference: DecisionDifference::of(a, b),
@@ -131,7 +131,7 @@ impl Task {
     }
 
     /// The whole answer as JSON, with where the better of both changes where that was asked.
-    pub fn to_json(&self, outcome: &Outcome, turned: Option<&Turns>) -> Json {
+    pub fn to_json(&self, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> Json {
         let mut json = json!({
             "a": self.sides[0].to_json(),
             "b": self.sides[1].to_json(),

@@ -109,14 +109,14 @@ fn nine_digits(x: f64) -> f64 {
 
 /// A parameter and its values, which differ.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub struct SweepAxis {
     /// The parameter.
     pub id: Id,
     /// Its values.
     pub values: Vec<Value>,
 }
 
-impl Axis {
+impl SweepAxis {
     /// Reads `PATH=FROM:TO:N`, `PATH=FROM:TO:N:log`, or `PATH=VALUE,VALUE,...` (between the entries of a list of numbers stand
     /// semicolons). Of a whole number, steps that round to the same value are one.
     ///
@@ -172,10 +172,10 @@ impl Axis {
         Ok(Self { id, values: all })
     }
 
-    /// The axis of a path and values as JSON, as [`Axis::to_json`] writes them.
+    /// The axis of a path and values as JSON, as [`SweepAxis::to_json`] writes them.
     ///
     /// # Errors
-    /// As [`Axis::parse`].
+    /// As [`SweepAxis::parse`].
     pub(super) fn of_json(path: &str, values: &Json) -> Result<Self, Diagnostic> {
         let mut scratch = Scenario::default();
         // The message about an unknown path is the scenario's.
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn texts(axis: &str) -> Vec<String> {
-        Axis::parse(axis).unwrap().values.iter().map(Value::to_text).collect()
+        SweepAxis::parse(axis).unwrap().values.iter().map(Value::to_text).collect()
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn bad_axes_are_told_with_what_is_wrong() {
-        let message = |text: &str| Axis::parse(text).unwrap_err().message;
+        let message = |text: &str| SweepAxis::parse(text).unwrap_err().message;
         assert!(message("workload.rate_rps").contains("PATH=FROM:TO:N"));
         assert!(
             message("workload.rate=1:2:3").contains("workload.rate_rps"),

@@ -1,7 +1,7 @@
 //! Settings without effect in a sweep.
 
 use super::Sweep;
-use crate::notes::{Context, Purpose, common, lines, notes};
+use crate::notes::{NoteContext, Purpose, common, lines, notes};
 use crate::run::LoadedTrace;
 use crate::scenario::Scenario;
 
@@ -12,7 +12,7 @@ impl Sweep {
     /// Settings without effect in any of the points, as far as they are asked, a line for each reason; an axis among them is
     /// reported by itself.
     pub fn idle_settings(&self, loaded: Option<&LoadedTrace>) -> Vec<String> {
-        let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
+        let context = loaded.map_or_else(NoteContext::default, |loaded| loaded.context(Purpose::Run));
         let step = self.runs().div_ceil(ASKED).max(1);
         // Neighbours differ in the last axis only: an odd step comes past every value of every axis.
         let scenarios: Vec<Scenario> =

@@ -7,7 +7,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Line, LinesError, Shape, resume};
+use super::{LinesError, SweepLine, SweepShape, resume};
 
 /// Why a sweep cannot write its file.
 #[derive(Debug, thiserror::Error)]
@@ -39,11 +39,11 @@ pub enum JournalError {
 /// Where finished runs go.
 #[derive(Debug)]
 pub struct Journal {
-    shape: Shape,
+    shape: SweepShape,
     /// The file and its path; none where nothing is written.
     file: Option<(PathBuf, Mutex<File>)>,
     /// The runs that the file had already.
-    pub done: BTreeMap<usize, Line>,
+    pub done: BTreeMap<usize, SweepLine>,
     /// What a person should know about the file that was found.
     pub notes: Vec<String>,
 }
@@ -53,7 +53,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError`] where it cannot be read or written, where another sweep writes to it, or where it is another sweep's.
-    pub fn open(path: Option<&Path>, shape: &Shape) -> Result<Self, JournalError> {
+    pub fn open(path: Option<&Path>, shape: &SweepShape) -> Result<Self, JournalError> {
         let shape = shape.clone();
         let Some(path) = path else {
             return Ok(Self { shape, file: None, done: BTreeMap::new(), notes: Vec::new() });
@@ -92,7 +92,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::File`].
-    pub fn add(&self, line: &Line) -> Result<(), JournalError> {
+    pub fn add(&self, line: &SweepLine) -> Result<(), JournalError> {
         let Some((path, file)) = &self.file else { return Ok(()) };
         let text = line.text(&self.shape) + "\n";
         // A line is written by one call, so a thread that ended in it leaves at most one that is cut off.
@@ -105,7 +105,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::File`].
-    pub fn finish(&self, lines: &[Line]) -> Result<(), JournalError> {
+    pub fn finish(&self, lines: &[SweepLine]) -> Result<(), JournalError> {
         let Some((path, _)) = &self.file else { return Ok(()) };
         let text = text(&self.shape, lines);
         if std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
@@ -125,6 +125,6 @@ impl Journal {
 }
 
 /// Lines as a file.
-pub fn text(shape: &Shape, lines: &[Line]) -> String {
+pub fn text(shape: &SweepShape, lines: &[SweepLine]) -> String {
     lines.iter().map(|line| line.text(shape) + "\n").collect()
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// A finished run of a sweep.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct SweepLine {
     /// Its number in the sweep.
     pub index: usize,
     /// The value of each axis.
@@ -23,7 +23,7 @@ pub struct Line {
 
 /// What all lines of a sweep have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct SweepShape {
     /// The digest of the scenario, the axes, the metrics and the seeds.
     pub id: String,
     /// Runs of the whole sweep.
@@ -86,7 +86,7 @@ pub enum LinesError {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resumed {
     /// The finished runs by number.
-    pub lines: BTreeMap<usize, Line>,
+    pub lines: BTreeMap<usize, SweepLine>,
     /// Bytes of the file that stay; what follows is a line that was cut off.
     pub keep: usize,
     /// Whether the line that ends there lacks its line break.
@@ -98,9 +98,9 @@ fn number(x: f64) -> Json {
     if x == x.trunc() && x.abs() < 9e15 { (x as i64).into() } else { x.into() }
 }
 
-impl Line {
+impl SweepLine {
     /// The line, without its line break.
-    pub fn text(&self, shape: &Shape) -> String {
+    pub fn text(&self, shape: &SweepShape) -> String {
         let point: Map<_, _> = shape.paths.iter().cloned().zip(self.point.iter().cloned()).collect();
         let values = self.values.iter().map(|x| x.map_or(Json::Null, number));
         let metrics: Map<_, _> = shape.metrics.iter().cloned().zip(values).collect();
@@ -115,7 +115,7 @@ impl Line {
     }
 
     /// Reads a line, and what it says of its sweep.
-    fn read(text: &str) -> Result<(Self, Shape), String> {
+    fn read(text: &str) -> Result<(Self, SweepShape), String> {
         let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let missing = |key: &str| format!("{key} is missing or of the wrong kind");
         let object = |key: &str| json.get(key).and_then(Json::as_object).ok_or_else(|| missing(key));
@@ -125,7 +125,7 @@ impl Line {
             _ => None,
         };
         let (point, metrics) = (object("point")?, object("metrics")?);
-        let shape = Shape {
+        let shape = SweepShape {
             id: text_of("sweep").ok_or_else(|| missing("sweep"))?,
             runs: whole("of")? as usize,
             paths: point.keys().cloned().collect(),
@@ -157,7 +157,7 @@ impl Line {
     }
 }
 
-impl Shape {
+impl SweepShape {
     /// What in `other` differs, in words; none where nothing does.
     fn difference(&self, other: &Self) -> Option<String> {
         let list = |names: &[String]| names.join(", ");
@@ -187,12 +187,12 @@ fn pieces(bytes: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     (lines, last)
 }
 
-fn read(bytes: &[u8], line: usize) -> Result<(Line, Shape), LinesError> {
+fn read(bytes: &[u8], line: usize) -> Result<(SweepLine, SweepShape), LinesError> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string());
-    text.and_then(Line::read).map_err(|reason| LinesError::NoResult { line, reason })
+    text.and_then(SweepLine::read).map_err(|reason| LinesError::NoResult { line, reason })
 }
 
-fn insert(lines: &mut BTreeMap<usize, Line>, line: Line, place: usize) -> Result<(), LinesError> {
+fn insert(lines: &mut BTreeMap<usize, SweepLine>, line: SweepLine, place: usize) -> Result<(), LinesError> {
     let index = line.index;
     match lines.get(&index) {
         Some(known) if *known != line => Err(LinesError::Twice { line: place, index }),
@@ -209,7 +209,7 @@ fn insert(lines: &mut BTreeMap<usize, Line>, line: Line, place: usize) -> Result
 ///
 /// # Errors
 /// [`LinesError`] for a line that is none, or that is of another sweep.
-pub fn resume(bytes: &[u8], shape: &Shape) -> Result<Resumed, LinesError> {
+pub fn resume(bytes: &[u8], shape: &SweepShape) -> Result<Resumed, LinesError> {
     let (whole, last) = pieces(bytes);
     let mut resumed = Resumed::default();
     for (place, bytes) in whole.iter().enumerate() {
@@ -224,7 +224,7 @@ pub fn resume(bytes: &[u8], shape: &Shape) -> Result<Resumed, LinesError> {
     Ok(resumed)
 }
 
-fn take(resumed: &mut Resumed, bytes: &[u8], shape: &Shape, place: usize) -> Result<(), LinesError> {
+fn take(resumed: &mut Resumed, bytes: &[u8], shape: &SweepShape, place: usize) -> Result<(), LinesError> {
     let (line, of_line) = read(bytes, place)?;
     if let Some(reason) = shape.difference(&of_line) {
         return Err(LinesError::OtherSweep { line: place, reason });
@@ -238,8 +238,8 @@ fn take(resumed: &mut Resumed, bytes: &[u8], shape: &Shape, place: usize) -> Res
 /// # Errors
 /// [`LinesError`] for a line that is none or of another sweep than the first, for a run that is missing or that is there
 /// twice with different results.
-pub fn join(files: &[&[u8]]) -> Result<(Shape, Vec<Line>), (Option<usize>, LinesError)> {
-    let mut shape: Option<Shape> = None;
+pub fn join(files: &[&[u8]]) -> Result<(SweepShape, Vec<SweepLine>), (Option<usize>, LinesError)> {
+    let mut shape: Option<SweepShape> = None;
     let mut lines = BTreeMap::new();
     for (file, bytes) in files.iter().enumerate() {
         let failed = |error| (Some(file), error);

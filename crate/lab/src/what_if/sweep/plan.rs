@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Axis, MAX_AXES, Sweep};
+use super::{MAX_AXES, Sweep, SweepAxis};
 use crate::diagnostic::Diagnostic;
 use crate::metric::Metric;
 use crate::parameters::{Id, Value};
@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 
 /// Why a plan cannot be run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PlanError {
+pub enum SweepPlanError {
     /// It is no plan.
     #[error("no plan of a sweep: {0}")]
     NoPlan(String),
@@ -39,7 +39,7 @@ pub enum PlanError {
     },
 }
 
-impl From<Diagnostic> for PlanError {
+impl From<Diagnostic> for SweepPlanError {
     fn from(error: Diagnostic) -> Self {
         Self::Diagnostic(error)
     }
@@ -71,20 +71,21 @@ impl Sweep {
     /// Reads a plan. The trace and the profile that it was made with come beside it.
     ///
     /// # Errors
-    /// [`PlanError`].
+    /// [`SweepPlanError`].
     pub fn from_plan(
         text: &str,
         loaded: Option<&LoadedTrace>,
         profile: Option<std::sync::Arc<LoadedProfile>>,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, SweepPlanError> {
         let first = text.lines().next().unwrap_or_default();
-        let json: Json = serde_json::from_str(first).map_err(|error| PlanError::NoPlan(error.to_string()))?;
-        let missing = |key: &str| PlanError::NoPlan(format!("{key} is missing or of the wrong kind"));
+        let json: Json =
+            serde_json::from_str(first).map_err(|error| SweepPlanError::NoPlan(error.to_string()))?;
+        let missing = |key: &str| SweepPlanError::NoPlan(format!("{key} is missing or of the wrong kind"));
         let list = |key: &'static str| json.get(key).and_then(Json::as_array).ok_or_else(|| missing(key));
         let made_by = json.get("made_by").and_then(Json::as_str).ok_or_else(|| missing("made_by"))?;
         let own = concat!("servescope ", env!("CARGO_PKG_VERSION"));
         if made_by != own {
-            return Err(PlanError::NoPlan(format!("it was made by {made_by}, this is {own}")));
+            return Err(SweepPlanError::NoPlan(format!("it was made by {made_by}, this is {own}")));
         }
         let (mut base, errors) =
             Scenario::from_json(json.get("scenario").ok_or_else(|| missing("scenario"))?);
@@ -95,7 +96,7 @@ impl Sweep {
         let mut axes = Vec::new();
         for over in list("over")?.iter().take(MAX_AXES + 1) {
             let path = over.get("path").and_then(Json::as_str).ok_or_else(|| missing("over.path"))?;
-            axes.push(Axis::of_json(path, over.get("values").ok_or_else(|| missing("over.values"))?)?);
+            axes.push(SweepAxis::of_json(path, over.get("values").ok_or_else(|| missing("over.values"))?)?);
         }
         let metrics = list("metrics")?.iter().map(|m| m.as_str().ok_or_else(|| missing("metrics")));
         let metrics = Metric::parse_all(metrics.collect::<Result<Vec<_>, _>>()?)?;
@@ -115,7 +116,11 @@ impl Sweep {
             let wanted = json.get(key).and_then(Json::as_str);
             if wanted != own.as_deref() {
                 let name = |digest: Option<&str>| digest.unwrap_or("none").to_owned();
-                return Err(PlanError::OtherInput { what, wanted: name(wanted), got: name(own.as_deref()) });
+                return Err(SweepPlanError::OtherInput {
+                    what,
+                    wanted: name(wanted),
+                    got: name(own.as_deref()),
+                });
             }
         }
         sweep.check_plan(text)?;
@@ -123,15 +128,15 @@ impl Sweep {
     }
 
     /// Whether the text is this sweep's plan, line by line.
-    fn check_plan(&self, text: &str) -> Result<(), PlanError> {
+    fn check_plan(&self, text: &str) -> Result<(), SweepPlanError> {
         let mut given = text.lines();
         for (place, line) in self.plan_lines().enumerate() {
             if given.next() != Some(line.as_str()) {
-                return Err(PlanError::Changed { line: place + 1 });
+                return Err(SweepPlanError::Changed { line: place + 1 });
             }
         }
         if given.any(|line| !line.trim().is_empty()) {
-            return Err(PlanError::Changed { line: self.runs() + 2 });
+            return Err(SweepPlanError::Changed { line: self.runs() + 2 });
         }
         Ok(())
     }

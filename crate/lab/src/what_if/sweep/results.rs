@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
 use super::expected::ExpectedValue;
-use super::lines::{Line, Shape};
+use super::lines::{SweepLine, SweepShape};
 use crate::compare::interval::MeanInterval;
 use crate::ordered::Ordered;
 
@@ -81,7 +81,7 @@ pub struct SweepPoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     /// What the lines had in common.
-    pub shape: Shape,
+    pub shape: SweepShape,
     /// The axes.
     pub axes: Vec<AxisValues>,
     /// The points in the order of the sweep.
@@ -122,7 +122,7 @@ pub(super) fn plain(json: &Json) -> String {
 
 impl Results {
     /// Of the lines that a sweep under way has so far, in their order, over axes that are known already.
-    pub fn so_far(shape: &Shape, axes: Vec<AxisValues>, lines: &[Line]) -> Self {
+    pub fn so_far(shape: &SweepShape, axes: Vec<AxisValues>, lines: &[SweepLine]) -> Self {
         Self { axes, ..Self::of(shape, lines) }
     }
 
@@ -145,7 +145,7 @@ impl Results {
     }
 
     /// Of all lines of a sweep in their order.
-    pub fn of(shape: &Shape, lines: &[Line]) -> Self {
+    pub fn of(shape: &SweepShape, lines: &[SweepLine]) -> Self {
         let mut axes: Vec<AxisValues> =
             shape.paths.iter().map(|path| AxisValues { path: path.clone(), values: Vec::new() }).collect();
         let mut rows = Vec::new();

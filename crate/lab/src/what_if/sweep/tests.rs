@@ -5,16 +5,16 @@ use super::*;
 fn sweep(over: &[&str], seeds: usize) -> Sweep {
     let mut base = Scenario::default();
     base.set_text("workload.duration_s", "20").unwrap();
-    let axes = over.iter().map(|text| Axis::parse(text).unwrap()).collect();
+    let axes = over.iter().map(|text| SweepAxis::parse(text).unwrap()).collect();
     let metrics = Metric::parse_all(["ttft_s.mean", "ttft_s.p99", "requests.completed"]).unwrap();
     Sweep::new(&base, axes, metrics, seeds, None).unwrap()
 }
 
-fn lines(sweep: &Sweep) -> Vec<Line> {
+fn lines(sweep: &Sweep) -> Vec<SweepLine> {
     (0..sweep.runs()).map(|index| sweep.simulate(index, None)).collect()
 }
 
-fn text<'l>(sweep: &Sweep, lines: impl IntoIterator<Item = &'l Line>) -> String {
+fn text<'l>(sweep: &Sweep, lines: impl IntoIterator<Item = &'l SweepLine>) -> String {
     lines.into_iter().map(|line| line.text(sweep.shape()) + "\n").collect()
 }
 
@@ -35,7 +35,7 @@ fn runs_are_every_combination_with_the_seeds_fastest() {
 #[test]
 fn bad_sweeps_are_told_with_what_is_wrong() {
     let message = |over: &[&str], metrics: &[&str], seeds: usize| {
-        let axes = over.iter().map(|text| Axis::parse(text).unwrap()).collect();
+        let axes = over.iter().map(|text| SweepAxis::parse(text).unwrap()).collect();
         let metrics = Metric::parse_all(metrics.iter().copied()).unwrap();
         Sweep::new(&Scenario::default(), axes, metrics, seeds, None).unwrap_err().message
     };
@@ -123,7 +123,7 @@ fn a_plan_keeps_what_was_given_even_where_it_is_the_default() {
     let mut base = Scenario::default();
     let default = base.get(crate::parameters::Id::DecodeBase).to_text();
     base.set_text("cost.linear.decode_base_ms", &default).unwrap();
-    let axis = Axis::parse("cost.calibration=a100-80-opt-13b").unwrap();
+    let axis = SweepAxis::parse("cost.calibration=a100-80-opt-13b").unwrap();
     let metrics = Metric::parse_all(["ttft_s.mean"]).unwrap();
     let sweep = Sweep::new(&base, vec![axis], metrics, 1, None).unwrap();
     let again = Sweep::from_plan(&sweep.plan(), None, None).unwrap();
@@ -177,8 +177,8 @@ proptest! {
     /// Any bytes, and any bytes within a file of lines: an error or lines, never a panic, and what is kept is read again.
     #[test]
     fn no_bytes_make_a_reader_panic(at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 0..40), cut in any::<bool>()) {
-        let shape = Shape { id: "0".into(), runs: 3, paths: vec!["a".into()], metrics: vec!["m".into()] };
-        let line = |index: usize| Line {
+        let shape = SweepShape { id: "0".into(), runs: 3, paths: vec!["a".into()], metrics: vec!["m".into()] };
+        let line = |index: usize| SweepLine {
             index, point: vec![json!(1.5)], seed: 1, values: vec![Some(0.25)], digest: None, error: None,
         };
         let mut file: Vec<u8> = (0..3).flat_map(|i| (line(i).text(&shape) + "\n").into_bytes()).collect();
@@ -231,7 +231,7 @@ fn sweeps_of_load_follow_their_closed_forms() {
     let bursts = [("workload.arrivals.cv", "2")];
     for (name, settings) in [("M/M/1", &[][..]), ("M/G/1", &uniform[..]), ("GI/M/1", &bursts[..])] {
         let metrics = Metric::parse_all(["queue_s.mean", "e2e_s.mean"]).unwrap();
-        let axis = Axis::parse(LOADS).unwrap();
+        let axis = SweepAxis::parse(LOADS).unwrap();
         let sweep = Sweep::new(&single_server(settings), vec![axis], metrics, 32, None).unwrap();
         let mut results = Results::of(sweep.shape(), &lines(&sweep));
         results.expected = sweep.expected().into_iter().map(|one| one.unwrap().points).collect();
@@ -252,8 +252,8 @@ fn sweeps_of_load_follow_their_closed_forms() {
 #[test]
 fn a_law_stands_beside_the_points_that_it_speaks_of() {
     let metrics = Metric::parse_all(["queue_s.mean", "ttft_s.p99"]).unwrap();
-    let axes =
-        ["workload.rate_rps=0.5,0.8,1.5", "scheduler.order=fcfs,lifo"].map(|text| Axis::parse(text).unwrap());
+    let axes = ["workload.rate_rps=0.5,0.8,1.5", "scheduler.order=fcfs,lifo"]
+        .map(|text| SweepAxis::parse(text).unwrap());
     let sweep = Sweep::new(&single_server(&[]), axes.into(), metrics, 1, None).unwrap();
     let expected = sweep.expected();
     let [Some(queue), None] = expected.as_slice() else { panic!("{expected:?}") };
@@ -266,7 +266,7 @@ fn a_law_stands_beside_the_points_that_it_speaks_of() {
         (line.values, line.error) = (vec![Some(2.0), Some(9.0)], None);
         line
     };
-    let lines: Vec<Line> = (0..sweep.runs()).map(made_up).collect();
+    let lines: Vec<SweepLine> = (0..sweep.runs()).map(made_up).collect();
     let mut results = Results::of(sweep.shape(), &lines);
     assert!(!results.csv().contains("law") && results.to_json()["points"][0]["expected"].is_null());
     results.expected = vec![queue.points.clone(), Vec::new()];

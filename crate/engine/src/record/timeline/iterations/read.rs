@@ -11,7 +11,7 @@ use super::{
 
 /// A place in the log of one replica, behind the run that was read last.
 #[derive(Debug, Clone)]
-pub(super) struct Cursor<'a> {
+pub(super) struct LogCursor<'a> {
     plain: &'a [IterationRun],
     encoded: Reader<'a>,
     /// Where the bytes of the log end.
@@ -22,7 +22,7 @@ pub(super) struct Cursor<'a> {
     before: DeltaState,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> LogCursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: ReplicaIndex) -> Self {
         let ReplicaIterations { plain, chunks, encoded } = log;
         let run = IterationRun { replica, ..IterationRun::BLANK };

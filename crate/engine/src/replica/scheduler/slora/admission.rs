@@ -4,7 +4,7 @@
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::decisions::{Compared, Test};
-use crate::record::observer::{Event, Watch};
+use crate::record::observer::{RouterEvent, Watch};
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Outcome, RequestResult};
@@ -168,7 +168,7 @@ impl<'a> AdmissionPass<'a> {
             .is_some()
             .then(|| Compared::new(Test::PeakTokens, self.memory.need_with(entry), limit.max(0)));
         let (memory, watch) = (&*self.memory, &mut *self.watch);
-        watch.emit(|| Event::Check {
+        watch.emit(|| RouterEvent::Check {
             id,
             need_tokens: memory.need_with(entry),
             adapter_tokens,

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use servescope_workload::RequestId;
 
 use super::admission::AdmissionPass;
-use crate::record::observer::Event;
+use crate::record::observer::RouterEvent;
 
 /// A request is rejected this long before the bound, microseconds.
 const MARGIN_US: f64 = 500_000.0;
@@ -118,7 +118,7 @@ impl EarlyAbort {
         }
         self.rejected.reverse();
         for &id in &self.rejected {
-            pass.watch.emit(|| Event::Rejected(id));
+            pass.watch.emit(|| RouterEvent::Rejected(id));
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use servescope_workload::Trace;
 
-use super::State;
+use super::SloraState;
 use super::state::RouterMessage;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::PeakKvEstimator;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 
-impl State {
+impl SloraState {
     /// The waiting queue with what came in since the last step.
     pub(in crate::replica::scheduler) fn waiting_as_seen(&self, trace: &Trace) -> WaitingQueue {
         let mut queue = self.queue.clone();

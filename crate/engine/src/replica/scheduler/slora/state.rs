@@ -24,7 +24,7 @@ pub(super) enum RouterMessage {
 
 /// The state.
 #[derive(Debug, Clone)]
-pub(in crate::replica::scheduler) struct State {
+pub(in crate::replica::scheduler) struct SloraState {
     pub(super) queue: SloraQueue,
     pub(super) memory: PeakKvEstimator,
     /// The adapters of the batch, and where they share the KV pool those in GPU memory.
@@ -59,7 +59,7 @@ struct Sleep {
     is_deaf: bool,
 }
 
-impl State {
+impl SloraState {
     pub(in crate::replica::scheduler) fn new(config: &FleetConfig, trace: &Trace) -> Self {
         let owns_adapters = config.adapters.memory == AdapterMemory::Unified;
         let tokens_per_rank = if owns_adapters { config.adapters.tokens_per_rank } else { 0.0 };

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::json::{Field, document};
+use super::json::{JsonField, document};
 use super::lines::{RequestLine, RequestLines, lines};
 use super::{NamedText, ReadError, Tool};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
@@ -25,13 +25,13 @@ pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRu
     Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, means: Means::default(), reported, notes })
 }
 
-fn is_warm_up(line: &Field) -> bool {
+fn is_warm_up(line: &JsonField) -> bool {
     let phase = line.get("metadata").and_then(|metadata| metadata.get("benchmark_phase"));
     phase.is_some_and(|phase| phase.json == "warmup")
 }
 
 /// A metric with its unit as seconds.
-fn unit_s(metric: &Field) -> Result<f64, ReadError> {
+fn unit_s(metric: &JsonField) -> Result<f64, ReadError> {
     let unit = metric.need("unit")?;
     match unit.text()? {
         "ns" => Ok(1e-9),
@@ -43,7 +43,7 @@ fn unit_s(metric: &Field) -> Result<f64, ReadError> {
 }
 
 /// A request; none of one that failed or was cancelled.
-fn request(line: &Field) -> Result<Option<MeasuredRequest>, ReadError> {
+fn request(line: &JsonField) -> Result<Option<MeasuredRequest>, ReadError> {
     let metadata = line.need("metadata")?;
     let metrics = line.need("metrics")?;
     let is_cancelled = metadata.get("was_cancelled").is_some_and(|flag| flag.json == true);
@@ -90,16 +90,16 @@ fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
     };
     let new = || phase(json).filter(|phase| phase.get("type").is_some_and(|kind| kind == "concurrency"));
     let Some(load) = new().or_else(old) else { return Ok(Sending::Times) };
-    let Some(most) = Field::root(load).get("concurrency") else { return Ok(Sending::Times) };
+    let Some(most) = JsonField::root(load).get("concurrency") else { return Ok(Sending::Times) };
     let most = most.number(1.0, 1e9)? as u32;
     Ok(if (most as usize) < requests { Sending::InFlight(most) } else { Sending::Times })
 }
 
 fn reported(json: &Json) -> Vec<(String, String)> {
-    let server = json.pointer("/servescope/server").map(Field::root);
+    let server = json.pointer("/servescope/server").map(JsonField::root);
     let of_server = server.iter().flat_map(|server| server.json.as_object().into_iter().flatten());
     let mut reported: Vec<(String, String)> =
-        of_server.filter_map(|(key, value)| Some((key.clone(), Field::root(value).setting()?))).collect();
+        of_server.filter_map(|(key, value)| Some((key.clone(), JsonField::root(value).setting()?))).collect();
     if !reported.iter().any(|(key, _)| key == "model") {
         let model = json.pointer("/input_config/models/items/0/name");
         let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));

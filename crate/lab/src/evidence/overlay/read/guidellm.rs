@@ -3,13 +3,13 @@
 
 use serde_json::Value as Json;
 
-use super::json::Field;
+use super::json::JsonField;
 use super::{ReadError, Tool, room, tell_failed};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
 
 /// Reads a document.
 pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = Field::root(json);
+    let root = JsonField::root(json);
     let all = root.need("benchmarks")?;
     let items = all.items()?;
     let first = items.first().ok_or_else(|| ReadError::new("benchmarks", "the list is empty"))?;
@@ -44,7 +44,7 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
 }
 
 /// A request; none of one without an answer.
-fn request(entry: &Field) -> Result<Option<MeasuredRequest>, ReadError> {
+fn request(entry: &JsonField) -> Result<Option<MeasuredRequest>, ReadError> {
     let output_tokens = entry.need("output_tokens")?.tokens()?;
     if output_tokens == 0 {
         return Ok(None);
@@ -63,7 +63,7 @@ fn request(entry: &Field) -> Result<Option<MeasuredRequest>, ReadError> {
 }
 
 /// The strategies `synchronous`, `concurrent` and `throughput` keep requests in flight, the others send at times.
-fn sending(benchmark: &Field, requests: usize) -> Result<Sending, ReadError> {
+fn sending(benchmark: &JsonField, requests: usize) -> Result<Sending, ReadError> {
     let strategy = benchmark.get("config").and_then(|config| config.get("strategy"));
     let Some(strategy) = strategy else { return Ok(Sending::Times) };
     let most = match strategy.get("type_").map(|kind| kind.text()).transpose()? {

@@ -5,7 +5,7 @@
 use serde_json::Value as Json;
 use servescope_workload::stream::Stream;
 
-use super::json::Field;
+use super::json::JsonField;
 use super::{ReadError, Tool};
 use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, Sending};
 use crate::evidence::silicon::nominal_length;
@@ -19,7 +19,7 @@ const SEED: u64 = 42;
 
 /// Reads a document.
 pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = Field::root(json);
+    let root = JsonField::root(json);
     for key in ["disagg", "is_multinode"] {
         if root.get(key).is_some_and(|flag| flag.json == true) {
             return Err(ReadError::new(

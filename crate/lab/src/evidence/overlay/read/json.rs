@@ -17,7 +17,7 @@ pub(super) fn document(text: &str) -> Result<Json, ReadError> {
 
 /// A value in a document, and where it stands.
 #[derive(Clone)]
-pub(super) struct Field<'a> {
+pub(super) struct JsonField<'a> {
     pub(super) json: &'a Json,
     place: String,
 }
@@ -31,7 +31,7 @@ fn shown(json: &Json) -> String {
     }
 }
 
-impl<'a> Field<'a> {
+impl<'a> JsonField<'a> {
     /// The whole document.
     pub(super) fn root(json: &'a Json) -> Self {
         Self { json, place: String::new() }
@@ -42,13 +42,13 @@ impl<'a> Field<'a> {
     }
 
     /// The value of a key; `None` where it is not there or null.
-    pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
+    pub(super) fn get(&self, key: &str) -> Option<JsonField<'a>> {
         let json = self.json.get(key).filter(|json| !json.is_null())?;
-        Some(Field { json, place: self.path(key) })
+        Some(JsonField { json, place: self.path(key) })
     }
 
     /// The value of a key.
-    pub(super) fn need(&self, key: &str) -> Result<Field<'a>, ReadError> {
+    pub(super) fn need(&self, key: &str) -> Result<JsonField<'a>, ReadError> {
         self.get(key).ok_or_else(|| ReadError::new(self.path(key), "missing"))
     }
 
@@ -58,8 +58,8 @@ impl<'a> Field<'a> {
     }
 
     /// An item of a list that the caller has looked at.
-    pub(super) fn item(&self, json: &'a Json, place: usize) -> Field<'a> {
-        Field { json, place: format!("{}[{place}]", self.place) }
+    pub(super) fn item(&self, json: &'a Json, place: usize) -> JsonField<'a> {
+        JsonField { json, place: format!("{}[{place}]", self.place) }
     }
 
     /// The error that this is not what was expected.

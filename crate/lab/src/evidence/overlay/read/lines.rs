@@ -1,6 +1,6 @@
 //! Files with one request a line, each a JSON document.
 
-use super::json::{Field, document};
+use super::json::{JsonField, document};
 use super::{ReadError, room, tell_failed};
 use crate::evidence::overlay::measured::MeasuredRequest;
 
@@ -32,7 +32,7 @@ pub(super) struct RequestLines {
 /// Reads the lines that are not empty; `read` gets the place of each among those of the measured run, from 1 on.
 pub(super) fn lines(
     text: &str,
-    mut read: impl FnMut(&Field, usize) -> Result<RequestLine, ReadError>,
+    mut read: impl FnMut(&JsonField, usize) -> Result<RequestLine, ReadError>,
 ) -> Result<RequestLines, ReadError> {
     let (mut requests, mut lines, mut notes) = (Vec::new(), 0, Vec::new());
     for (place, line) in text.lines().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn lines(
         let place = format!("line {}", place + 1);
         room(&requests, &place)?;
         let json = document(line).map_err(|error| error.within(&place))?;
-        match read(&Field::root(&json), lines + 1).map_err(|error| error.within(&place))? {
+        match read(&JsonField::root(&json), lines + 1).map_err(|error| error.within(&place))? {
             RequestLine::LeftOut => continue,
             RequestLine::Failed => {}
             RequestLine::Request(request) => requests.push(request),

@@ -17,12 +17,12 @@ pub(super) fn is_header(line: &str) -> bool {
 }
 
 /// A cell of a row, found by the name of its column.
-struct Row<'a> {
+struct NamedRow<'a> {
     line: u64,
     cells: [&'a str; COLUMNS.len()],
 }
 
-impl<'a> Row<'a> {
+impl<'a> NamedRow<'a> {
     fn text(&self, column: &str) -> &'a str {
         COLUMNS.iter().position(|name| *name == column).map_or("", |place| self.cells[place])
     }
@@ -91,7 +91,7 @@ pub(super) fn read(text: &str) -> Result<MeasuredRun, ReadError> {
             return Err(ReadError::new(format!("line {line}"), message));
         }
         room(&requests, &format!("line {line}"))?;
-        let row = Row { line, cells: places.map(|place| records.cell(place)) };
+        let row = NamedRow { line, cells: places.map(|place| records.cell(place)) };
         requests.push(row.request()?);
         for (known, column) in [(&mut models, "model"), (&mut instances, "instance id")] {
             if !known.iter().any(|name| name == row.text(column)) {

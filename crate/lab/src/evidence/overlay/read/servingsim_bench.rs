@@ -4,7 +4,7 @@
 
 use serde_json::Value as Json;
 
-use super::json::{Field, document};
+use super::json::{JsonField, document};
 use super::lines::{RequestLine, RequestLines, lines};
 use super::{NamedText, ReadError, Tool};
 use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, meta: Option<NamedText>) -> Result<MeasuredRun, R
 }
 
 /// A request; none of one that has no last token.
-fn request(line: &Field, place: usize) -> Result<Option<MeasuredRequest>, ReadError> {
+fn request(line: &JsonField, place: usize) -> Result<Option<MeasuredRequest>, ReadError> {
     let time = |key: &str| line.get(key).map(|t| t.number(0.0, 1e12)).transpose();
     let queued = line.need("queued_ts")?.number(0.0, 1e12)?;
     let (Some(first), Some(last)) = (time("first_token_ts")?, time("last_token_ts")?) else {
@@ -56,9 +56,9 @@ fn request(line: &Field, place: usize) -> Result<Option<MeasuredRequest>, ReadEr
 
 /// Settings of the server in `meta.json`.
 fn reported(json: &Json) -> Vec<(String, String)> {
-    let root = Field::root(json);
+    let root = JsonField::root(json);
     let mut reported = Vec::new();
-    let mut take = |field: Option<Field>, keys: &[&str]| {
+    let mut take = |field: Option<JsonField>, keys: &[&str]| {
         let Some(field) = field else { return };
         reported.extend(keys.iter().filter_map(|key| Some(((*key).to_owned(), field.get(key)?.setting()?))));
     };

@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::json::Field;
+use super::json::JsonField;
 use super::{ReadError, Tool, room, tell_failed};
 use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, Sending};
 
@@ -27,7 +27,7 @@ const OWN: [&str; 12] = [
 ];
 
 /// A column with one entry a request.
-fn column<'a>(root: &Field<'a>, key: &str, rows: usize) -> Result<Option<Field<'a>>, ReadError> {
+fn column<'a>(root: &JsonField<'a>, key: &str, rows: usize) -> Result<Option<JsonField<'a>>, ReadError> {
     let Some(field) = root.get(key) else { return Ok(None) };
     match field.items()?.len() {
         found if found == rows => Ok(Some(field)),
@@ -38,7 +38,7 @@ fn column<'a>(root: &Field<'a>, key: &str, rows: usize) -> Result<Option<Field<'
 
 /// Reads a document.
 pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = Field::root(json);
+    let root = JsonField::root(json);
     let lens = root.get("input_lens").ok_or_else(|| {
         ReadError::new(
             "input_lens",
@@ -47,7 +47,7 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     })?;
     let rows = lens.items()?;
     let mut notes = Vec::new();
-    let columns = Columns {
+    let columns = BenchColumns {
         input: lens.clone(),
         output: column(&root, "output_lens", rows.len())?
             .ok_or_else(|| ReadError::new("output_lens", "missing"))?,
@@ -71,24 +71,24 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     Ok(MeasuredRun { tool: Tool::VllmBench, requests, sending, means, reported: reported(&root), notes })
 }
 
-struct Columns<'a> {
-    input: Field<'a>,
-    output: Field<'a>,
-    ttft: Option<Field<'a>>,
-    itls: Option<Field<'a>>,
-    latencies: Option<Field<'a>>,
-    starts: Option<Field<'a>>,
-    errors: Option<Field<'a>>,
+struct BenchColumns<'a> {
+    input: JsonField<'a>,
+    output: JsonField<'a>,
+    ttft: Option<JsonField<'a>>,
+    itls: Option<JsonField<'a>>,
+    latencies: Option<JsonField<'a>>,
+    starts: Option<JsonField<'a>>,
+    errors: Option<JsonField<'a>>,
 }
 
-impl<'a> Columns<'a> {
-    fn at(field: &Field<'a>, place: usize) -> Result<Field<'a>, ReadError> {
+impl<'a> BenchColumns<'a> {
+    fn at(field: &JsonField<'a>, place: usize) -> Result<JsonField<'a>, ReadError> {
         Ok(field.item(&field.items()?[place], place))
     }
 
     /// A request; none of one that failed.
     fn request(&self, place: usize) -> Result<Option<MeasuredRequest>, ReadError> {
-        let at = |field: &Option<Field<'a>>| field.as_ref().map(|f| Self::at(f, place)).transpose();
+        let at = |field: &Option<JsonField<'a>>| field.as_ref().map(|f| Self::at(f, place)).transpose();
         if let Some(error) = at(&self.errors)?
             && !error.text()?.is_empty()
         {
@@ -116,7 +116,7 @@ impl<'a> Columns<'a> {
 }
 
 /// A rate without bound and a bound on the requests in flight make a closed loop.
-fn sending(root: &Field, has_starts: bool, rows: usize) -> Result<Sending, ReadError> {
+fn sending(root: &JsonField, has_starts: bool, rows: usize) -> Result<Sending, ReadError> {
     let is_unbounded = match root.get("request_rate") {
         None => true,
         Some(rate) if rate.json.is_string() => rate.text()? == "inf",
@@ -138,7 +138,7 @@ fn sending(root: &Field, has_starts: bool, rows: usize) -> Result<Sending, ReadE
     }
 }
 
-fn means(root: &Field) -> Result<Means, ReadError> {
+fn means(root: &JsonField) -> Result<Means, ReadError> {
     let mean = |key: &str, unit: f64| {
         root.get(key).map(|value| Ok(value.number(0.0, MAX_S / unit)? * unit)).transpose()
     };
@@ -153,7 +153,7 @@ fn means(root: &Field) -> Result<Means, ReadError> {
 }
 
 /// The model, and what was added with `--metadata`.
-fn reported(root: &Field) -> Vec<(String, String)> {
+fn reported(root: &JsonField) -> Vec<(String, String)> {
     let Some(fields) = root.json.as_object() else { return Vec::new() };
     let is_setting = |key: &str| !OWN.contains(&key);
     let settings = fields.keys().filter(|key| is_setting(key));

@@ -3,11 +3,11 @@
 use servescope_engine::queue::QueuePolicy;
 use servescope_engine::queue::{Lift, Prediction, TokenCost};
 
-use super::{RANK, Recorded, Recording, Server};
+use super::{RANK, Recorded, VtcRecording, VtcServer};
 use crate::published::TOKENIZER_EXTRA;
 use crate::scenario::Scenario;
 
-impl Recording {
+impl VtcRecording {
     /// A scenario like the recording: the same server and scheduling policy, and a workload of the same rate, burstiness,
     /// shares of clients and lengths, without pauses and trends. `None` where each client has a length of its own, or where a
     /// scenario cannot say it.
@@ -55,7 +55,7 @@ fn tidy(value: f64) -> String {
     (libm::round(value * scale) / scale).to_string()
 }
 
-fn server_texts(server: Server) -> Vec<(&'static str, String)> {
+fn server_texts(server: VtcServer) -> Vec<(&'static str, String)> {
     vec![
         ("cost.calibration", server.one_run().calibration.to_owned()),
         ("cost.linear.overhead_ms", server.one_run().overhead_ms.to_string()),
@@ -150,7 +150,7 @@ mod tests {
     fn a_scenario_has_the_server_the_clients_and_the_lengths() {
         let rows = "0.5,0,256,64,1,2\n1,1,256,64,1,2\n1.5,1,256,64,1,2\n59.5,0,256,64,1,2\n";
         let text = format!("req_time_s,client,input_len,output_len,first_token_s,latency_s\n{rows}");
-        let recording = Recording::read("vtc__sec6.4__35000__VTC-256__overload-s4.csv", &text).unwrap();
+        let recording = VtcRecording::read("vtc__sec6.4__35000__VTC-256__overload-s4.csv", &text).unwrap();
         let scenario = recording.equivalent_scenario().unwrap();
         let server = recording.server().unwrap();
         assert_eq!(scenario.fleet().blocks, 35_000);

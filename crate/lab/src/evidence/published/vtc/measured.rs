@@ -2,11 +2,11 @@
 
 use servescope_engine::metrics::fairness::{Fairness, ServedRequest, Ticks, tokens_per_s};
 
-use super::Recording;
+use super::VtcRecording;
 
 /// What is compared of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredRecording {
     /// Prompt and output tokens served, a second from the first request to the last token.
     pub tokens_per_s: f64,
     /// The same of each client.
@@ -27,8 +27,8 @@ pub struct Measured {
     pub table_gap: (f64, f64),
 }
 
-impl Measured {
-    pub(super) fn of(recording: &Recording, served: &[ServedRequest], weights: &[f64]) -> Self {
+impl MeasuredRecording {
+    pub(super) fn of(recording: &VtcRecording, served: &[ServedRequest], weights: &[f64]) -> Self {
         let clients = recording.clients();
         let end = served.iter().map(|r| r.finish_s).fold(0.0, f64::max);
         let mut means = vec![(0.0, 0u32); clients];
