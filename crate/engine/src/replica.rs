@@ -8,6 +8,7 @@ pub(crate) mod batch_end;
 pub(crate) mod context;
 mod decisions;
 pub(crate) mod decode_batch;
+pub(crate) mod decode_groups;
 mod decodes;
 mod departures;
 pub(crate) mod index;
