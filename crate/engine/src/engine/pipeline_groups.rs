@@ -440,9 +440,10 @@ impl GroupPasses {
                 break;
             }
             let schedule = groups.schedules + next.len() as u64 + 1;
-            let group = match groups.is_by_schedule {
-                true => groups.place_of(schedule).filter(|&place| groups.group(place).next.decodes > 0),
-                false => next.is_empty().then_some(ended),
+            let group = if groups.is_by_schedule {
+                groups.place_of(schedule).filter(|&place| groups.group(place).next.decodes > 0)
+            } else {
+                next.is_empty().then_some(ended)
             };
             empty = if group.is_some() { 0 } else { empty + 1 };
             after.push(group.is_some());
