@@ -1,7 +1,7 @@
 //! Digests of sixteen scenarios, pinned in `digests.json`. The page's module is held to the same file (`crate/web/tests`),
 //! and the test command runs this one built alone (`-p`) and with the whole workspace.
 //!
-//! `SERVESCOPE_BLESS=1` writes the file anew; a digest may change only together with the semantics it stands for.
+//! `SERVESCOPE_BLESS=1` writes the file again; a digest may change only together with the semantics it stands for.
 
 use std::path::Path;
 

@@ -3,10 +3,10 @@
 
 use servescope_lab::measured::operators::{held_out, samples};
 use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
-use servescope_lab::published::one_run;
 use servescope_lab::published::peft;
 use servescope_lab::published::policies::is_in_order;
 use servescope_lab::published::sglang::SlotComparison;
+use servescope_lab::published::single_run;
 use servescope_lab::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, servers, servers_table, slots, slots_table,
@@ -75,11 +75,11 @@ fn a_measured_run_with_adapter_slots_lies_between_two_rules() {
 fn most_rows_are_predicted_from_one_run_a_gpu() {
     let rows = predictions();
     println!("{}", predictions_table(&rows));
-    assert!(one_run::is_in_order(&rows), "early abort, LIFO and FCFS come in another order");
+    assert!(single_run::is_in_order(&rows), "early abort, LIFO and FCFS come in another order");
     let predicted: Vec<_> = rows.iter().filter(|row| !row.is_settling()).collect();
     assert_eq!((rows.len(), predicted.len()), (71, 65));
     for row in &predicted {
-        assert!(row.throughput_error().is_none_or(|e| e.abs() <= one_run::THROUGHPUT_BOUND), "{row:?}");
+        assert!(row.throughput_error().is_none_or(|e| e.abs() <= single_run::THROUGHPUT_BOUND), "{row:?}");
     }
     assert!(predicted.iter().filter(|row| row.is_within()).count() >= 61);
 }
@@ -120,14 +120,14 @@ fn the_roofline_predicts_models_that_it_was_not_fitted_on() {
 fn the_roofline_is_as_near_to_splitwise_as_stated() {
     println!("{}", splitwise_table());
     let points = splitwise::points();
-    let sheet = splitwise::off(&points, Quantity::Token, Predictor::Datasheet, |_| true);
+    let sheet = splitwise::errors_of(&points, Quantity::Token, Predictor::Datasheet, |_| true);
     assert_eq!(sheet.count, 102);
     assert!(sheet.signed < -0.5, "peaks are a lower bound: {sheet:?}");
-    let launched = splitwise::off(&points, Quantity::Token, Predictor::Launched, |_| true);
+    let launched = splitwise::errors_of(&points, Quantity::Token, Predictor::Launched, |_| true);
     assert!(launched.size < 0.16, "{launched:?}");
-    let scaled = splitwise::off(&points, Quantity::Token, Predictor::Scaled, |_| true);
+    let scaled = splitwise::errors_of(&points, Quantity::Token, Predictor::Scaled, |_| true);
     assert!(scaled.size < 0.08, "{scaled:?}");
-    let prompts = splitwise::off(&points, Quantity::OnePrompt, Predictor::Fitted, |_| true);
+    let prompts = splitwise::errors_of(&points, Quantity::OnePrompt, Predictor::Fitted, |_| true);
     assert!(prompts.size < 0.25, "{prompts:?}");
 }
 

@@ -8,7 +8,7 @@ use crate::errors::{raised, raised_one};
 use crate::inputs::{Scenario, Trace, loaded};
 use crate::threads::{all, number};
 
-/// Searches the capacity of every configuration: the text that `servescope capacity --json` prints, and the notes that it tells.
+/// Searches the capacity of every configuration: the text that `servescope capacity --json` prints, and the notes that it prints.
 #[pyfunction]
 #[pyo3(signature = (scenario, grid, trace, threads))]
 pub(crate) fn capacity(

@@ -11,7 +11,7 @@ use crate::errors::{count, raised, raised_one};
 use crate::inputs::{Scenario, Trace, loaded};
 use crate::threads::{all, number};
 
-/// Compares two scenarios: the text that `servescope compare --json` prints, and the notes that it tells.
+/// Compares two scenarios: the text that `servescope compare --json` prints, and the notes that it prints.
 #[pyfunction]
 #[pyo3(signature = (a, b, trace, metrics, seeds, threads))]
 pub(crate) fn compare(

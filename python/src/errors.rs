@@ -9,7 +9,7 @@ use servescope_lab::diagnostic::Param;
 pub(crate) fn raised(py: Python<'_>, errors: Vec<Diagnostic>) -> PyErr {
     let error = || {
         let class = py.import("servescope._errors")?.getattr("ServescopeError")?;
-        let errors = errors.into_iter().map(|error| told(py, error)).collect::<PyResult<Vec<_>>>()?;
+        let errors = errors.into_iter().map(|error| error_fields(py, error)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyErr::from_value(class.call1((errors,))?))
     };
     error().unwrap_or_else(|error: PyErr| error)
@@ -25,7 +25,7 @@ pub(crate) fn raised_sweep(py: Python<'_>, message: &str) -> PyErr {
     raised_one(py, Diagnostic::error("bad_sweep", "", message.to_owned()).text("reason", message))
 }
 
-fn told(py: Python<'_>, error: Diagnostic) -> PyResult<(&'static str, String, String, Py<PyDict>)> {
+fn error_fields(py: Python<'_>, error: Diagnostic) -> PyResult<(&'static str, String, String, Py<PyDict>)> {
     let params = PyDict::new(py);
     for (name, value) in error.params {
         match value {

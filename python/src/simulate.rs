@@ -14,7 +14,7 @@ use crate::threads::sliced;
 const SLICE: usize = 20_000;
 
 /// A column: its name, the kind of its values (`int64`, `float64` or `name`), their bytes, and the names that the bytes number.
-type Told = (&'static str, &'static str, Py<PyBytes>, Vec<&'static str>);
+type ColumnFields = (&'static str, &'static str, Py<PyBytes>, Vec<&'static str>);
 
 /// Simulates a scenario: the summary as the text that `servescope simulate --json` prints, and the columns of `requests.csv`.
 #[pyfunction]
@@ -23,7 +23,7 @@ pub(crate) fn simulate(
     py: Python<'_>,
     scenario: &Scenario,
     trace: Option<&Bound<'_, Trace>>,
-) -> PyResult<(String, Vec<Told>)> {
+) -> PyResult<(String, Vec<ColumnFields>)> {
     let loaded = loaded(trace);
     let begun = py.detach(|| SimulationHandle::begin(&scenario.0, loaded.as_ref()));
     let mut running = begun.map_err(|errors| raised(py, errors))?;
@@ -34,10 +34,10 @@ pub(crate) fn simulate(
         summary.warnings.extend(loaded.into_iter().flat_map(|loaded| loaded.warnings));
         (format!("{:#}\n", json!(summary)), request_columns(&run.report))
     });
-    Ok((text, columns.into_iter().map(|column| told(py, column)).collect()))
+    Ok((text, columns.into_iter().map(|column| column_fields(py, column)).collect()))
 }
 
-fn told(py: Python<'_>, Column { name, values }: Column) -> Told {
+fn column_fields(py: Python<'_>, Column { name, values }: Column) -> ColumnFields {
     let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
     match values {
         Values::Whole(all) => {

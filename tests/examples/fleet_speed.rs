@@ -77,7 +77,7 @@ fn trace(count: usize, rate_rps: f64, input: [f64; 2], output: [f64; 2]) -> Arc<
     Arc::new(trace)
 }
 
-/// A number of kB in this process's status, in bytes; 0 where the system tells none.
+/// A number of kB in this process's status, in bytes; 0 where the system reports none.
 fn resident(field: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));

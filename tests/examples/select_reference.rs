@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
 
-/// S-LoRA's and VTC's cases, and the key that tells the rule of a case.
+/// S-LoRA's and VTC's cases, and the key with the rule of a case.
 const DECISIONS: [(&str, &str); 3] = [
     ("a_queue_decisions", "queue"),
     ("b_router_traces_slora", "scheduler"),

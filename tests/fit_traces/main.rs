@@ -1,5 +1,5 @@
 //! Fits of real traces: the twin of bursts has the source's index of dispersion at 1, 10 and 60 s, which a single gamma
-//! distribution has not; and the distributions of clients that `docs/which-user-distribution.md` tells of.
+//! distribution has not; and the distributions of clients that `docs/which-user-law.md` describes.
 //!
 //! The folder is the one that `SERVESCOPE_TRACES` names; any folder with traces will do. Twins are compared as
 //! their recorder would have stamped them: a trace in batches of one stamp keeps its stamps.
@@ -95,11 +95,14 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
             println!();
             if model == Model::Gamma && fitted.findings.iter().any(|n| n.code == "no_single_gamma") {
                 let fails = twins.ratios.iter().any(|ratios| !agrees(median(ratios)));
-                assert!(fails, "{name}: a single gamma law should fail where two ways to fit it disagree");
+                assert!(
+                    fails,
+                    "{name}: a single gamma distribution should fail where two ways to fit it disagree"
+                );
                 cases += 1;
             }
         }
-        servescope_tests::told(&path, cases);
+        servescope_tests::report_cases(&path, cases);
     }
     assert!(off.is_empty(), "{}", off.join("\n"));
 }
@@ -150,7 +153,7 @@ fn distributions_of_clients_are_those_of_the_page() {
             days.iter().map(|(distribution, days)| format!("{distribution} {days}")).collect();
         let by_day = format!("day by day: {}.", days.join(", "));
         assert!(section.contains(&by_day), "{name}: the page should say\n{by_day}");
-        servescope_tests::told(&path, cases + 2);
+        servescope_tests::report_cases(&path, cases + 2);
     }
 }
 

@@ -5,8 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_cost::profile::{AttentionLaw, Origin, Profile};
-use servescope_lab::profiles::{self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, law_attention, law_errors};
+use servescope_cost::profile::{AttentionFormula, Origin, Profile};
+use servescope_lab::profiles::{
+    self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, formula_errors, law_attention,
+};
 
 fn folder() -> Option<PathBuf> {
     servescope_tests::named_folder("SERVESCOPE_PROFILING")
@@ -29,7 +31,7 @@ fn shipped_profiles_are_those_of_the_raw_folder() {
         let ours = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(one.profile.to_text() == ours, "{} is not what the raw folder gives", path.display());
     }
-    servescope_tests::told(&shipped(), all.len());
+    servescope_tests::report_cases(&shipped(), all.len());
 }
 
 #[test]
@@ -120,17 +122,17 @@ fn the_attention_law_is_that_of_the_measured_attention() {
         println!("no measured attention: skipped");
         return;
     }
-    let law = AttentionLaw::fit(&sets.iter().map(|a| a.measured()).collect::<Vec<_>>());
-    let pairs = law.decode.iter().zip(AttentionLaw::A100.decode);
-    for (ours, theirs) in pairs.chain(law.prefill.iter().zip(AttentionLaw::A100.prefill)) {
-        assert!((ours / theirs - 1.0).abs() < 1e-3, "{law:?}");
+    let formula = AttentionFormula::fit(&sets.iter().map(|a| a.measured()).collect::<Vec<_>>());
+    let pairs = formula.decode.iter().zip(AttentionFormula::A100.decode);
+    for (ours, theirs) in pairs.chain(formula.prefill.iter().zip(AttentionFormula::A100.prefill)) {
+        assert!((ours / theirs - 1.0).abs() < 1e-3, "{formula:?}");
     }
     for set in sets {
         for (name, [median, p95]) in
-            ["decode", "prompts"].into_iter().zip(law_errors(&AttentionLaw::A100, set))
+            ["decode", "prompts"].into_iter().zip(formula_errors(&AttentionFormula::A100, set))
         {
             println!(
-                "law, {name} of {:?}: median {:.1} %, P95 {:.1} %",
+                "formula, {name} of {:?}: median {:.1} %, P95 {:.1} %",
                 set.heads,
                 100.0 * median,
                 100.0 * p95

@@ -1,7 +1,7 @@
 //! AIBrix's own answers: curves, arrivals, statistics, grouping, matching, agent sessions, whole runs.
 //!
 //! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
-//! `tests/reference/aibrix`. What AIBrix refuses must be refused; where it fails by a defect, the test says what comes
+//! `tests/reference/aibrix`. What AIBrix rejects must be rejected; where it fails by a defect, the test says what comes
 //! out in its place.
 
 mod agent;
@@ -59,7 +59,7 @@ impl Case<'_> {
         &self.json["output"][key]
     }
 
-    /// Whether AIBrix refused or crashed.
+    /// Whether AIBrix rejected or crashed.
     fn is_error(&self) -> bool {
         !self.output("error_type").is_null()
     }
@@ -84,7 +84,7 @@ fn check_all(part: &str, mut check: impl FnMut(&Case<'_>, &Value)) {
         for (place, json) in cases.iter().enumerate() {
             check(&Case { path: &path, place, json, skipped: &skipped }, &file);
         }
-        servescope_tests::told(&path, cases.len() - skipped.get());
+        servescope_tests::report_cases(&path, cases.len() - skipped.get());
     }
 }
 

@@ -56,7 +56,7 @@ fn gpus_are_those_of_the_file() {
             }
             checked += 1;
         }
-        servescope_tests::told(&path, checked);
+        servescope_tests::report_cases(&path, checked);
     }
 }
 
@@ -96,6 +96,6 @@ fn models_are_those_of_the_file() {
             }
             checked += 1;
         }
-        servescope_tests::told(&path, checked);
+        servescope_tests::report_cases(&path, checked);
     }
 }

@@ -240,6 +240,6 @@ fn decisions() {
         for case in &cases {
             if case["queue"] == "abort" { check_abort(case) } else { check_decision(case) }
         }
-        servescope_tests::told(&path, cases.len());
+        servescope_tests::report_cases(&path, cases.len());
     }
 }

@@ -70,6 +70,6 @@ fn fairness() {
     for path in super::reference("d_fairness_vtc") {
         let cases = servescope_tests::json_lines(&path);
         cases.iter().for_each(check);
-        servescope_tests::told(&path, cases.len());
+        servescope_tests::report_cases(&path, cases.len());
     }
 }

@@ -51,6 +51,6 @@ fn metrics() {
     for path in super::reference("d_metrics_slora") {
         let cases = servescope_tests::json_lines(&path);
         cases.iter().for_each(check);
-        servescope_tests::told(&path, cases.len());
+        servescope_tests::report_cases(&path, cases.len());
     }
 }

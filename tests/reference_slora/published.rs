@@ -1,7 +1,7 @@
 //! `published/vtc__*.csv`: VTC's recorded runs, and the same arrivals here.
 
-use servescope_lab::published::one_run::ONE_RUN;
 use servescope_lab::published::shipped;
+use servescope_lab::published::single_run::ONE_RUN;
 use servescope_lab::published::vtc::{Recording, VtcComparison, compare};
 use servescope_lab::validate::vtc_table;
 
@@ -19,7 +19,7 @@ fn recorded_runs() {
         }
     }
     println!("{}", vtc_table(&comparisons));
-    for c in comparisons.iter().filter(|c| !c.is_beyond_the_law()) {
+    for c in comparisons.iter().filter(|c| !c.is_beyond_the_profile()) {
         let name = format!("{} on {}", c.scheduler, c.workload);
         let errors = (c.tokens_error(), c.rejected_error(), c.ordered_pairs());
         assert!(
@@ -70,7 +70,7 @@ fn recordings() -> impl Iterator<Item = Recording> {
         let name = servescope_tests::plain_name(&path);
         let text = servescope_tests::text(&path);
         let recording = Recording::read(&name, &text).unwrap_or_else(|error| panic!("{error}"));
-        servescope_tests::told(&path, 1);
+        servescope_tests::report_cases(&path, 1);
         recording
     })
 }

@@ -23,9 +23,9 @@ use super::number;
 struct Steps {
     requests: Vec<Value>,
     adapters: Vec<String>,
-    /// Whether clients' expected lengths are told.
+    /// Whether clients' expected lengths are recorded.
     predicts: bool,
-    /// The counters as told last.
+    /// The counters as last recorded.
     counters: Option<Value>,
     /// Whether the adapter is merged into the weights while a batch runs.
     merges: bool,
@@ -34,7 +34,7 @@ struct Steps {
     running: Vec<RequestId>,
     joining: Vec<RequestId>,
     loaded: Vec<Value>,
-    /// Refused since the last decision: the router says so with the next one.
+    /// Rejected since the last decision: the router says so with the next one.
     rejected: Vec<Value>,
 }
 
@@ -349,7 +349,7 @@ fn simulate(case: &Value, queueing: &QueueConfig, known: &Case) -> (Vec<Value>, 
     (steps, report)
 }
 
-/// Whether a step tells nothing but what was predicted before, which the reference repeats at every poll of an idle router.
+/// Whether a step contains only what was predicted before, which the reference repeats at every poll of an idle router.
 fn repeats(step: &Value, before: &Value) -> bool {
     let told = ["t_us", "sched", "cost_us", "running", "wait_tokens", "predict"];
     let fields = step.as_object().expect("a step is an object");
@@ -392,6 +392,6 @@ fn router_runs() {
             let told = servescope_tests::causes::add_up(fleet().with_decisions().run(), &id.to_string());
             assert_eq!(told, report, "{id}: with decisions leaps differ from single steps");
         }
-        servescope_tests::told(&path, cases.len());
+        servescope_tests::report_cases(&path, cases.len());
     }
 }

@@ -91,7 +91,7 @@ fn check(case: &Value) {
         }
         let mean = runs.iter().map(|r| r[i]).sum::<f64>() / n;
         let variance = runs.iter().map(|r| (r[i] - mean) * (r[i] - mean)).sum::<f64>() / (n - 1.0);
-        // Theirs is a mean over as many seeds of the same law, so its error is as large as ours; half a unit of the
+        // Theirs is a mean over as many seeds of the same distribution, so its error is as large as ours; half a unit of the
         // last printed digit is added where a statistic hardly varies.
         let error = (2.0 * variance / n).sqrt() + 1e-9;
         let apart = (mean - theirs).abs() / error;
@@ -122,6 +122,6 @@ fn generator_statistics() {
     for path in super::reference("c_trace_statistics") {
         let cases = servescope_tests::json_lines(&path);
         cases.iter().for_each(check);
-        servescope_tests::told(&path, cases.len());
+        servescope_tests::report_cases(&path, cases.len());
     }
 }

@@ -44,6 +44,6 @@ fn authors_workloads_are_drawn_again() {
             }
             checked += 1;
         }
-        servescope_tests::told(&path, checked);
+        servescope_tests::report_cases(&path, checked);
     }
 }

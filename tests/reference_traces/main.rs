@@ -1,4 +1,4 @@
-//! Statistics of real traces: what `servescope inspect --json` tells of a file equals its entry of `stats.json`, which a
+//! Statistics of real traces: what `servescope inspect --json` prints of a file equals its entry of `stats.json`, which a
 //! script of the standard library of Python made.
 //!
 //! The folder is the one that `SERVESCOPE_TRACES` names: any with a `stats.json` and some of its files. Real traces are not
@@ -14,7 +14,7 @@ use servescope_lab::inspect;
 /// Largest relative difference between two numbers that agree.
 const RELATIVE: f64 = 1e-6;
 
-/// Keys that say how much a file holds: they tell files of one kind apart.
+/// Keys that say how much a file holds: they distinguish files of one kind.
 const SIZES: [&str; 5] = ["rows", "sessions", "model_requests", "clients", "active_windows"];
 
 #[test]
@@ -42,12 +42,12 @@ fn statistics_are_those_of_the_script() {
         };
         let mut cases = 0;
         compare(entry, told, name, &mut cases, &mut off);
-        servescope_tests::told(path, cases);
+        servescope_tests::report_cases(path, cases);
     }
     assert!(off.is_empty(), "{}", off.join("\n"));
 }
 
-/// What is told of every file below a folder that is a trace.
+/// What is printed of every file below a folder that is a trace.
 fn told_of_files(root: &Path) -> Vec<(PathBuf, Value)> {
     let traces = |name: &str| [".csv", ".jsonl", ".gz"].iter().any(|end| name.ends_with(end));
     let told = |path: PathBuf| {

@@ -24,7 +24,7 @@ fn summary(report: &Report) -> Summary {
     summarise(report, &InterTokenLatencies::of(&report.timeline), &context)
 }
 
-/// The same hardware, so many times slower: what 1 % does to TTFT is what an error of 1 % does.
+/// The same hardware, this many times slower: what 1 % does to TTFT is what an error of 1 % does.
 #[derive(Debug)]
 struct Slower<C>(C, f64);
 

@@ -14,7 +14,7 @@ use super::{Setup, cases};
 /// Growth in fewer requests is lost in the chance of their arrivals.
 const LEAST: usize = 200;
 
-/// The capacities are told to four decimals.
+/// The capacities are given to four decimals.
 const ROUNDED: f64 = 6e-5;
 
 fn run(setup: &Setup, trace: Trace) -> Report {

@@ -21,6 +21,6 @@ fn blocks_slots_and_caps_are_the_planners() {
         check("batch_size_cap", fleet.max_requests);
         check("chunk_size", fleet.chunk_tokens);
         check("max_tokens_in_batch", fleet.max_batch_tokens);
-        servescope_tests::told(&case.folder.join("config.json"), checked);
+        servescope_tests::report_cases(&case.folder.join("config.json"), checked);
     }
 }

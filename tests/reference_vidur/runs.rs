@@ -41,7 +41,7 @@ fn check_requests(case: &Case, report: &Report, pipelined: bool) -> usize {
     }
     let finished = report.results.iter().filter(|f| f.finish_us.is_some()).count();
     assert_eq!(finished, rows.len(), "{}: completed requests", case.name());
-    servescope_tests::told(&path, rows.len());
+    servescope_tests::report_cases(&path, rows.len());
     rows.len()
 }
 
@@ -96,13 +96,13 @@ fn check_batches(case: &Case, report: &Report) -> usize {
         );
         close(row.0 / 1e6, start[place], || format!("{}: start", what()));
         if let Some(blocks) = row.6 {
-            // Ours is told before those who are done give theirs back, so it is never less.
+            // Ours is recorded before finished requests return theirs, so it is never less.
             let freed = f64::from(blocks) - after[place] / 100.0 * total;
             assert!(freed >= -0.01, "{}: {blocks} blocks, {} % after it", what(), after[place]);
         }
         close(row.1 / 1e6, duration[place], || format!("{}: duration", what()));
     }
-    servescope_tests::told(&path, ours.len());
+    servescope_tests::report_cases(&path, ours.len());
     ours.len()
 }
 

@@ -27,7 +27,7 @@ fn decided_us(batch: &Value) -> f64 {
     batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN)
 }
 
-/// Runs to the end, and tells every batch, where one was formed alone with what it left.
+/// Runs to the end, and returns every batch, where one was formed alone with what it left.
 fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
     let mut fleet: Fleet = given.fleet().without_fast_forward();
     let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
@@ -138,7 +138,7 @@ fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
         }
     }
     let mut ours: Vec<_> = report.timeline.preemptions.iter().map(|e| (e.id, e.time_us)).collect();
-    // The file tells those of one batch in order of their ids, and several may be formed at a time.
+    // The file lists those of one batch in order of their ids, and several may be formed at a time.
     for list in [&mut ours, &mut theirs] {
         list.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     }

@@ -36,7 +36,7 @@ const SETTINGS: [&str; 17] = [
 /// More than a run lasts: no wait brings a request before one of a better class.
 const NEVER_US: f64 = 1e12;
 
-/// The law of every pipeline stage.
+/// The cost model of every pipeline stage.
 #[derive(Debug, Clone, Copy)]
 struct Stages(LinearCost, u32);
 
@@ -58,7 +58,7 @@ pub(crate) struct Given {
     pub(crate) trace: Arc<Trace>,
     pub(crate) config: FleetConfig,
     queueing: QueueConfig,
-    law: Stages,
+    cost: Stages,
 }
 
 /// A whole number that must be there.
@@ -95,7 +95,7 @@ impl Given {
             Some("priority") => QueuePolicy::Priority { classes, ageing_us: NEVER_US },
             other => panic!("unknown policy {other:?}"),
         };
-        let law = &file["law_us"];
+        let cost = &file["law_us"];
         Self {
             place_of: RequestId::first(requests.len())
                 .zip(&requests)
@@ -104,13 +104,13 @@ impl Given {
             trace: Arc::new(trace),
             config,
             queueing: QueueConfig { policy: order, client: Client::User, predictions: None },
-            law: Stages(
+            cost: Stages(
                 LinearCost {
-                    prefill_base_us: number(law, "A_p"),
-                    prefill_per_token_us: number(law, "b"),
-                    decode_base_us: number(law, "A_d"),
-                    decode_per_request_us: number(law, "c"),
-                    decode_per_kv_token_us: number(law, "d"),
+                    prefill_base_us: number(cost, "A_p"),
+                    prefill_per_token_us: number(cost, "b"),
+                    decode_base_us: number(cost, "A_d"),
+                    decode_per_request_us: number(cost, "c"),
+                    decode_per_kv_token_us: number(cost, "d"),
                     overhead_us: 0.0,
                     adapters: AdapterCost::FREE,
                 },
@@ -126,7 +126,7 @@ impl Given {
 
     /// The engine before the run.
     pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.law))
+        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.cost))
             .with_queue_policy(self.queueing.clone())
     }
 }

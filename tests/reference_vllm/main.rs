@@ -36,7 +36,7 @@ fn every_batch_and_every_request() {
         let name = servescope_tests::plain_name(&path);
         match check(&Given::read(&file), &name) {
             Ok(cases) => {
-                servescope_tests::told(&path, cases);
+                servescope_tests::report_cases(&path, cases);
                 checked += 1;
             }
             Err(difference) => wrong.push(format!("{name}: {difference}")),

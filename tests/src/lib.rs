@@ -104,7 +104,7 @@ pub fn json_lines(path: &Path) -> Vec<Value> {
 ///
 /// # Panics
 /// If the file that `SERVESCOPE_CASES` names cannot be written.
-pub fn told(path: &Path, cases: usize) {
+pub fn report_cases(path: &Path, cases: usize) {
     println!("{}: checked {cases} cases", plain_name(path));
     let Some(notes) = std::env::var_os("SERVESCOPE_CASES") else { return };
     let target = std::env::current_exe().map(|exe| plain_name(&exe)).unwrap_or_default();

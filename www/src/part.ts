@@ -3,7 +3,7 @@
 
 /** Before the second time. */
 const AFTER_MS = 1000;
-/** Firefox tells which address failed, and has the failure for an answer from then on: only another address is fetched. */
+/** Firefox reports which address failed, and returns the failure from then on: only another address is fetched. */
 const REMEMBERED = /^error loading dynamically imported module: (\S+)$/;
 /** The bundler asks for a style once, and takes it for there the second time. */
 const STYLE = /^Unable to preload CSS for (\S+)$/;

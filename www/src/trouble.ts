@@ -1,4 +1,4 @@
-// What went wrong where no caller waits for it: told above the results. Without this, a click that fails does nothing.
+// What went wrong where no caller waits for it: reported above the results. Without this, a click that fails does nothing.
 import type { App } from './app.js';
 import { Refusal } from './simulation/worker-link.js';
 import { codesOf, messageOf } from './simulation/types.js';

@@ -90,7 +90,7 @@ export type Capacity = {
   measures: CapacityMeasures | null,
   /** How long that run was, seconds. */
   run_s: number | null,
-  /** One standard deviation of the rate, as a share of it; none where the runs do not tell it. */
+  /** One standard deviation of the rate, as a share of it; none where the runs do not give it. */
   deviation: number | null,
   /** Where the runs were too short for the tolerance: how long they should be, seconds. */
   needs_s: number | null,
@@ -294,7 +294,7 @@ export type CapacityTold = {
 export type CapacityTried = {
   /** How many. */
   replicas: number,
-  /** Whether the goal held; none where so many cannot be simulated. */
+  /** Whether the goal held; none where this many cannot be simulated. */
   holds: boolean | null,
 };
 
@@ -336,6 +336,18 @@ export type CheckedTold = {
   check: string,
   /** What limits the deployment; empty where that is not known. */
   limit: string,
+};
+
+/** An obstacle as a page shows it. */
+export type ClosedFormObstacle = {
+  /** Path of the parameter. */
+  path: string,
+  /** Its value. */
+  value: ParameterValue,
+  /** What the closed form requires: one of `wanted`, or a number at least, above or below it. */
+  kind: 'is' | 'at_least' | 'above' | 'below',
+  /** The values. */
+  wanted: Array<ParameterValue>,
 };
 
 /** A metric of A and B over the seeds: means, and the difference B - A with its 95 % interval. */
@@ -611,9 +623,9 @@ export type ExpectedError = {
   models: ModelErrors | null,
 };
 
-/** A law at a point. */
+/** A closed form at a point. */
 export type ExpectedValue = {
-  /** The law's name. */
+  /** The name of the closed form. */
   law: string,
   /** What it says, in the metric's unit. */
   value: number,
@@ -924,7 +936,7 @@ export type Headline = { [key in string]: number | null };
 export type HeldOutError = {
   /** `products`, `decode` or `prompts`. */
   name: 'products' | 'decode' | 'prompts',
-  /** What the fit had not seen: every other of the `points`, or, where attention is a law, the `heads`. */
+  /** What the fit had not seen: every other of the `points`, or, where attention is a formula, the `heads`. */
   unseen: 'points' | 'heads',
   /** Median of the relative errors; of heads that of the best predicted. */
   from: number,
@@ -971,18 +983,6 @@ export type KvUsage = {
   pool_blocks: number | null,
 };
 
-/** An obstacle as a page shows it. */
-export type LawObstacle = {
-  /** Path of the parameter. */
-  path: string,
-  /** Its value. */
-  value: ParameterValue,
-  /** What the law needs: one of `wanted`, or a number at least, above or below it. */
-  kind: 'is' | 'at_least' | 'above' | 'below',
-  /** The values. */
-  wanted: Array<ParameterValue>,
-};
-
 /** Requests of similar prompt length. */
 export type LengthBucket = {
   /** Shortest prompt, tokens. */
@@ -1012,7 +1012,7 @@ export type ListedRow = {
 /** How a series is drawn. */
 export type Mark = "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
 
-/** Means over all requests, of a file that tells nothing about single ones. */
+/** Means over all requests, of a file without single requests. */
 export type MeasuredMeans = {
   /** Time to first token, seconds. */
   ttft_s: number | null,
@@ -1528,9 +1528,9 @@ export type ReadResult = {
   requests: Array<object>,
   /** How they were sent. */
   sending: Sending,
-  /** Means that the file tells in place of requests. */
+  /** Means that the file contains in place of requests. */
   means: MeasuredMeans,
-  /** What the file tells of the server, by the names that vLLM and the tools have for it. */
+  /** Settings of the server in the file, by the names that vLLM and the tools have for it. */
   reported: Array<[string, string]>,
   /** What a reader should know. */
   notes: Array<string>,
@@ -2235,7 +2235,7 @@ export type StepView = {
 
 /** The summary with what should be known beside it. */
 export type Summary = {
-  /** Where prompts are told in blocks: what a cache without limit would find. */
+  /** Where prompts are given in blocks: what a cache without limit would find. */
   prefix: PrefixSummary | null,
   /** Of a fleet: what else is to be said of it. */
   fleet: FleetSummary | null,
@@ -2327,12 +2327,12 @@ export type SweepCurve = {
   point: Record<string, ParameterValue>,
 };
 
-/** What laws say of one metric. */
+/** Values of closed forms for one metric. */
 export type SweepExpected = {
-  /** A value each point, in the order of the sweep; none where no law holds. */
+  /** A value each point, in the order of the sweep; none where no closed form holds. */
   points: Array<ExpectedValue | null>,
-  /** What breaks the law at the first point where none holds. */
-  obstacles: Array<LawObstacle>,
+  /** The settings that violate its conditions at the first point where none holds. */
+  obstacles: Array<ClosedFormObstacle>,
 };
 
 /** What the runs of a sweep have in common. Run `index` is of point `index / seeds`; the last axis moves fastest. */
@@ -2349,7 +2349,7 @@ export type SweepPlan = {
   metrics: Array<string>,
   /** The bound that the SLO sets to each metric. */
   bounds: Array<number | null>,
-  /** What laws of queueing theory say of each metric: null where none speaks of it. */
+  /** Values of closed forms of queueing theory for each metric: null where none is known for it. */
   expected: Array<SweepExpected | null>,
   /** The terminal's command for the same. */
   command: string,
@@ -2361,7 +2361,7 @@ export type SweepPoint = {
   point: Record<string, ParameterValue>,
   /** The metrics. */
   metrics: { [key in string]: SweepCell },
-  /** By metric, where a law speaks of it. */
+  /** By metric, where a closed form is known for it. */
   expected?: { [key in string]: ExpectedValue },
   /** Why a run could not be made, of the first that could not. */
   error?: string,
@@ -2407,7 +2407,7 @@ export type SweepView = {
   x: string,
   /** Of a heat map: the parameter of the vertical axis. */
   y: string | null,
-  /** The names of the laws that are drawn. */
+  /** The names of the closed forms that are drawn. */
   laws: Array<string>,
   /** Of a heat map: its values of the other parameters. */
   fixed: Record<string, ParameterValue>,
@@ -2482,7 +2482,7 @@ export type Traffic = {
   has_sessions: boolean,
   /** Whether requests wait for others. */
   is_closed: boolean,
-  /** Whether prompts are told in blocks. */
+  /** Whether prompts are given in blocks. */
   has_prefixes: boolean,
   /** Whether some request sends another `max_tokens` than the length of its output. */
   has_caps: boolean,
@@ -2496,7 +2496,7 @@ export type TrafficCharts = {
   before: Array<ChartData>,
 };
 
-/** Where the better of A and B changes, as it is told. */
+/** Where the better of A and B changes, as it is reported. */
 export type TurnFound = {
   /** Path of the parameter. */
   parameter: string,

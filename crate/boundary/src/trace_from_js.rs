@@ -53,7 +53,7 @@ pub fn trace(columns: &JsTraceColumns) -> Result<Trace, Diagnostic> {
     if after.len() != think_us.len() || think_us.iter().any(|t| !(0.0..f64::INFINITY).contains(t)) {
         return Err(bad("think_us"));
     }
-    // The sessions' names stay behind: only who belongs together matters here.
+    // The sessions' names stay behind: only which requests belong together matters here.
     let session = Labels { index: session, names: Vec::new() };
     let metadata =
         TraceMetadata { session, recorded_latency_s: recorded_latency_s?, ..TraceMetadata::default() };

@@ -24,10 +24,10 @@ pub fn columns(trace: &Trace) -> JsTraceColumns {
     ] {
         set(key, Uint32Array::from(column.as_slice()).into());
     }
-    let chain = trace.closed_loop.as_deref().cloned().unwrap_or_default();
-    set("after", Uint32Array::from(chain.depends_on.as_slice()).into());
-    set("think_us", Float64Array::from(chain.think_us.as_slice()).into());
-    set("until_us", Float64Array::from(&[chain.until_us][..]).into());
+    let closed_loop = trace.closed_loop.as_deref().cloned().unwrap_or_default();
+    set("after", Uint32Array::from(closed_loop.depends_on.as_slice()).into());
+    set("think_us", Float64Array::from(closed_loop.think_us.as_slice()).into());
+    set("until_us", Float64Array::from(&[closed_loop.until_us][..]).into());
     let metadata = trace.metadata.as_deref();
     set("session", Uint32Array::from(metadata.map_or(&[][..], |e| &e.session.index)).into());
     set("took_s", Float64Array::from(metadata.map_or(&[][..], |e| &e.recorded_latency_s)).into());

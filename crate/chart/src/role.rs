@@ -1,4 +1,4 @@
-//! What a series shows. A role has one colour everywhere, and a dash or a marker for eyes that do not tell colours apart.
+//! What a series shows. A role has one colour everywhere, and a dash or a marker for eyes that cannot distinguish colours.
 
 use crate::UnknownName;
 

@@ -1,6 +1,6 @@
 //! Tick labels: as short as the step allows, "14.5k" and "0.05", never "100.0".
 
-/// A value as a label; `places` is the number of decimal places that tells it from its neighbours (negative: whole
+/// A value as a label; `places` is the number of decimal places that distinguishes it from its neighbours (negative: whole
 /// thousands need none of their last three digits), `clock` keeps seconds as they are read, "1200" and not "1.2k".
 pub(crate) fn label(value: f64, places: i32, clock: bool) -> String {
     let size = value.abs();

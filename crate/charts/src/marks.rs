@@ -23,7 +23,7 @@ const MARKER_REACH: f64 = 3.0;
 const FEW_POINTS: usize = 40;
 const POINT_REACH: f64 = 1.6;
 const FAINT_REACH: f64 = 1.2;
-/// Paper left free on either side of a law's line across bars.
+/// Paper left free on either side of the line of a distribution across bars.
 const CASING: f64 = 1.0;
 
 /// The plot's rectangle with its two scales.

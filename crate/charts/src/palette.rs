@@ -3,7 +3,7 @@
 //! A colour means one thing in every chart. Blue: work that arrives (requests, input tokens, their prefill, the
 //! first token). Green: work that is served (output tokens, their decoding, the time between them). Orange: waiting.
 //! Vermilion: turned away or thrown back. Purple: KV cache and the reading of memory. Sky: adapters, and prompts beside
-//! decoding. Yellow: products. Ink: totals, laws and limits. Users and adapters have a set of their own, `client_0` to
+//! decoding. Yellow: products. Ink: totals, closed forms and limits. Users and adapters have a set of their own, `client_0` to
 //! `client_6`, so that none of them looks like a stage. `shade_0` to
 //! `shade_8` are the steps of viridis, each lighter than the one before, for heat maps.
 

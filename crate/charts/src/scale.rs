@@ -6,7 +6,7 @@ use crate::{Axis, AxisKind, ScaleKind};
 const LARGEST: f64 = 1e150;
 /// Pixels are kept within this, so that clipping stays exact.
 const FARTHEST: f64 = 1e7;
-/// Relative width below which a range counts as empty: its ticks could not be told apart.
+/// Relative width below which a range counts as empty: its ticks would have equal labels.
 const NARROWEST: f64 = 1e-12;
 
 /// The range of an axis that is drawn: finite, in order, not empty, positive on a log axis.

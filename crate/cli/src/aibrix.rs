@@ -256,10 +256,10 @@ fn with_texts(
         adapter_name: String::new(),
         sampling: Sampling::default(),
     };
-    let told = |error: BodyError| CliError::input(error.to_string());
-    let mut lines = BodyLines::new(&trace, texts, body).map_err(told)?;
+    let input_error = |error: BodyError| CliError::input(error.to_string());
+    let mut lines = BodyLines::new(&trace, texts, body).map_err(input_error)?;
     let mut text = String::new();
-    while lines.next_into(&mut text).map_err(told)? {}
+    while lines.next_into(&mut text).map_err(input_error)? {}
     if lines.left_out() > 0 {
         let count = lines.left_out();
         note(&format!("{count} requests were left out: the sessions of the prompt file were used up"));

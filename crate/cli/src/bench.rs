@@ -124,7 +124,7 @@ fn one(scenario: &Scenario, rounds: u32) -> Result<(), CliError> {
     print(&format!("{line}\n"))
 }
 
-/// A figure of this process's memory, where the system tells it as Linux does.
+/// A figure of this process's memory, where the system reports it as Linux does.
 fn process_bytes(name: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kib: f64 =

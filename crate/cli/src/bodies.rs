@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let loaded = arguments.read.read(&arguments.trace)?.loaded;
     report_all(&loaded.warnings);
     let trace = trace_of(&scenario, Some(&loaded))?;
-    notes::tell(&notes_of(&scenario, &loaded.context(Purpose::Bodies)));
+    notes::print_notes(&notes_of(&scenario, &loaded.context(Purpose::Bodies)));
     write(form, &arguments.body, &scenario, &trace, arguments.output.as_deref())
 }
 
@@ -159,8 +159,8 @@ pub(crate) fn write(
 ) -> Result<(), CliError> {
     with_lines(form, arguments, scenario, trace, |lines| match output {
         Some(path) => {
-            let told = |error| CliError::input(format!("{}: {error}", path.display()));
-            stream(lines, File::create(path).map_err(told)?, &told)
+            let input_error = |error| CliError::input(format!("{}: {error}", path.display()));
+            stream(lines, File::create(path).map_err(input_error)?, &input_error)
         }
         None => stream(lines, std::io::stdout().lock(), &|error| {
             CliError::Run(format!("standard output: {error}"))
@@ -237,7 +237,7 @@ fn chosen(
 fn stream(
     mut lines: BodyLines<'_>,
     to: impl std::io::Write,
-    told: &dyn Fn(std::io::Error) -> CliError,
+    input_error: &dyn Fn(std::io::Error) -> CliError,
 ) -> Result<(), CliError> {
     let mut writer = BufWriter::with_capacity(BUFFER, to);
     let mut text = String::new();
@@ -246,7 +246,7 @@ fn stream(
         let written = writer.write_all(text.as_bytes());
         match written.and_then(|()| if more { Ok(()) } else { writer.flush() }) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(input_error(error)),
             Ok(()) => text.clear(),
         }
         if !more {

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         Search::new(&only.scenario, loaded.clone())?;
     }
     let context = notes::context(Purpose::Capacity, loaded.as_ref());
-    notes::tell(&common(configurations.iter().map(|configuration| &configuration.scenario), &context));
+    notes::print_notes(&common(configurations.iter().map(|configuration| &configuration.scenario), &context));
     let bar = progress::bar(configurations.len());
     let threads = arguments.threads.count();
     let ranking = plan(&configurations, loaded.as_ref(), threads, &|| bar.inc(1));

@@ -73,10 +73,10 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 
 /// The files of a folder that may hold prompts, by name.
 fn inside(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let told = |error: std::io::Error| CliError::input(format!("{}: {error}", folder.display()));
+    let input_error = |error: std::io::Error| CliError::input(format!("{}: {error}", folder.display()));
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in std::fs::read_dir(folder).map_err(input_error)? {
+        let path = entry.map_err(input_error)?.path();
         if path.is_file() && ENDS.iter().any(|end| name(&path).ends_with(end)) {
             found.push(path);
         }

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
     let pool = arguments.threads.pool(2 * task.seeds.len())?;
     let outcome = pool.install(|| compare(&task))?;
-    notes::tell(&outcome.idle);
+    notes::print_notes(&outcome.idle);
     let turned = match turn {
         Some(range) => Some(pool.install(|| turned(&task, range))?),
         None => None,

@@ -11,7 +11,7 @@ use crate::chart_files::TrafficCharts;
 use crate::generate::writable;
 use crate::output::CliError;
 use crate::read_args::{Input, ReadArguments, into_trace};
-use crate::step_args::{StepArguments, Steps, tell};
+use crate::step_args::{StepArguments, Steps, print_note};
 use crate::write_args::WriteArguments;
 
 #[derive(Args)]
@@ -61,7 +61,7 @@ pub(crate) fn joined(
         (traces.remove(0).1, None)
     } else {
         let (trace, note) = join(&join_step, traces).map_err(|error| CliError::input(error.to_string()))?;
-        tell(&note);
+        print_note(&note);
         (trace, Some(join_step))
     };
     let steps = Steps::new(steps);

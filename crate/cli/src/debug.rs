@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         None => None,
     };
     let mut debugger = Debugger::simulate(&scenario, loaded.as_ref())?;
-    notes::tell(&debugger.notes());
+    notes::print_notes(&debugger.notes());
     let begins = begins(arguments);
     // An address with a step opens the page's debugger there; an option wins over it.
     let linked = arguments.scenario.debugger_step().map(Move::To);
@@ -162,7 +162,7 @@ fn command(line: &str) -> Result<Command, String> {
     Ok(Command::Go(to))
 }
 
-/// Reads commands until the end. At a terminal a bad one is told and the next is read; from a pipe it ends the program.
+/// Reads commands until the end. At a terminal a bad one is reported and the next is read; from a pipe it ends the program.
 fn read_commands(debugger: &mut Debugger, is_json: bool) -> Result<(), CliError> {
     show(debugger, is_json)?;
     let stdin = std::io::stdin();

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
     let trace = steps.apply(arguments.trace(&scenario)?)?;
     arguments.charts.write(&trace)?;
     let purpose = if form.is_some() { Purpose::Bodies } else { Purpose::Trace };
-    notes::tell(&notes_of(&scenario, &notes::context(purpose, None)));
+    notes::print_notes(&notes_of(&scenario, &notes::context(purpose, None)));
     let output = arguments.write.output();
     if let Some(form) = form {
         return bodies::write(form, &arguments.body, &scenario, &trace, output);

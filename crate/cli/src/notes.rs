@@ -1,4 +1,4 @@
-//! Settings without effect, told on standard error.
+//! Settings without effect, reported on standard error.
 
 use servescope_lab::LoadedTrace;
 use servescope_lab::notes::{Context, Note, Purpose, lines};
@@ -10,7 +10,7 @@ pub(crate) fn context(purpose: Purpose, loaded: Option<&LoadedTrace>) -> Context
     loaded.map_or(Context { purpose, ..Context::default() }, |loaded| loaded.context(purpose))
 }
 
-/// Tells the notes, a line for each reason.
-pub(crate) fn tell(notes: &[Note]) {
+/// Prints the notes, a line for each reason.
+pub(crate) fn print_notes(notes: &[Note]) {
     lines(notes).iter().for_each(|line| note(line));
 }

@@ -86,7 +86,9 @@ impl Options {
         let mut measured = measured.clone();
         if self.as_sent {
             if measured.requests.iter().all(|request| request.sent_s == 0.0) {
-                return Err(CliError::input("--as-sent: the file does not tell when requests were sent"));
+                return Err(CliError::input(
+                    "--as-sent: the file does not contain the times at which requests were sent",
+                ));
             }
             measured.sending = Sending::Times;
         }

@@ -15,7 +15,7 @@ pub(crate) fn write_charts(folder: &Path, overlay: &Overlay) -> Result<(), CliEr
     create(folder)?;
     let charts = overlay_charts(overlay);
     if charts.is_empty() {
-        note("--charts: the file tells no times of single requests; nothing is drawn");
+        note("--charts: the file has no times of single requests; nothing is drawn");
     }
     for chart in charts {
         let path = folder.join(format!("{}.svg", chart.name));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use servescope_lab::cost::profile::{AttentionLaw, Origin, Profile, RawTables};
+use servescope_lab::cost::profile::{AttentionFormula, Origin, Profile, RawTables};
 use servescope_lab::profiles::{self, OnDisk};
 
 use crate::kernel_import::{self, ImportArguments};
@@ -166,9 +166,9 @@ fn build(arguments: &BuildArguments) -> Result<(), CliError> {
     }
     let sets: Vec<_> = sets.into_iter().map(servescope_lab::cost::profile::RawAttention::measured).collect();
     print(&format!(
-        "{} profiles, {bytes} bytes\nattention law: {:?}\n",
+        "{} profiles, {bytes} bytes\nattention formula: {:?}\n",
         fitted.len(),
-        AttentionLaw::fit(&sets)
+        AttentionFormula::fit(&sets)
     ))
 }
 

@@ -70,7 +70,7 @@ impl ReadArguments {
         Ok(Input { loaded, digest: digest(&bytes) })
     }
 
-    /// Reads files, and tells what was noticed.
+    /// Reads files, and prints the findings.
     pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Vec<Input>, CliError> {
         let inputs: Vec<Input> = paths.iter().map(|path| self.read(path)).collect::<Result<_, _>>()?;
         report_all(inputs.iter().flat_map(|input| &input.loaded.warnings));

@@ -199,7 +199,7 @@ impl Arguments {
             Purpose::Bodies,
             loaded.as_ref().filter(|loaded: &&LoadedTrace| !loaded.is_generated),
         );
-        notes::tell(&notes_of(&scenario, &context));
+        notes::print_notes(&notes_of(&scenario, &context));
         let mut trace = trace_of(&scenario, loaded.as_ref())?;
         if self.closed && trace.closed_loop.is_none() {
             return Err(CliError::input(
@@ -277,14 +277,14 @@ impl Arguments {
     }
 }
 
-/// The requests of a trace with so many in flight.
+/// The requests of a trace with this many in flight.
 fn in_flight(trace: &Trace, most: u32) -> Trace {
     let mut held = trace.clone();
     held.arrival_us.fill(0.0);
-    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
+    let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     for place in 0..held.len() {
-        chain.push(if place >= most as usize { 0 } else { NO_REQUEST }, 0.0);
+        closed_loop.push(if place >= most as usize { 0 } else { NO_REQUEST }, 0.0);
     }
-    held.closed_loop = chain.holds_any().then(|| Box::new(chain));
+    held.closed_loop = closed_loop.holds_any().then(|| Box::new(closed_loop));
     held
 }

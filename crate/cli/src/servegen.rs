@@ -16,8 +16,8 @@ use crate::output::{CliError, name, note, read};
 #[derive(Args)]
 pub(crate) struct ServeGenArguments {
     /// ServeGen's windows: a folder of chunk files as ServeGen publishes it (chunk-N-trace.csv, chunk-N-dataset.json with the
-    /// lengths), or one CSV with a header: rate, cv and distribution of gaps by client and window. The scenario gives seed, adapters, the
-    /// correlation of lengths, factors by client, and `workload.trace.rate_scale`.
+    /// lengths), or one CSV with a header: rate, cv and distribution of gaps by client and window. The scenario gives seed,
+    /// adapters, the correlation of lengths, factors by client, and `workload.trace.rate_scale`.
     #[arg(long, value_name = "FILE")]
     servegen: Option<PathBuf>,
     /// ServeGen's length files (JSONL); a client without any has the scenario's lengths.
@@ -94,10 +94,10 @@ impl ServeGenArguments {
 
 /// The chunk files of a folder as ServeGen publishes them, client by client: `chunk-N-trace.csv`, `chunk-N-dataset.json`.
 fn folder(path: &Path) -> Result<(Vec<Window>, Vec<LengthWindow>), CliError> {
-    let told = |error: std::io::Error| CliError::input(format!("{}: {error}", path.display()));
+    let input_error = |error: std::io::Error| CliError::input(format!("{}: {error}", path.display()));
     let mut clients: Vec<u32> = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(told)? {
-        let file = entry.map_err(told)?.file_name();
+    for entry in std::fs::read_dir(path).map_err(input_error)? {
+        let file = entry.map_err(input_error)?.file_name();
         let number =
             file.to_str().and_then(|n| n.strip_prefix("chunk-")).and_then(|n| n.strip_suffix("-trace.csv"));
         clients.extend(number.and_then(|number| number.parse::<u32>().ok()));

@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     charts: Option<PathBuf>,
 }
 
-/// The requests of which `--why` tells.
+/// The requests that `--why` explains.
 #[derive(Debug, Clone, Copy)]
 enum WhyRequests {
     MostDelayed,
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         let run =
             if arguments.decisions || arguments.why.is_some() { running.with_decisions() } else { running }
                 .run();
-        notes::tell(&run.notes());
+        notes::print_notes(&run.notes());
         (run, loaded)
     };
     let mut summary = run.summary_of(usize::MAX);

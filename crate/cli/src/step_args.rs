@@ -51,13 +51,13 @@ impl Steps {
         self.0
     }
 
-    /// The trace after the steps; what they did is told on standard error.
+    /// The trace after the steps; what they did is printed on standard error.
     pub(crate) fn apply(&self, trace: Trace) -> Result<Trace, CliError> {
         if self.0.is_empty() {
             return Ok(trace);
         }
         let (trace, notes) = apply(&self.0, trace).map_err(|error| CliError::input(error.to_string()))?;
-        notes.iter().for_each(tell);
+        notes.iter().for_each(print_note);
         Ok(trace)
     }
 
@@ -77,8 +77,8 @@ impl Steps {
     }
 }
 
-/// Tells on standard error what a step did.
-pub(crate) fn tell(note: &Note) {
+/// Prints on standard error what a step did.
+pub(crate) fn print_note(note: &Note) {
     eprintln!("servescope: note: {}", note.to_text());
 }
 

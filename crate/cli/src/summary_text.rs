@@ -18,7 +18,7 @@ use servescope_lab::replications::ValueRange;
 pub(crate) struct SeedRanges {
     /// How many seeds, the run's own among them.
     pub(crate) seeds: usize,
-    /// What is told, in the order of the headline.
+    /// The numbers that are printed, in the order of the headline.
     pub(crate) metrics: Vec<Metric>,
     /// The values of the run itself.
     pub(crate) values: Vec<Option<f64>>,
@@ -223,7 +223,7 @@ fn parts(split: &SplitMeans) -> String {
     )
 }
 
-/// What is told of a proxy.
+/// The lines about a proxy.
 fn gateway_lines(gateway: &GatewaySummary) -> [(&'static str, String); 3] {
     let refusals = gateway.refusals.iter().filter(|(_, count)| **count > 0);
     let refusals: Vec<String> = refusals.map(|(reason, count)| format!("{count} {reason}")).collect();

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
-use servescope_lab::laws::Obstacle;
+use servescope_lab::applicable::Obstacle;
 use servescope_lab::sweep::journal::{self, Journal};
 use servescope_lab::sweep::{Axis, Expected, Line, Results, Shape, Sweep, join};
 use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
@@ -18,7 +18,7 @@ use crate::progress::{self, Threads};
 use crate::scenario_args::ScenarioArguments;
 use crate::sweep_charts::write_charts;
 
-/// Settings that are named as breaking a law.
+/// Settings that are named as violating a condition.
 const MOST_OBSTACLES: usize = 6;
 
 #[derive(Args)]
@@ -52,8 +52,8 @@ pub(crate) struct Arguments {
     /// Puts the lines of several files of one sweep together.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "link", "settings", "curve", "lengths_from", "trace", "over", "metrics", "seeds", "shard"])]
     join: Vec<PathBuf>,
-    /// Adds the closed forms of queueing theory for the points, such as M/M/1 or Erlang C, and names the settings that do not meet
-    /// their conditions. A joined sweep takes the settings from its plan: --points.
+    /// Adds the closed forms of queueing theory for the points, such as M/M/1 or Erlang C, and names the settings that do not
+    /// meet their conditions. A joined sweep takes the settings from its plan: --points.
     #[arg(long, alias = "laws", conflicts_with = "shard")]
     closed_forms: bool,
     #[command(flatten)]
@@ -223,8 +223,8 @@ fn tell_errors(lines: &[Line]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Says what breaks the law of a metric, or that there is none.
-fn tell_law(metric: &str, expected: Option<&Expected>) {
+/// Names the settings that violate the conditions of a metric's closed form, or says that there is none.
+fn print_violations(metric: &str, expected: Option<&Expected>) {
     let Some(expected) = expected else {
         note(&format!("{metric}: no closed form is known for it, or for a trace"));
         return;
@@ -256,7 +256,7 @@ fn show(
     results.expected =
         expected.iter().map(|one| one.as_ref().map_or_else(Vec::new, |e| e.points.clone())).collect();
     for (metric, expected) in shape.metrics.iter().zip(expected) {
-        tell_law(metric, expected.as_ref());
+        print_violations(metric, expected.as_ref());
     }
     if let Some(path) = &arguments.csv {
         write(path, &results.csv())?;

@@ -149,9 +149,9 @@ fn curves_plot(results: &Results, x: usize, place: usize, title: &str, curves: &
     } else {
         Vec::new()
     };
-    let laws = sweep::laws_of(results, place, groups.iter().copied().flatten().copied());
-    if !laws.is_empty() {
-        legend.push((Role::Expected, laws.join(", ")));
+    let closed_forms = sweep::closed_forms_of(results, place, groups.iter().copied().flatten().copied());
+    if !closed_forms.is_empty() {
+        legend.push((Role::Expected, closed_forms.join(", ")));
     }
     Plot {
         title: title.to_owned(),

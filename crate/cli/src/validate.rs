@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     /// points and predict the others. Without it, what was measured on the data of the shipped profiles is shown.
     #[arg(long, value_name = "FOLDER")]
     profiling: Option<PathBuf>,
-    /// A file of measured deployments (mean TTFT and TPOT by model, GPU, parallelism, lengths and requests in flight): each row is
-    /// run as it was measured, and nothing else is done.
+    /// A file of measured deployments (mean TTFT and TPOT by model, GPU, parallelism, lengths and requests in flight): each
+    /// row is run as it was measured, and nothing else is done.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["recordings", "profiling", "quick"])]
     silicon: Option<PathBuf>,
     /// Prints every row and the summary as JSON.
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), CliError> {
         + servers.iter().filter(|r| !r.is_within()).count()
         + usize::from(!peft::is_in_order(&servers))
         + slots.iter().filter(|row| !row.is_explained()).count()
-        + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_law()).count()
+        + recorded.iter().filter(|r| !r.is_within() && !r.is_beyond_the_profile()).count()
         + saturated.iter().filter(|row| !row.is_met()).count()
         + checks.iter().filter(|c| !c.is_met()).count()
         + usize::from(!steadiness::is_met(&searched))
@@ -125,11 +125,11 @@ fn silicon(file: &Path, is_json: bool) -> Result<(), CliError> {
 /// Profiles fitted to half of the profiled points against the others.
 fn held_out(folder: Option<&Path>) -> Result<String, CliError> {
     let title = "Profiles fitted to every other profiled point, against the others";
-    let law = "The law of attention for heads that it was not fitted on";
+    let formula = "The attention formula for heads that it was not fitted on";
     let Some(folder) = folder else {
         let (points, heads) = (HELD_OUT.trim_end(), unseen_heads_table(&UNSEEN_HEADS));
-        let recorded = "(recorded; --profiling FOLDER measures anew)";
-        return Ok(format!("{title} {recorded}\n{points}\n\n{law} {recorded}\n{heads}"));
+        let recorded = "(recorded; --profiling FOLDER measures again)";
+        return Ok(format!("{title} {recorded}\n{points}\n\n{formula} {recorded}\n{heads}"));
     };
     let errors = profiles::held_out(&OnDisk(folder)).map_err(CliError::input)?;
     if errors.is_empty() {
@@ -138,7 +138,7 @@ fn held_out(folder: Option<&Path>) -> Result<String, CliError> {
     }
     let heads = profiles::unseen_heads(&OnDisk(folder)).map_err(CliError::input)?;
     let heads = heads.map_or_else(|| "too few were timed".to_owned(), |heads| unseen_heads_table(&heads));
-    Ok(format!("{title}\n{}\n\n{law}\n{heads}", summed_table(&errors)))
+    Ok(format!("{title}\n{}\n\n{formula}\n{heads}", summed_table(&errors)))
 }
 
 /// Simulates the recordings of a folder whose scheduling policy is known; says which are left out.

@@ -42,7 +42,7 @@ fn short(seconds: f64) -> String {
     if seconds >= 1.0 { format!("{seconds:.1} s") } else { format!("{:.0} ms", seconds * 1e3) }
 }
 
-/// "for what" of a delay, without whom.
+/// "for what" of a delay, without the requests behind it.
 fn what(delay: &RequestDelay) -> &'static str {
     match delay.cause {
         "rate_limit" => "for its client's rate limit or quota",
@@ -89,7 +89,7 @@ fn most(behind: &Holders) -> String {
     }
 }
 
-/// Who held what was waited for.
+/// The requests that held what was waited for.
 fn held(cause: &str, who: &str) -> String {
     match cause {
         "kv_memory" | "swap" | "preemption" => format!(" behind {who} that held it"),
@@ -158,7 +158,7 @@ fn label(of: &str, group: &WhyGroup) -> String {
     }
 }
 
-/// Who delayed whom: seconds that the requests of a row were delayed, the largest cause of it, and by whom most.
+/// Who delayed whom: seconds that the requests of a row were delayed, the largest cause, and the group that delayed them most.
 fn matrix(of: &str, groups: &[WhyGroup], why: &Why) -> String {
     let mut text = format!("\nwho delayed whom, by {of}\n");
     for group in groups.iter().take(SHOWN) {

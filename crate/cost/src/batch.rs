@@ -46,7 +46,7 @@ pub struct LoraBatch {
 }
 
 impl LoraBatch {
-    /// So many tokens that all use one adapter of this rank; rank 0 is the base model.
+    /// This many tokens that all use one adapter of this rank; rank 0 is the base model.
     pub fn of_one(rank: u32, tokens: u32) -> Self {
         if rank == 0 {
             return Self::default();
@@ -70,8 +70,8 @@ impl Batch<'_> {
 
 /// How long a pipeline stage takes for an iteration, and for those that follow while the same requests decode on.
 ///
-/// Iteration j takes `first_us` + j `growth_us`, for j below `holds`. An iteration with prompts is followed by none: its
-/// `growth_us` is 0 and its `holds` 1.
+/// Iteration j takes `first_us` + j `growth_us`, for j below `valid_iterations`. An iteration with prompts is followed by
+/// none: its `growth_us` is 0 and its `valid_iterations` 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StageTime {
     /// The iteration, microseconds.
@@ -79,13 +79,13 @@ pub struct StageTime {
     /// By how much each further one is longer.
     pub growth_us: f64,
     /// For how many iterations this is right; at least 1.
-    pub holds: u32,
+    pub valid_iterations: u32,
 }
 
 impl StageTime {
     /// A time that says nothing about the iterations after it.
     pub fn once(us: f64) -> Self {
-        Self { first_us: us, growth_us: 0.0, holds: 1 }
+        Self { first_us: us, growth_us: 0.0, valid_iterations: 1 }
     }
 }
 
@@ -106,8 +106,8 @@ pub enum OperatorClass {
     Adapters,
     /// The host: scheduling, sampling, launches.
     Host,
-    /// What a law without operators does not tell apart.
-    Whole,
+    /// Time that a cost model without operators does not attribute.
+    Unattributed,
 }
 
 impl OperatorClass {
@@ -120,7 +120,7 @@ impl OperatorClass {
         Self::Communication,
         Self::Adapters,
         Self::Host,
-        Self::Whole,
+        Self::Unattributed,
     ];
 
     /// Its name in files.
@@ -171,7 +171,7 @@ pub struct DecodeUsage {
 }
 
 /// What the stages' times of a batch that only decodes have in common over its iterations. What each number is, the model
-/// knows that told it.
+/// that returned it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DecodeConstants {
     /// A layer without attention, microseconds.
@@ -207,7 +207,7 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// The same time by class of operator.
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
         let mut parts = StageParts::default();
-        parts[OperatorClass::Whole as usize] = self.stage_time(batch, is_last).first_us;
+        parts[OperatorClass::Unattributed as usize] = self.stage_time(batch, is_last).first_us;
         parts
     }
 
@@ -238,7 +238,7 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// Iterations for which a law without bounds is taken to hold at once.
+/// Iterations for which a time without bounds is taken to be valid at once.
 const LONG: u32 = u32::MAX / 4;
 
 /// One stage; an iteration that mixes prompts with decoding costs both parts and one host overhead.
@@ -269,20 +269,20 @@ impl BatchCost for LinearCost {
         }
         if batch.chunks.is_empty() {
             let growth_us = self.decode_per_kv_token_us * requests;
-            StageTime { first_us: decode_us, growth_us, holds: LONG }
+            StageTime { first_us: decode_us, growth_us, valid_iterations: LONG }
         } else {
             StageTime::once(prefill_us + decode_us)
         }
     }
 
-    /// The law tells what is read of KV memory, the host and adapters apart; all else is one.
+    /// The linear model has the reading of KV memory, the host and adapters by themselves; all else is one class.
     fn stage_parts(&self, batch: &Batch<'_>, _is_last: bool) -> StageParts {
         let mut parts = StageParts::default();
         let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
         if !batch.chunks.is_empty() {
             let plain_us =
                 self.prefill_base_us + self.prefill_per_token_us * f64::from(batch.prompt_tokens());
-            add(OperatorClass::Whole, plain_us);
+            add(OperatorClass::Unattributed, plain_us);
             if batch.any_adapter {
                 add(OperatorClass::Adapters, plain_us * self.adapters.prefill_factor - plain_us);
             }
@@ -291,7 +291,7 @@ impl BatchCost for LinearCost {
             let active_us = if batch.any_adapter { self.adapters.decode_active_us } else { 0.0 };
             add(OperatorClass::Host, self.overhead_us);
             add(
-                OperatorClass::Whole,
+                OperatorClass::Unattributed,
                 self.decode_base_us + self.decode_per_request_us * f64::from(batch.decodes),
             );
             add(OperatorClass::DecodeAttention, self.decode_per_kv_token_us * batch.decode_kv_tokens);
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(cost.stage_time(&prefill, true), StageTime::once(1_200.0));
         assert_eq!(
             cost.stage_time(&decode, true),
-            StageTime { first_us: 630.0, growth_us: 1.0, holds: LONG }
+            StageTime { first_us: 630.0, growth_us: 1.0, valid_iterations: LONG }
         );
         assert_eq!(cost.stage_time(&mixed, true), StageTime::once(1_830.0));
     }

@@ -1,6 +1,6 @@
 //! The linear model: an iteration costs a constant, plus a part for each token, request and KV token.
 //!
-//! Such a law describes measured iterations of one model on one GPU within a few per cent (S-LoRA and VTC profiles,
+//! Such a model describes measured iterations of one model on one GPU within a few per cent (S-LoRA and VTC profiles,
 //! DistServe's `simdistserve`), and it is what the closed forms of queueing theory are stated for.
 
 /// Coefficients in microseconds.
@@ -48,7 +48,7 @@ impl AdapterCost {
     };
 }
 
-/// Most iterations that are told.
+/// Most iterations that are given at once.
 const MOST: f64 = u32::MAX as f64 / 2.0;
 
 /// Times of consecutive decode iterations of one batch: iteration j takes `first_us` + j `growth_us`.

@@ -165,7 +165,7 @@ impl Model {
         }
     }
 
-    /// A dense model with these dimensions. What they do not tell is as in Llama: norms without biases, a head beside the
+    /// A dense model with these dimensions. What they do not contain is as in Llama: norms without biases, a head beside the
     /// embedding; its words are those of `like`, as it is itself where it has these dimensions.
     pub fn of_shape(shape: &ModelShape, like: &Self) -> Self {
         if like.dense_shape() == Some(*shape) {

@@ -14,7 +14,7 @@ pub fn on_one_node(gpu: &Gpu, gpus: u32) -> u32 {
     gpus.min(gpu.gpus_per_node)
 }
 
-/// Nodes of so many GPUs.
+/// Nodes of this many GPUs.
 pub fn nodes(gpu: &Gpu, gpus: u32) -> u32 {
     gpus.div_ceil(gpu.gpus_per_node).max(1)
 }
@@ -25,7 +25,7 @@ pub fn nodes(gpu: &Gpu, gpus: u32) -> u32 {
 const STAGED_US: f64 = 13.2;
 const STAGED_SHARE: f64 = 0.42;
 
-/// Microseconds of a sum through the memory of the host that takes so many from GPU to GPU.
+/// Microseconds of a sum through the memory of the host that takes this many from GPU to GPU.
 pub fn staged_us(direct_us: f64) -> f64 {
     STAGED_US + direct_us / STAGED_SHARE
 }
@@ -34,7 +34,7 @@ fn bytes_us(gpu: &Gpu) -> f64 {
     gpu.node_link_gb_s.value * 1e3
 }
 
-/// Microseconds that a sum of so many bytes over GPUs takes beyond its part inside a node: there and back through a tree of
+/// Microseconds that a sum of this many bytes over GPUs takes beyond its part inside a node: there and back through a tree of
 /// nodes.
 pub fn all_reduce_us(gpu: &Gpu, gpus: u32, bytes: f64) -> f64 {
     let nodes = f64::from(nodes(gpu, gpus));
@@ -45,7 +45,7 @@ pub fn all_reduce_us(gpu: &Gpu, gpus: u32, bytes: f64) -> f64 {
     2.0 * libm::ceil(libm::log2(nodes)) * HOP_US + 2.0 * (nodes - 1.0) / nodes * share / bytes_us(gpu)
 }
 
-/// Microseconds of sending so many bytes to a GPU of another node.
+/// Microseconds of sending this many bytes to a GPU of another node.
 pub fn send_us(gpu: &Gpu, bytes: f64) -> f64 {
     HOP_US + bytes / bytes_us(gpu)
 }

@@ -18,7 +18,7 @@ mod tests;
 mod text;
 mod vidur_tables;
 
-pub use attention::{AttentionLaw, DecodeLaw, Heads, MeasuredAttention, PrefillLaw, Speed};
+pub use attention::{AttentionFormula, DecodeFormula, Heads, MeasuredAttention, PrefillFormula, Speed};
 pub use fit::OperatorError;
 pub use fitted_profile::CompactTables;
 pub use grid::Grid;
@@ -47,12 +47,12 @@ pub struct Attention {
     /// Where its times come from.
     pub origin: Origin,
     /// Decoding, where there is no table.
-    pub decode_law: DecodeLaw,
+    pub decode_formula: DecodeFormula,
     /// Prompts; what a table's ratios refer to.
-    pub prefill_law: PrefillLaw,
+    pub prefill_formula: PrefillFormula,
     /// Decoding by requests and KV tokens of each: tenths of a microsecond.
     pub decode: Option<Grid>,
-    /// Prompts by chunk and KV tokens: thousandths of the law.
+    /// Prompts by chunk and KV tokens: thousandths of the formula.
     pub prefill: Option<Grid>,
 }
 
@@ -61,7 +61,7 @@ pub struct Attention {
 pub struct FitErrors {
     /// Of the token operators of a layer together, over the profiled numbers of tokens.
     pub layer: [u32; 2],
-    /// Of attention, over the profiled points; where it is modelled, what the law is off by where it was measured.
+    /// Of attention, over the profiled points; where it is modelled, the error of the formula where it was measured.
     pub attention: [u32; 2],
 }
 

@@ -87,7 +87,7 @@ impl Roofline {
     /// What iterations of `decodes` requests ask of a GPU without KV tokens, and for each of those; `None` where some
     /// layers read no more than a window of them.
     pub(crate) fn decode_work(&self, decodes: u32) -> Option<[Work; 2]> {
-        /// So many that their work is not lost beside the weights'.
+        /// This many that their work is not lost beside the weights'.
         const MANY: f64 = 1_048_576.0;
         if self.deployment.model.attention.window().is_some() {
             return None;
@@ -111,18 +111,25 @@ impl BatchCost for Roofline {
         if !batch.chunks.is_empty() || batch.decodes == 0 {
             return StageTime::once(first_us);
         }
-        let (growth_us, holds) = self.growth(batch, is_last);
+        let (growth_us, valid_iterations) = self.growth(batch, is_last);
         let host = &self.host;
         let serial = host.base_us + host.per_request_us * f64::from(batch.decodes);
         let on_gpu = first_us - parts[OperatorClass::Host as usize];
         let slack = first_us - serial - on_gpu;
         // While the host has not launched what the GPU could run, growing changes nothing.
-        let (growth_us, holds) = if slack > 0.0 {
-            (0.0, if growth_us > 0.0 { holds.min((slack / growth_us).floor() + 1.0) } else { holds })
+        let (growth_us, valid_iterations) = if slack > 0.0 {
+            (
+                0.0,
+                if growth_us > 0.0 {
+                    valid_iterations.min((slack / growth_us).floor() + 1.0)
+                } else {
+                    valid_iterations
+                },
+            )
         } else {
-            (growth_us, holds)
+            (growth_us, valid_iterations)
         };
-        StageTime { first_us, growth_us, holds: holds.clamp(1.0, LONG) as u32 }
+        StageTime { first_us, growth_us, valid_iterations: valid_iterations.clamp(1.0, LONG) as u32 }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
@@ -244,7 +251,7 @@ mod tests {
         assert!((bytes(256) / (2.0 * 46.57e9) - 1.0).abs() < 0.05, "{}", bytes(256));
     }
 
-    /// Requests that decode, each with one of so many adapters in turn.
+    /// Requests that decode, each with one of this many adapters in turn.
     fn with_adapters(requests: u32, adapters: u32, rank: u32) -> Batch<'static> {
         Batch {
             decodes: requests,
@@ -290,9 +297,9 @@ mod tests {
         for mean_rank in [8, 30] {
             let batch =
                 Batch { decodes: 30, rank_sum: 30 * mean_rank, ..with_adapters(30, 28, mean_rank as u32) };
-            let law_us = 500.0 + 3.0 * batch.rank_sum as f64;
+            let linear_us = 500.0 + 3.0 * batch.rank_sum as f64;
             let us = cost.lora_us(&batch, true);
-            assert!((us / law_us - 1.0).abs() < 0.02, "rank {mean_rank}: {us} against {law_us}");
+            assert!((us / linear_us - 1.0).abs() < 0.02, "rank {mean_rank}: {us} against {linear_us}");
         }
     }
 
@@ -351,9 +358,9 @@ mod tests {
             let kv = f64::from(decodes) * f64::from(mean) + f64::from(more);
             let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
             let time = cost.stage_time(&batch, last);
-            prop_assert!(time.holds >= 1 && time.growth_us >= 0.0);
-            for j in [0, 1, 2, 7, 100, 5_000, time.holds - 1] {
-                if j < time.holds.min(1_000_000) {
+            prop_assert!(time.valid_iterations >= 1 && time.growth_us >= 0.0);
+            for j in [0, 1, 2, 7, 100, 5_000, time.valid_iterations - 1] {
+                if j < time.valid_iterations.min(1_000_000) {
                     let kv = kv + f64::from(j) * f64::from(decodes);
                     let single = cost.stage_time(&Batch { decode_kv_tokens: kv, ..batch }, last).first_us;
                     let leapt = time.first_us + f64::from(j) * time.growth_us;

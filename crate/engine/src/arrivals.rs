@@ -1,4 +1,4 @@
-//! Who arrives next: requests at their own times, and held ones when those before them have ended.
+//! Which request arrives next: requests at their own times, and held ones when those before them have ended.
 //!
 //! An open trace costs a place in its columns. Where requests are held, an end puts its followers into a heap by the time
 //! at which they are sent, so that an arrival costs O(log n).
@@ -39,16 +39,16 @@ struct WaitingTurn {
 }
 
 impl WaitingTurn {
-    /// Sorts requests by whom they wait for (counting sort).
-    fn of(chain: &ClosedLoop) -> Self {
-        let n = chain.depends_on.len();
-        if chain.is_shared {
+    /// Sorts requests by the request that they wait for (counting sort).
+    fn of(closed_loop: &ClosedLoop) -> Self {
+        let n = closed_loop.depends_on.len();
+        if closed_loop.is_shared {
             let held =
-                RequestId::first(n).zip(&chain.depends_on).filter(|&(_, &before)| before != NO_REQUEST);
+                RequestId::first(n).zip(&closed_loop.depends_on).filter(|&(_, &before)| before != NO_REQUEST);
             return Self { followers: held.map(|(id, _)| id).collect(), ..Self::unsorted(n) };
         }
         let waits =
-            || RequestId::first(n).zip(&chain.depends_on).filter(|&(_, &before)| (before as usize) < n);
+            || RequestId::first(n).zip(&closed_loop.depends_on).filter(|&(_, &before)| (before as usize) < n);
         let mut ends = vec![0u32; n];
         waits().for_each(|(_, &before)| ends[before as usize] += 1);
         let mut total = 0;
@@ -78,8 +78,8 @@ impl WaitingTurn {
     }
 
     /// The followers that the end of request `i` sends next, as places.
-    fn release_followers(&mut self, chain: &ClosedLoop, i: usize) -> std::ops::Range<usize> {
-        if chain.is_shared {
+    fn release_followers(&mut self, closed_loop: &ClosedLoop, i: usize) -> std::ops::Range<usize> {
+        if closed_loop.is_shared {
             let next = self.next_shared;
             self.next_shared = (next + 1).min(self.followers.len());
             return next..self.next_shared;
@@ -95,7 +95,7 @@ impl WaitingTurn {
 
 impl Arrivals {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let held = trace.closed_loop.as_ref().map(|chain| Box::new(WaitingTurn::of(chain)));
+        let held = trace.closed_loop.as_ref().map(|closed_loop| Box::new(WaitingTurn::of(closed_loop)));
         let mut arrivals = Self { next: 0, next_us: f64::INFINITY, held };
         arrivals.go_to(trace, 0);
         arrivals
@@ -105,8 +105,8 @@ impl Arrivals {
     /// is never sent.
     fn go_to(&mut self, trace: &Trace, next: usize) {
         self.next = next;
-        if let Some(chain) = &trace.closed_loop {
-            while chain.depends_on.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
+        if let Some(closed_loop) = &trace.closed_loop {
+            while closed_loop.depends_on.get(self.next).is_some_and(|&before| before != NO_REQUEST) {
                 self.next += 1;
             }
         }
@@ -187,13 +187,13 @@ impl Arrivals {
 
     /// A request has come to its end: the request that waits for it thinks, and sends.
     pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, at_us: f64) {
-        let (Some(held), Some(chain)) = (&mut self.held, &trace.closed_loop) else { return };
-        for place in held.release_followers(chain, id.index()) {
+        let (Some(held), Some(closed_loop)) = (&mut self.held, &trace.closed_loop) else { return };
+        for place in held.release_followers(closed_loop, id.index()) {
             let follower = held.followers[place];
             let earliest = trace.arrival_us[follower];
             // Adding 0 turns -0, whose bits are out of order, into 0.
-            let due = (at_us + chain.think_us[follower]).max(earliest) + 0.0;
-            if due < chain.until_us {
+            let due = (at_us + closed_loop.think_us[follower]).max(earliest) + 0.0;
+            if due < closed_loop.until_us {
                 held.due.push(Reverse((due.to_bits(), id, follower)));
             }
         }

@@ -27,7 +27,7 @@ pub enum RouterKind {
     PrefixAffinity,
 }
 
-/// Who joins the next iteration.
+/// How the requests of the next iteration are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchedulerKind {
     /// FasterTransformer: a batch runs until its last member is done.
@@ -75,7 +75,7 @@ pub struct VllmRules {
     pub prefill_schedule_interval: u32,
     /// Most requests that run, where that is less than `max_num_seqs`.
     pub max_num_active_seqs: Option<u32>,
-    /// A request is refused while prompts of so many tokens have no first token.
+    /// A request is rejected while prompts of this many tokens have no first token.
     pub max_num_queued_tokens: Option<u32>,
     /// Which one is preempted of running requests that are equally urgent.
     pub equals: Equals,
@@ -96,9 +96,9 @@ pub enum Equals {
 pub enum LongPrefill {
     /// As many as the budget allows (a threshold of 0).
     Unbounded,
-    /// So many.
+    /// This many.
     Tokens(u32),
-    /// So many, or the budget divided by the number of requests where that is more
+    /// This many, or the budget divided by the number of requests where that is more
     /// (`long_prefill_token_threshold_adaptive`).
     Share(u32),
 }
@@ -143,9 +143,9 @@ pub enum Preemption {
 pub struct FleetConfig {
     /// How many replicas; at least 1.
     pub replicas: u32,
-    /// Who gets an arrival.
+    /// The load-balancing policy: which replica gets an arriving request.
     pub router: RouterKind,
-    /// Who joins an iteration.
+    /// The scheduler: which requests join an iteration.
     pub scheduler: SchedulerKind,
     /// KV blocks of a replica; those of adapters in the pool are taken from them.
     pub blocks: u32,
@@ -170,13 +170,13 @@ pub struct FleetConfig {
     /// the waiting queue and blocks it (otherwise it is rejected). Vidur's static batches leak the memory of early finishers,
     /// its preemption restarts partly prefilled prompts, and its token gaps leave out those across a preemption.
     pub reference_quirks: bool,
-    /// Whether the starts of prompts are kept and shared, where the trace tells them (vLLM v1).
+    /// Whether prefixes of prompts are cached and shared, where the trace has them (vLLM v1).
     pub prefix_cache: bool,
     /// The settings of vLLM v1, whose requests grow and are preempted by its own rules, whatever `reserve` and `preemption` say.
     pub vllm: VllmRules,
-    /// Most requests waiting and running together in the whole fleet; another one is refused.
+    /// Most requests waiting and running together in the whole fleet; another one is rejected.
     pub max_in_system: u32,
-    /// How long a request waits for its first iteration before it is given up, microseconds; infinite = for ever.
+    /// How long a request waits for its first iteration before it times out, microseconds; infinite = for ever.
     pub queue_timeout_us: f64,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).

@@ -210,7 +210,7 @@ impl Fleet {
         self
     }
 
-    /// Tells what happens as it does.
+    /// Emits events as they happen.
     pub fn watched(mut self, observer: Box<dyn EventSink>) -> Self {
         self.watch = Watch::by(observer);
         self
@@ -254,7 +254,7 @@ impl Fleet {
                 self.process_arrivals(now_us, false);
             }
             self.begin_touched(policy, now_us);
-            // Requests may be given up where an iteration is formed.
+            // Requests may be dropped from the queue where an iteration is formed.
             self.tell_ends(now_us);
         }
         false
@@ -439,7 +439,7 @@ impl Fleet {
         self.requests.status[id] = requests::RequestStatus::Finished;
     }
 
-    /// A request comes in: it is refused, or given to a replica.
+    /// A request comes in: it is rejected, or given to a replica.
     fn arrive(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
@@ -522,7 +522,7 @@ impl Fleet {
         self.dirty_replicas.pop()
     }
 
-    /// A replica has ended something, or its line has another head.
+    /// A replica has ended something, or its queue has another head.
     #[inline]
     fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: ReplicaIndex, now_us: f64) {
         if !self.pipelines.is_empty() {

@@ -24,9 +24,9 @@ impl FirstDifference {
 /// The first difference between the decisions of two runs over the same requests; `None`: there is none, or one of the runs kept
 /// no decisions.
 ///
-/// Gateway and replicas decide by themselves, so each one's decisions are compared in their order: what was decided of whom, by
-/// which test. Times and numbers alone make no difference: two GPUs of unequal speed may decide alike. Of several places that
-/// differ the earliest counts.
+/// Gateway and replicas decide by themselves, so each one's decisions are compared in their order: what was decided about
+/// which request, by which test. Times and numbers alone make no difference: two GPUs of unequal speed may decide alike. Of
+/// several places that differ the earliest counts.
 pub fn first_difference(a: &Report, b: &Report) -> Option<FirstDifference> {
     let (a, b) = (a.decisions.as_deref()?, b.decisions.as_deref()?);
     let places = |decisions: &[Decision]| {

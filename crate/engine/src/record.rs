@@ -30,9 +30,9 @@ pub(crate) struct EventLog {
     pub(crate) phases: PhaseLog,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
-    /// Requests that came to their end and were not told of yet, where a client waits for that.
+    /// Requests that ended and were not yet reported, where a client waits for that.
     pub(crate) ended: Option<Vec<RequestId>>,
-    /// Requests that have their first token and were not told of yet, where a client waits for that.
+    /// Requests that have their first token and were not yet reported, where a client waits for that.
     pub(crate) first_tokens: Option<Vec<RequestId>>,
 }
 
@@ -66,7 +66,7 @@ impl EventLog {
         }
     }
 
-    /// Requests are told by their place in `order`.
+    /// Requests are renamed to their place in `order`.
     pub(crate) fn rename(&mut self, order: &[RequestId]) {
         let mut places = vec![RequestId::default(); self.results.len()];
         RequestId::first(order.len()).zip(order).for_each(|(place, &id)| places[id] = place);

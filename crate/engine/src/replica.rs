@@ -299,7 +299,7 @@ impl Replica {
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);
-        // Where the whole line was passed over, or it is sorted, others than the head may be next.
+        // Where the whole queue was scanned, or it is sorted, others than the head may be next.
         let may_pass = self.passes_over
             && self.adapters.admits(adapter)
             && (self.waiting.is_ranked() || self.stop == Some(BlockReason::LoraSlots));
@@ -324,7 +324,7 @@ impl Replica {
         }
     }
 
-    /// Charges the clients of requests that decode for so many iterations.
+    /// Charges the clients of requests that decode for this many iterations.
     pub(crate) fn charge(&mut self, iterations: u32) {
         if !self.state.charge(iterations) {
             self.waiting.decoded(iterations);
@@ -364,7 +364,7 @@ impl Replica {
         blocks: u32,
         tokens: u32,
     ) {
-        if let Some(id) = self.leave_line(context) {
+        if let Some(id) = self.pop_waiting(context) {
             self.start(context, batch, id, blocks, tokens);
         }
     }
@@ -527,7 +527,7 @@ impl Replica {
     /// A request has its whole answer.
     #[inline]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let produced = context.answer(id);
+        let produced = context.output_tokens(id);
         context.requests.status[id] = RequestStatus::Finished;
         let result = &mut context.record.results[id];
         result.finish_us = Some(context.now_us);

@@ -100,9 +100,9 @@ pub struct Report {
 /// The counters of a scheduling policy over a run and at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counters {
-    /// Who counts as one client.
+    /// What counts as one client.
     pub client: Client,
-    /// How many clients were told apart: those of all requests, sent or not.
+    /// The number of clients that were distinguished: those of all requests, sent or not.
     pub clients: usize,
     /// (client, counter) in the order of the clients' first requests; the base model is the client behind the last adapter.
     pub values: Vec<(ClientId, f64)>,

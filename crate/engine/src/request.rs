@@ -8,7 +8,7 @@ pub enum Outcome {
     Unfinished,
     /// All its tokens were produced.
     Completed,
-    /// It was refused on arrival.
+    /// It was rejected on arrival.
     Rejected(Rejection),
     /// Its client went away.
     Cancelled,
@@ -40,7 +40,7 @@ pub struct RequestResult {
     pub produced: u32,
 }
 
-/// Why a request was refused, on arrival or while it waited.
+/// Why a request was rejected, on arrival or while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rejection {
     /// The prompt is longer than `max_input_tokens`.

@@ -9,7 +9,8 @@ use crate::request::RequestResult;
 
 /// Fewest entries of a part.
 const FEWEST: usize = 16;
-/// Parts into which a column with an entry a request is divided, about: more are finer, and each takes a pointer in every checkpoint.
+/// Parts into which a column with an entry a request is divided, about: more are finer, and each takes a pointer in every
+/// checkpoint.
 const PARTS: usize = 256;
 
 /// An entry of a column, which is known by its bits.
@@ -48,7 +49,7 @@ impl Entry for RequestResult {
     }
 }
 
-/// Who is shown the columns of a fleet, always in the same order.
+/// What reads the columns of a fleet, always in the same order.
 pub(crate) trait ColumnVisitor {
     /// The next column.
     fn column<T: Entry>(&mut self, column: &mut Vec<T>);
@@ -117,7 +118,7 @@ impl<'a> Taker<'a> {
         Self { former, part, columns: Columns::default(), taken: Vec::new() }
     }
 
-    /// The columns as they were, and who puts them back.
+    /// The columns as they were, and what restores them.
     pub(crate) fn finish(self) -> (Columns, impl ColumnVisitor) {
         (self.columns, PutBack(self.taken.into_iter()))
     }

@@ -24,8 +24,8 @@ use crate::report::Report;
 
 /// Checkpoints that are kept whatever memory they take, and most of them.
 const CHECKPOINTS: [usize; 2] = [8, 256];
-/// Fewest times between the first checkpoints; of a run of many requests a hundredth of their number, which come at as many times or
-/// more: a shorter interval would be doubled soon.
+/// Fewest times between the first checkpoints; of a run of many requests a hundredth of their number, which come at as many
+/// times or more: a shorter interval would be doubled soon.
 const FIRST_INTERVAL: usize = 256;
 const FIRST_SHARE: usize = 100;
 
@@ -148,7 +148,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Of a fleet that has not begun, with at most so many bytes for checkpoints, but for eight of them.
+    /// Of a fleet that has not begun, with at most this many bytes for checkpoints, but for eight of them.
     pub fn new(fleet: Fleet, bytes: usize) -> Self {
         let mut fleet = fleet.with_decisions();
         let begin = Checkpoint::of(&mut fleet, f64::NEG_INFINITY, &Columns::default());
@@ -156,7 +156,7 @@ impl Recording {
         Self { fleet, checkpoints: vec![begin], most_bytes: bytes, interval, since: 0 }
     }
 
-    /// With a checkpoint after so many times at which something happens, as long as there are not too many.
+    /// With a checkpoint after this many times at which something happens, as long as there are not too many.
     pub fn every(self, times: usize) -> Self {
         Self { interval: times.max(1), ..self }
     }
@@ -365,7 +365,7 @@ impl Looked {
 }
 
 impl Cursor {
-    /// Whether what happened has so many decisions, or loads, like a step.
+    /// Whether what happened has this many decisions, or loads, like a step.
     fn has(&self, step: &Step, count: usize) -> bool {
         match step {
             Step::Load(load) => self.loads(load.replica).count() >= count,
@@ -425,19 +425,19 @@ impl Cursor {
     }
 }
 
-/// Requests are told by their places among those that were sent.
+/// Requests are renamed to their places among those that were sent.
 fn rename(state: &mut StepState, sent: &[RequestId]) {
     let most = sent.iter().max().map_or(0, |&id| id.index() + 1);
     let mut places = vec![RequestId::new(u32::MAX); most];
     RequestId::first(sent.len()).zip(sent).for_each(|(place, &id)| places[id] = place);
-    let told = |id: &mut RequestId| *id = places.get(id.index()).copied().unwrap_or(*id);
+    let rename = |id: &mut RequestId| *id = places.get(id.index()).copied().unwrap_or(*id);
     if let Some(replica) = &mut state.replica {
-        replica.waiting.iter_mut().for_each(|entry| told(&mut entry.id));
-        replica.holders.iter_mut().for_each(|holder| told(&mut holder.id));
-        replica.peak.iter_mut().flatten().filter_map(|row| row.id.as_mut()).for_each(told);
+        replica.waiting.iter_mut().for_each(|entry| rename(&mut entry.id));
+        replica.holders.iter_mut().for_each(|holder| rename(&mut holder.id));
+        replica.peak.iter_mut().flatten().filter_map(|row| row.id.as_mut()).for_each(rename);
     }
     if let Some(gateway) = &mut state.gateway {
-        gateway.waiting.iter_mut().for_each(|entry| told(&mut entry.id));
+        gateway.waiting.iter_mut().for_each(|entry| rename(&mut entry.id));
     }
     state.earlier.iter_mut().for_each(|decision| decision.rename(&places));
 }

@@ -13,14 +13,14 @@ const TOKEN_US: f64 = 1_000.0;
 /// A trace in which each user sends `rounds` requests one after another: (think time, output tokens) by (user, round).
 fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace {
     let mut trace = Trace::default();
-    let mut chain = ClosedLoop::default();
+    let mut closed_loop = ClosedLoop::default();
     let mut earliest_us = vec![0.0; users as usize];
     for round in 0..rounds {
         for user in 0..users {
             let (think_us, output_tokens) = of(user, round);
             let first = round == 0;
             earliest_us[user as usize] += think_us;
-            chain.push(
+            closed_loop.push(
                 if first { NO_REQUEST } else { trace.len() as u32 - users },
                 if first { 0.0 } else { think_us },
             );
@@ -34,7 +34,7 @@ fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace
             });
         }
     }
-    trace.closed_loop = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(closed_loop));
     trace.sort();
     trace
 }

@@ -110,7 +110,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
     }
 }
 
-/// Erlang's loss formula: 10 places over two replicas, steps that do not depend on the batch, 8 erlang: 0.1217 are refused.
+/// Erlang's loss formula: 10 places over two replicas, steps that do not depend on the batch, 8 erlang: 0.1217 are rejected.
 /// A newcomer waits for the step under way, so steps are short.
 #[test]
 fn a_full_fleet_refuses_as_erlang_says() {
@@ -122,7 +122,7 @@ fn a_full_fleet_refuses_as_erlang_says() {
     assert!((share / 0.1217 - 1.0).abs() < 0.02, "{share} are refused instead of 0.1217");
 }
 
-/// Decoding shared by all who are there, steps of a + b B: processor sharing with a speed by state, which is insensitive
+/// Decoding shared by all running requests, steps of a + b B: processor sharing with a speed by state, which is insensitive
 /// (Cohen 1979), so the mean sojourn depends on the mean length only: m (a + b) / (1 - lambda m b).
 #[test]
 fn decoding_together_is_processor_sharing() {

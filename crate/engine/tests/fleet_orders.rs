@@ -1,4 +1,4 @@
-//! Orders of service in a fleet's own lines: shares, what is charged, who is before whom.
+//! Scheduling policies in the queues of a fleet: shares, what is charged, which request is before which.
 
 use servescope_engine::ReplicaIndex;
 use servescope_engine::queue::ClientId;
@@ -27,7 +27,7 @@ impl BatchCost for Plain {
     fn stage_time(&self, batch: &Batch<'_>, _is_last: bool) -> StageTime {
         let us = 5_000.0 + 100.0 * f64::from(batch.prompt_tokens() + batch.decodes);
         if batch.chunks.is_empty() {
-            StageTime { first_us: us, growth_us: 0.0, holds: u32::MAX }
+            StageTime { first_us: us, growth_us: 0.0, valid_iterations: u32::MAX }
         } else {
             StageTime::once(us)
         }
@@ -103,7 +103,7 @@ fn service(report: &Report, user: u32, at_us: f64) -> f64 {
     .sum()
 }
 
-/// The last time at which both users have a request in the line.
+/// The last time at which both users have a request in the queue.
 fn backlogged_until(report: &Report) -> f64 {
     let last = |user: u32| {
         let own = (0..report.results.len()).filter(|&id| report.trace.user[id] == user);
@@ -208,7 +208,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
     }
 }
 
-/// Who was evicted under priority goes back to its place: a better class that came meanwhile is before it.
+/// A request that was preempted under priority goes back to its place: a better class that came meanwhile is before it.
 #[test]
 fn priority_takes_the_evicted_back_in_its_place() {
     let config = FleetConfig { blocks: 20, watermark_blocks: 0, ..v1() };

@@ -297,7 +297,7 @@ fn check_run(report: &Report, config: &GatewayConfig) {
     check_reserved(report, config);
 }
 
-/// What the monitor tells of users, and of adapters, in all its windows is what the proxy itself had reserved.
+/// What the monitor reports of users, and of adapters, in all its windows is what the proxy itself had reserved.
 fn check_reserved(report: &Report, config: &GatewayConfig) {
     let told = log(report).reserved.as_ref();
     assert_eq!(told.is_some(), config.checks.contains(&Check::Kv));
@@ -360,8 +360,8 @@ proptest! {
         // A client that goes away before its request comes in wakes an idle engine without a proxy and is judged by its bounds,
         // not one behind it.
         let mut trace = trace;
-        let Trace { cancellations, arrival_us, closed_loop: chain, .. } = &mut trace;
-        cancellations.retain(|&(at_us, id)| chain.is_none() && arrival_us[id as usize] <= at_us);
+        let Trace { cancellations, arrival_us, closed_loop, .. } = &mut trace;
+        cancellations.retain(|&(at_us, id)| closed_loop.is_none() && arrival_us[id as usize] <= at_us);
         let (trace, config) = (Arc::new(trace), server(config));
         let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
         let proxied = through(&trace, config, cost, transparent());
@@ -488,7 +488,7 @@ fn waiting_for_the_next_minute_is_a_rate_limit() {
     let (cause, seconds) = second_waits_for(held.clone());
     assert_eq!(cause, Cause::RateLimit);
     assert!((seconds - 60.0).abs() < 0.2, "{seconds}");
-    // The same where attempts are rejected, and the client comes again as it is told.
+    // The same where attempts are rejected, and the client retries after Retry-After.
     let retries = RetryRule { kind: RetryKind::Honour, jitter: 0.0, ..held.retries };
     let quotas = Quotas { refuses: true, ..quotas };
     let (cause, seconds) = second_waits_for(GatewayConfig { quotas, retries, ..held });

@@ -1,4 +1,4 @@
-//! What the monitor tells adds up: clients to the run, windows to clients, time in the system to Little's law.
+//! The monitor's numbers add up: clients to the run, windows to clients, time in the system to Little's law.
 
 use std::sync::Arc;
 
@@ -395,13 +395,13 @@ fn two_requests_by_hand() {
 #[test]
 fn counters_find_their_client_where_an_adapter_is_never_sent() {
     let mut trace = Trace::default();
-    let mut chain = ClosedLoop { until_us: f64::INFINITY, ..ClosedLoop::default() };
+    let mut closed_loop = ClosedLoop { until_us: f64::INFINITY, ..ClosedLoop::default() };
     for (adapter, before) in [(BASE_MODEL, NO_REQUEST), (0, NO_REQUEST), (3, 2)] {
         let (user, input_tokens, output_tokens, max_tokens) = (0, 10, 5, 5);
         trace.push(Request { arrival_us: 0.0, user, adapter, input_tokens, output_tokens, max_tokens });
-        chain.push(before, 0.0);
+        closed_loop.push(before, 0.0);
     }
-    trace.closed_loop = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(closed_loop));
     let trace = Arc::new(trace);
     let queueing = QueueConfig {
         policy: QueuePolicy::Vtc(VtcConfig::default()),

@@ -47,10 +47,10 @@ fn check_every_request(report: &Report) {
 
 /// A held request is sent at the end of the one before plus its think time, or at its own time.
 fn check_waits(report: &Report, asked: &Trace, queue_timeout_us: f64) {
-    let Some(chain) = &report.trace.closed_loop else { return };
+    let Some(closed_loop) = &report.trace.closed_loop else { return };
     assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
     let cancel = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
-    for (id, (&before, &think_us)) in chain.depends_on.iter().zip(&chain.think_us).enumerate() {
+    for (id, (&before, &think_us)) in closed_loop.depends_on.iter().zip(&closed_loop.think_us).enumerate() {
         let (sent, before) = (report.trace.arrival_us[id], before as usize);
         let Some(result) = report.results.get(before) else {
             assert!(asked.arrival_us.contains(&sent), "{id} waits for no request");
@@ -63,7 +63,7 @@ fn check_waits(report: &Report, asked: &Trace, queue_timeout_us: f64) {
             (None, Outcome::TimedOut) => arrival + queue_timeout_us,
             (None, _) => arrival,
         };
-        assert!(sent < chain.until_us);
+        assert!(sent < closed_loop.until_us);
         assert!(sent == end + think_us || sent > end + think_us && asked.arrival_us.contains(&sent), "{id}");
     }
 }
@@ -132,9 +132,9 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|t| *t *= K);
         slow.cancellations.iter_mut().for_each(|c| c.0 *= K);
-        if let Some(chain) = &mut slow.closed_loop {
-            chain.think_us.iter_mut().for_each(|t| *t *= K);
-            chain.until_us *= K;
+        if let Some(closed_loop) = &mut slow.closed_loop {
+            closed_loop.think_us.iter_mut().for_each(|t| *t *= K);
+            closed_loop.until_us *= K;
         }
         let loading = config.adapters.loading;
         let loading = AdapterLoading {

@@ -1,8 +1,8 @@
-//! Calibrates what surrounds kernels by coordinate descent on the clean vLLM deployments of even hash, and prints the errors on both
-//! halves.
+//! Calibrates what surrounds kernels by coordinate descent on the clean vLLM deployments of even hash, and prints the errors
+//! on both halves.
 //!
-//! `cargo run --release -p servescope-lab --example calibrate -- silicon_a.csv [ROUNDS [FOLDER]]`; the folder has other tables than
-//! those in `static/profiles`, as `servescope profile import` writes them.
+//! `cargo run --release -p servescope-lab --example calibrate -- silicon_a.csv [ROUNDS [FOLDER]]`; the folder has other tables
+//! than those in `static/profiles`, as `servescope profile import` writes them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ fn cost(pairs: &Pairs) -> f64 {
     mean(&pairs[0]) + mean(&pairs[1])
 }
 
-fn told(name: &str, pairs: &Pairs) -> String {
+fn error_line(name: &str, pairs: &Pairs) -> String {
     let of = |pairs: &[(f64, f64)]| {
         errors(pairs).map_or_else(String::new, |e| {
             format!(
@@ -112,8 +112,8 @@ fn main() -> Result<(), String> {
     let (left_out, open): (Vec<&Row>, Vec<&Row>) =
         rows.iter().filter(is_taken).partition(|row| row.is_left_out());
     let show = |constants: &Constants| {
-        println!("{}", told("even", &pairs(&open, constants)));
-        println!("{}", told("odd ", &pairs(&left_out, constants)));
+        println!("{}", error_line("even", &pairs(&open, constants)));
+        println!("{}", error_line("odd ", &pairs(&left_out, constants)));
     };
     show(&constants);
     let mut best = cost(&pairs(&open, &constants));

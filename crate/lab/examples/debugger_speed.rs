@@ -10,8 +10,8 @@ use servescope_lab::{Diagnostic, Scenario};
 /// Load of about 0.8 of what the default server can serve.
 const RATE_RPS: f64 = 1.45;
 
-/// What some durations are, milliseconds.
-fn told(name: &str, mut times_ms: Vec<f64>) {
+/// Prints statistics of durations in milliseconds.
+fn print_durations(name: &str, mut times_ms: Vec<f64>) {
     times_ms.sort_by(f64::total_cmp);
     let mean = times_ms.iter().sum::<f64>() / times_ms.len() as f64;
     let last = times_ms.len() - 1;
@@ -53,18 +53,18 @@ fn main() -> Result<(), Vec<Diagnostic>> {
         };
         // Places spread over the run without an order.
         let place = |i: usize| Move::To((i * 7_919 * 104_729) % steps);
-        told("  to any place", (0..200).map(|i| timed(place(i))).collect());
+        print_durations("  to any place", (0..200).map(|i| timed(place(i))).collect());
         let one_back = (0..1_000).map(|i| {
             timed(place(i * 13 + 5));
             timed(Move::By(-1))
         });
-        told("  one step back from any place", one_back.collect());
+        print_durations("  one step back from any place", one_back.collect());
         for (name, by) in [("  forward", 1), ("  back", -1)] {
             let times = (0..40).flat_map(|i| {
                 timed(place(i * 31 + 7));
                 (0..10).map(|_| timed(Move::By(by))).collect::<Vec<_>>()
             });
-            told(name, times.collect());
+            print_durations(name, times.collect());
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub enum Severity {
     Error,
     /// There is a result, and it may mislead.
     Warning,
-    /// There is a result; this tells how it was made, or what it leaves out.
+    /// There is a result; this says how it was made, or what it leaves out.
     Note,
 }
 
@@ -240,7 +240,7 @@ impl Diagnostic {
             .number("max", max)
     }
 
-    /// A step that was refused. The page has words for the kinds of error of every parameter; what is special to a step
+    /// A step that was rejected. The page has words for the kinds of error of every parameter; what is special to a step
     /// comes in English.
     pub fn of_step(error: &StepError) -> Self {
         let message = error.to_string();
@@ -259,7 +259,7 @@ impl Diagnostic {
         warning.params.iter().fold(diagnostic, |diagnostic, &(param, value)| diagnostic.number(param, value))
     }
 
-    /// A trace file that was refused.
+    /// A trace file that was rejected.
     pub fn of_file(name: &str, error: &FormatError) -> Self {
         let diagnostic = Self::error(error.code(), name, format!("{name}: {error}")).text("file", name);
         match error {

@@ -21,7 +21,9 @@ mod settings;
 mod traces;
 mod what_if;
 
-pub use evidence::{alarms, closed_forms, laws, measured, overlay, published, silicon, thresholds, validate};
+pub use evidence::{
+    alarms, applicable, closed_forms, measured, overlay, published, silicon, thresholds, validate,
+};
 pub use ordered::Ordered;
 pub use output::{debugger, files, monitor, replies, views, why};
 pub use run::{backlog, growth, limits};

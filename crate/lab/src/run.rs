@@ -139,7 +139,7 @@ pub struct Run {
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
     usage: OnceCell<Option<FleetUtilization>>,
-    /// Sums over the iterations that every summary tells.
+    /// Sums over the iterations that every summary contains.
     spans: OnceCell<IterationTotals>,
 }
 
@@ -160,7 +160,7 @@ pub struct RunSummary {
     /// The numbers.
     #[serde(flatten)]
     pub run: Summary,
-    /// Where prompts are told in blocks: what a cache without limit would find.
+    /// Where prompts are given in blocks: what a cache without limit would find.
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
     pub fleet: Option<FleetSummary>,
@@ -183,7 +183,7 @@ impl Run {
         Ok(SimulationHandle::begin(scenario, loaded)?.run())
     }
 
-    /// The run that a report tells of, judged by the bounds of `scenario`.
+    /// The run of a report, judged by the bounds of `scenario`.
     pub fn of(report: Report, scenario: &Scenario) -> Self {
         Self {
             report,
@@ -383,7 +383,7 @@ impl Run {
             .as_ref()
     }
 
-    /// What the summary of every run tells of its iterations.
+    /// What the summary of every run contains about its iterations.
     fn spans(&self) -> &IterationTotals {
         if let Some(Some(usage)) = self.usage.get() {
             return &usage.spans;
@@ -395,8 +395,8 @@ impl Run {
         })
     }
 
-    /// The iterations of a fleet over a window. A caller that asks for these before any summary gets the sums of the summary for little
-    /// more.
+    /// The iterations of a fleet over a window. A caller that asks for these before any summary gets the sums of the summary
+    /// for little more.
     pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
@@ -431,7 +431,7 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Diagnostic> {
         let all = counts.rejected_total == counts.offered;
         let code = if all { "all_refused" } else { "some_refused" };
         let message = format!(
-            "{} of {} requests were refused: {}",
+            "{} of {} requests were rejected: {}",
             counts.rejected_total,
             counts.offered,
             reasons.join(", ")

@@ -1,4 +1,4 @@
-//! The capacity search against laws that say where the knee lies, and what it promises about its own answer.
+//! The capacity search against closed forms for the position of the knee, and what it promises about its own answer.
 
 use proptest::prelude::*;
 use servescope_lab::capacity::{Capacity, Configuration, Found, Grid, Miss, Ranked, Search, csv, plan, rank};
@@ -50,9 +50,9 @@ fn asked_of_miss(found: &Capacity) -> Option<f64> {
     failed.map(|probe| probe.asked_rps)
 }
 
-fn near(found: &Capacity, law: f64) {
+fn near(found: &Capacity, expected: f64) {
     let rate = found.rate_rps.expect("some rate passes");
-    assert!((rate / law - 1.0).abs() < 0.02, "{rate} against {law}");
+    assert!((rate / expected - 1.0).abs() < 0.02, "{rate} against {expected}");
     assert!(matches!(found.miss, Some(Miss::Growing { .. })), "{:?}", found.miss);
 }
 
@@ -63,7 +63,7 @@ fn the_knee_of_decoding_lies_where_the_law_says() {
     if servescope_testkit::is_whole() {
         caps.push(("64", 64.0 / (200.0 * 0.028)));
     }
-    for (cap, law) in caps {
+    for (cap, expected) in caps {
         let scenario = decoding(
             "12",
             "0.25",
@@ -74,7 +74,7 @@ fn the_knee_of_decoding_lies_where_the_law_says() {
                 ("scheduler.max_running_requests", cap),
             ],
         );
-        near(&search(&scenario, None).unwrap(), law);
+        near(&search(&scenario, None).unwrap(), expected);
     }
 }
 
@@ -93,14 +93,14 @@ fn the_knee_of_memory_lies_where_the_law_says() {
             4000.0 / (0.02 * (10_000.0 + 0.5 * (10_000.0 + 3300.0 + 100.0))),
         ),
     ];
-    for (output, law) in of_output {
+    for (output, expected) in of_output {
         let mut more = vec![
             ("workload.input_tokens.value", "100"),
             ("scheduler.max_total_tokens", "4000"),
             ("scheduler.max_running_requests", "1000"),
         ];
         more.extend(output);
-        near(&search(&decoding("20", "0", &more), None).unwrap(), law);
+        near(&search(&decoding("20", "0", &more), None).unwrap(), expected);
     }
 }
 
@@ -126,8 +126,8 @@ fn found(settings: &[(&str, &str)], seed: u32, duration_s: u32) -> Capacity {
     search(&scenario(&[settings, &own].concat()), None).unwrap()
 }
 
-/// Five minutes tell within 10 % what an hour and a half tells, for steady traffic as for bursts, with four seeds. The quick
-/// check takes 40 minutes and so many seeds.
+/// Five minutes give within 10 % what an hour and a half gives, for steady traffic as for bursts, with four seeds. The quick
+/// check takes 40 minutes and this many seeds.
 fn agree(settings: &[(&str, &str)], quick_seeds: u32) {
     let (long_s, seeds) = if servescope_testkit::is_whole() { (5000, 4) } else { (2500, quick_seeds) };
     let long = found(settings, 42, long_s).rate_rps.unwrap();
@@ -159,7 +159,7 @@ fn sessions_are_judged_once_they_fill_the_run() {
     agree(&[&A100[..], &talks].concat(), 1);
 }
 
-/// What is told is what arrived, and so is what a dollar buys.
+/// The reported rate is the one that arrived, and so is what a dollar buys.
 #[test]
 fn the_rate_is_the_one_that_the_run_had() {
     for seed in 1..=3 {
@@ -351,7 +351,8 @@ fn the_slo_is_the_goal() {
     assert!(unbounded.rate_rps > bounded.rate_rps, "{:?} and {:?}", unbounded.rate_rps, bounded.rate_rps);
 }
 
-/// The plan for a load: the first three are simulated at it, and what is told of a run is told of the run that the scenario makes.
+/// The plan for a load: the first three are simulated at it, and what is reported of a run is that of the run that the
+/// scenario makes.
 #[test]
 fn a_plan_is_simulated_at_the_load() {
     let base = scenario(&[

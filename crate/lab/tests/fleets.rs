@@ -51,7 +51,7 @@ proptest! {
             ("scheduler.batch_max_tokens", &budget), ("seed", &seed), ("workload.duration_s", "30"),
             ("scheduler.original_blocking", &original),
         ]), None);
-        // A budget below the longest request may be refused.
+        // A budget below the longest request may be rejected.
         if let Ok(run) = run {
             check_use(&run.summary())?;
         }

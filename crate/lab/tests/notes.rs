@@ -11,7 +11,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
     Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The reasons told for a run, by path.
+/// The reasons reported for a run, by path.
 fn told(run: &Run) -> Vec<(&'static str, &'static str)> {
     run.notes().iter().map(|note| (note.id.row().id, note.reason.name())).collect()
 }

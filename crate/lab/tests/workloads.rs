@@ -46,8 +46,8 @@ fn a_closed_loop_slows_down_with_its_server() {
         }
         // X = N / (Z + R), but for the beginning, where users come back one by one.
         let rate = summary.requests.offered as f64 / 3000.0;
-        let law = n / (8.0 + summary.e2e_s.mean.unwrap());
-        assert!((rate / law - 1.0).abs() < 0.05, "{users}: {rate} against {law}");
+        let expected = n / (8.0 + summary.e2e_s.mean.unwrap());
+        assert!((rate / expected - 1.0).abs() < 0.05, "{users}: {rate} against {expected}");
         assert_eq!(summary.strip_throughput_rps, None);
     }
 }

@@ -13,7 +13,7 @@ use crate::target::Target;
 
 /// Most bytes of one answer.
 pub const MAX_ANSWER_BYTES: usize = 1 << 26;
-/// Bytes of a refusal that are read.
+/// Bytes of a rejection that are read.
 const REFUSAL_BYTES: u64 = 4096;
 /// Idle connections older than this are not used again: servers close theirs after about five seconds.
 const MAX_IDLE: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const MAX_IDLE: Duration = Duration::from_secs(2);
 pub enum FailureKind {
     /// No connection.
     Connect,
-    /// The server refused it.
+    /// The server rejected it.
     Status,
     /// No header of an answer within the longest silence.
     NoAnswer,

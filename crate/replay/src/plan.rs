@@ -81,7 +81,8 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// The plan of a trace, whose requests' lines (of `prompts::BodyLines`, forms `openai` and `vllm`) `next` hands over in order.
+    /// The plan of a trace, whose requests' lines (of `prompts::BodyLines`, forms `openai` and `vllm`) `next` hands over in
+    /// order.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -97,7 +98,7 @@ impl Plan {
         if last_s > limits.run_s {
             return Err(PlanError::Time(last_s, limits.run_s));
         }
-        let chain = trace.closed_loop.as_deref();
+        let closed_loop = trace.closed_loop.as_deref();
         let mut place = vec![None; trace.len()];
         let (mut requests, mut bytes): (Vec<Planned>, usize) = (Vec::new(), 0);
         while let Some(line) = next()? {
@@ -106,10 +107,11 @@ impl Plan {
             if bytes > MAX_BYTES {
                 return Err(PlanError::Bytes);
             }
-            if let Some(chain) = chain {
-                let before = chain.depends_on.get(request.id).copied().filter(|&before| before != NO_REQUEST);
+            if let Some(closed_loop) = closed_loop {
+                let before =
+                    closed_loop.depends_on.get(request.id).copied().filter(|&before| before != NO_REQUEST);
                 request.after = before.and_then(|before| place.get(before as usize).copied().flatten());
-                request.think_us = chain.think_us.get(request.id).copied().unwrap_or(0.0);
+                request.think_us = closed_loop.think_us.get(request.id).copied().unwrap_or(0.0);
             }
             place[request.id] = Some(requests.len());
             requests.push(request);
@@ -117,8 +119,12 @@ impl Plan {
         if requests.is_empty() {
             return Err(PlanError::Empty);
         }
-        let is_shared = chain.is_some_and(|chain| chain.is_shared);
-        Ok(Self { requests, is_shared, until_us: chain.map_or(f64::INFINITY, |chain| chain.until_us) })
+        let is_shared = closed_loop.is_some_and(|closed_loop| closed_loop.is_shared);
+        Ok(Self {
+            requests,
+            is_shared,
+            until_us: closed_loop.map_or(f64::INFINITY, |closed_loop| closed_loop.until_us),
+        })
     }
 
     /// Whether a request waits for another.

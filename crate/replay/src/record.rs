@@ -16,7 +16,7 @@ pub struct Companion<'r> {
     pub model: &'r str,
     /// Requests that were kept in flight; none where they were sent at their times.
     pub concurrency: Option<u32>,
-    /// What the server told.
+    /// What the server reported.
     pub facts: &'r Facts,
 }
 

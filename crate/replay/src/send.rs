@@ -62,7 +62,7 @@ pub struct Outcome {
     pub epoch_ns: u64,
     /// How long the run took, seconds.
     pub took_s: f64,
-    /// How full the server was, where it tells.
+    /// How full the server was, where it reports it.
     pub usage: Option<Usage>,
 }
 
@@ -90,7 +90,7 @@ impl Outcome {
     }
 }
 
-/// Sends a plan's requests; `ended` is told of each that has ended, with how many have.
+/// Sends a plan's requests; `ended` is notified of each that has ended, with how many have.
 pub fn replay(
     target: &Target,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! What a server tells of itself: its model, its version, its KV blocks, and how full it was. Paths and names are vLLM's
-//! (`/v1/models`, `/version`, `/metrics`); a server that has none of them tells nothing.
+//! What a server reports of itself: its model, its version, its KV blocks, and how full it was. Paths and names are vLLM's
+//! (`/v1/models`, `/version`, `/metrics`); a server that has none of them reports nothing.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 1 << 23;
 /// Longest time of one of these answers.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What a server tells before a run.
+/// What a server reports before a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The first model that it serves.
@@ -25,7 +25,7 @@ pub struct Facts {
     pub has_metrics: bool,
 }
 
-/// What a server tells over a run.
+/// What a server reports over a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     /// Times at which it was asked.
@@ -99,7 +99,7 @@ impl Facts {
         let Ok(json) = serde_json::from_str::<Json>(text) else { return };
         let Some(first) = json.pointer("/data/0") else { return };
         self.model = first.get("id").and_then(Json::as_str).map(str::to_owned);
-        // Of a model that is served under another name, vLLM tells where it is from.
+        // Of a model that is served under another name, vLLM reports where it is from.
         let root = first.get("root").and_then(Json::as_str).map(str::to_owned);
         self.told.extend(root.or(self.model.clone()).map(|name| ("model".to_owned(), name)));
         let longest = first.get("max_model_len").and_then(Json::as_u64);
@@ -136,7 +136,7 @@ impl Facts {
     }
 }
 
-/// What an exposition tells of the load.
+/// The load in an exposition.
 pub fn usage(exposition: &Exposition) -> Usage {
     let sum = |names: [&str; 2]| names.into_iter().find_map(|name| exposition.sum(name));
     let largest = |names: [&str; 2]| names.into_iter().find_map(|name| exposition.largest(name));

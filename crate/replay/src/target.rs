@@ -12,7 +12,7 @@ pub struct Target {
     roots: RootCerts,
 }
 
-/// Why an address is refused.
+/// Why an address is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// It is no address.
@@ -50,7 +50,7 @@ impl Target {
         };
         let authority = uri.authority().ok_or_else(malformed)?;
         let host = authority.host().to_ascii_lowercase();
-        // A port that is no number is not refused by the parser of addresses.
+        // A port that is no number is not rejected by the parser of addresses.
         let rest = authority.as_str().get(authority.host().len()..).unwrap_or_default();
         if host.is_empty() || !(rest.is_empty() || authority.port_u16().is_some_and(|port| port > 0)) {
             return Err(malformed());
@@ -81,7 +81,7 @@ impl Target {
         Ok(Self { roots: RootCerts::new_with_certs(&certificates), ..self })
     }
 
-    /// Whom the client of this server trusts.
+    /// The authorities that the client of this server trusts.
     pub(crate) fn tls(&self) -> TlsConfig {
         TlsConfig::builder().root_certs(self.roots.clone()).build()
     }

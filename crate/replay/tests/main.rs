@@ -42,7 +42,7 @@ fn plan(scenario: &Scenario, trace: &Trace, limits: &Limits) -> Result<Plan, Pla
     })
 }
 
-/// So many requests at once, of 8 prompt and 4 output tokens.
+/// This many requests at once, of 8 prompt and 4 output tokens.
 fn some(count: usize) -> (Scenario, Plan) {
     let scenario = scenario(&[
         ("workload.input_tokens.kind", "fixed"),

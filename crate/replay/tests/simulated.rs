@@ -152,7 +152,7 @@ fn delays(outcome: &Outcome, trace: &Trace, times: &Times, ahead_us: f64, places
     outcome.sent.iter().zip(places).map(delay).collect()
 }
 
-/// The server's place of each request, in the order of sending: lengths of prompts tell them apart.
+/// The server's place of each request, in the order of sending: lengths of prompts distinguish them.
 fn places(outcome: &Outcome, plan: &Plan, trace: &Trace) -> Vec<usize> {
     let place = |sent: &Sent| {
         let length = plan.requests[sent.place].input_tokens;
@@ -253,11 +253,11 @@ fn with_think_times_each_request_waits_for_the_answer_before() {
     );
     let mut trace = told_apart(&trace_of(&scenario, None).unwrap());
     trace.arrival_us.fill(0.0);
-    let mut chain = ClosedLoop::default();
+    let mut closed_loop = ClosedLoop::default();
     for id in 0..trace.len() as u32 {
-        chain.push(if id < 3 { NO_REQUEST } else { id - 3 }, if id < 3 { 0.0 } else { 20_000.0 });
+        closed_loop.push(if id < 3 { NO_REQUEST } else { id - 3 }, if id < 3 { 0.0 } else { 20_000.0 });
     }
-    trace.closed_loop = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(closed_loop));
     let plan = plan(&scenario, &trace, &limits()).unwrap();
     assert!(plan.is_closed());
     let (outcome, received, times, ahead_us) = run(&scenario, &plan);
@@ -281,11 +281,11 @@ fn so_many_in_flight_are_laid_over_the_same_closed_loop() {
     );
     let mut trace = told_apart(&trace_of(&scenario, None).unwrap());
     trace.arrival_us.fill(0.0);
-    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
+    let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     for id in 0..trace.len() {
-        chain.push(if id < 4 { NO_REQUEST } else { 0 }, 0.0);
+        closed_loop.push(if id < 4 { NO_REQUEST } else { 0 }, 0.0);
     }
-    trace.closed_loop = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(closed_loop));
     let plan = plan(&scenario, &trace, &limits()).unwrap();
     let (outcome, ..) = run(&scenario, &plan);
     let measured = measured(&outcome, &plan, Some(4));

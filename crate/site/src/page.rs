@@ -52,7 +52,7 @@ fn html(name: &str, page: &Rendered, pages: &[(&'static str, Rendered)]) -> Stri
     let next = beside(Some(place + 1), "next", "Next").unwrap_or_default();
     let contents = contents(page);
     let navigation = navigation(name, pages);
-    // The mark of the build stands in every page of ours, so that a page of a network's sign-in is told from them.
+    // The mark of the build stands in every page of ours, so that a page of a network's sign-in is distinguished from them.
     format!(
         r##"<!doctype html>
 <html lang="en">

@@ -28,7 +28,7 @@ use servescope_boundary::types::{
 
 /// Bad rows that are listed one by one; all are counted.
 const LISTED: usize = 100;
-/// Part of a file after which progress is told again.
+/// Part of a file after which progress is reported again.
 const TOLD_EVERY: f64 = 0.02;
 
 /// Reads, changes, fits, shows and writes traffic. Its sources are files, or requests that a scenario generated; what
@@ -321,7 +321,7 @@ pub fn body_forms() -> Vec<String> {
     Form::ALL.into_iter().map(|form| form.name().to_owned()).collect()
 }
 
-/// Takes the steps; what is refused is told at the first step that cannot be taken.
+/// Takes the steps; an error is reported at the first step that cannot be taken.
 fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsCallErrors> {
     let source = trace.clone();
     transform::apply(steps, trace).map_err(|error| {
@@ -331,7 +331,7 @@ fn apply(steps: &[Step], trace: Trace) -> Result<(Trace, Vec<Note>), JsCallError
     })
 }
 
-/// A refusal as it is thrown: the codes of steps are the studio's own.
+/// A rejection as it is thrown: the codes of steps are the studio's own.
 fn thrown_as(refusal: StepRefusal) -> JsCallErrors {
     object(&StepRefusals { errors: [refusal] }).unchecked_into()
 }

@@ -9,7 +9,7 @@ pub fn is_whole() -> bool {
     std::env::var_os("SERVESCOPE_WHOLE").is_some_and(|value| value == "1")
 }
 
-/// The configuration of a property: so many cases in the quick check, so many in the whole one.
+/// The configuration of a property: this many cases in the quick check, this many in the whole one.
 ///
 /// Properties without a number of their own take proptest's, 256. `PROPTEST_CASES` would be taken in place of either.
 pub fn cases(quick: u32, whole: u32) -> Config {

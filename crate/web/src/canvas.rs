@@ -1,5 +1,5 @@
 //! A canvas of the page as plotters draws on it: plotters-canvas, and by hand what charts have most of. That crate says
-//! colour and font anew with every label and every rectangle, as texts for the browser to read; here they are said when
+//! colour and font again with every label and every rectangle, as texts for the browser to read; here they are said when
 //! they change.
 
 use plotters_backend::text_anchor::{HPos, VPos};
@@ -19,7 +19,7 @@ const PIECE: usize = 12;
 pub(crate) struct Canvas {
     shapes: CanvasBackend,
     context: CanvasRenderingContext2d,
-    /// What the context was told last, by this.
+    /// What the context was set to last, by this.
     fill: Option<BackendColor>,
     font: Option<(f64, String)>,
     anchor: Option<(&'static str, &'static str)>,

@@ -69,7 +69,7 @@ impl CapacitySearch {
     /// is the lowest rate that failed, where one did.
     ///
     /// # Errors
-    /// What is wrong with the scenario, or that so many replicas cannot be simulated.
+    /// What is wrong with the scenario, or that this many replicas cannot be simulated.
     pub fn begin_check(
         &mut self,
         scenario: &JsPatch,

@@ -35,8 +35,8 @@ impl Overlayer {
         Self::default()
     }
 
-    /// Stands ready to simulate a measured run, as the studio has read it; what the scenario sets goes before what the file tells.
-    /// `fit` are the paths of constants to fit, or none.
+    /// Stands ready to simulate a measured run, as the studio has read it; what the scenario sets overrides what the file
+    /// contains. `fit` are the paths of constants to fit, or none.
     ///
     /// # Errors
     /// What is wrong with the scenario or with a constant.

@@ -84,7 +84,7 @@ impl Simulator {
             self.told = None;
         }
         let run = self.finished()?;
-        // The charts first: where those of a fleet are in sight, they make the sums of which the summary tells in passing.
+        // The charts first: where those of a fleet are in sight, they make the sums that the summary contains besides.
         let charts = views::build_charts(run, &view_options(&options), &|name| is_in_sight(&options, name));
         let reply = RunReply {
             summary: run.summary_without_utilization(),

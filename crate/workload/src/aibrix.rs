@@ -5,7 +5,7 @@
 //! prompts ([`matching`], [`sessions`]), its agent sessions ([`agent`]), its workload file ([`lines`]) and its tools for
 //! whole files ([`mod@concat`]). [`run`] puts them together as its command line does.
 //! Functions take every random number as an argument, so that they give AIBrix's answers for AIBrix's
-//! draws; [`generate`] feeds them from named streams. What AIBrix gets wrong is refused with a reason or done
+//! draws; [`generate`] feeds them from named streams. What AIBrix gets wrong is rejected with a reason or done
 //! right; the place says which.
 
 pub mod agent;
@@ -31,7 +31,7 @@ use crate::formats::FormatError;
 /// Most entries of a list or workload.
 pub const MAX_ENTRIES: usize = crate::formats::MAX_ROWS;
 
-/// Why an input of the generator was refused.
+/// Why an input of the generator was rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AibrixError {
     /// No pattern has this name.

@@ -23,7 +23,7 @@ pub enum Arrivals {
     /// Poisson arrivals whose rate switches between a calm and a busy state: a two-state Markov-modulated process.
     Mmpp2(Mmpp2),
     /// Groups of requests at the same instant, the groups Poisson.
-    Batch {
+    BatchPoisson {
         /// Requests in a group.
         size: u32,
     },
@@ -59,10 +59,10 @@ impl Arrivals {
                         Self::Poisson | Self::Mmpp2(_) => distribution::exponential(stream.uniform()),
                         Self::Even => 1.0,
                         Self::Weibull { shape } => distribution::weibull(shape, stream.uniform()),
-                        Self::Batch { size } if i % size as usize == 0 => {
+                        Self::BatchPoisson { size } if i % size as usize == 0 => {
                             f64::from(size) * distribution::exponential(stream.uniform())
                         }
-                        Self::Batch { .. } => 0.0,
+                        Self::BatchPoisson { .. } => 0.0,
                     };
                 now
             })
@@ -75,7 +75,7 @@ impl Arrivals {
             Self::Gamma { cv } => Some(distribution::gamma_cdf(1.0 / (cv * cv), 1.0 / rate_rps, gap_s)),
             Self::Poisson => Some(distribution::gamma_cdf(1.0, 1.0 / rate_rps, gap_s)),
             Self::Weibull { shape } => Some(distribution::weibull_cdf(shape, 1.0 / rate_rps, gap_s)),
-            Self::Even | Self::Mmpp2(_) | Self::Batch { .. } => None,
+            Self::Even | Self::Mmpp2(_) | Self::BatchPoisson { .. } => None,
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn batches_arrive_together_at_the_asked_rate() {
-        let times = Arrivals::Batch { size: 8 }.times_us(2.0, 80_000, Stream::named(5, "arrivals"));
+        let times = Arrivals::BatchPoisson { size: 8 }.times_us(2.0, 80_000, Stream::named(5, "arrivals"));
         assert!(times.chunks(8).all(|group| group.iter().all(|t| *t == group[0])));
         let rate = times.len() as f64 / (times[times.len() - 1] / 1e6);
         assert!((rate / 2.0 - 1.0).abs() < 0.03, "{rate}");

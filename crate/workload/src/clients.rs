@@ -95,7 +95,7 @@ pub(crate) fn stationary_times_us(
 }
 
 /// What is left, in mean gaps, of the gap that a time falls into: a part of a gap drawn in proportion to its length. `None`
-/// where gaps begin anew at any time anyhow.
+/// where gaps start again at any time anyhow.
 fn residual(distribution: Arrivals, stream: &mut Stream) -> Option<f64> {
     let part = stream.uniform();
     match distribution {
@@ -109,7 +109,7 @@ fn residual(distribution: Arrivals, stream: &mut Stream) -> Option<f64> {
             let y = distribution::gamma(1.0 + 1.0 / shape, stream);
             Some(part * distribution::weibull(shape, libm::exp(-y)))
         }
-        Arrivals::Poisson | Arrivals::Mmpp2(_) | Arrivals::Batch { .. } => None,
+        Arrivals::Poisson | Arrivals::Mmpp2(_) | Arrivals::BatchPoisson { .. } => None,
     }
 }
 

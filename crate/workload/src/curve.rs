@@ -90,7 +90,7 @@ pub enum Shape {
     Points(Vec<Point>),
 }
 
-/// Why a curve was refused.
+/// Why a curve was rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CurveError {
     /// A number is outside its bounds.
@@ -417,7 +417,7 @@ impl RateCurve {
         &self.pieces[next.saturating_sub(1)]
     }
 
-    /// The first time, in seconds, at which `count` requests are expected; `None` where the curve never brings so many.
+    /// The first time, in seconds, at which `count` requests are expected; `None` where the curve never brings this many.
     pub fn inverse(&self, count: f64) -> Option<f64> {
         if count <= 0.0 {
             return Some(0.0);

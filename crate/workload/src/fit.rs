@@ -40,7 +40,7 @@ pub use twin::Model;
 use crate::statistics::{Dispersion, log_windows, spearman};
 use crate::trace::Trace;
 
-/// What a fit may be told.
+/// Options of a fit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FitOptions {
     /// Width of the bins of the rate curve, seconds; `None` for the rule of [`RateBins`].
@@ -86,7 +86,7 @@ pub struct Fit {
     pub length_correlation: Option<f64>,
     /// Users, where there are two or more.
     pub users: Option<LabelFit>,
-    /// Adapters, where any is asked for; the base model's share is told apart.
+    /// Adapters, where any is asked for; the base model's share is given separately.
     pub adapters: Option<LabelFit>,
     /// Ranks of the adapters, by adapter index.
     pub adapter_rank: Vec<u32>,

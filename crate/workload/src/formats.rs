@@ -1,6 +1,6 @@
 //! Trace files: one format a module, recognised by the columns of the first line or the keys of the first object.
 //!
-//! Every reader refuses a bad file as a whole and names the row, the column, the bound and the value, so that nothing is
+//! Every reader rejects a bad file as a whole and names the row, the column, the bound and the value, so that nothing is
 //! dropped in silence. A request without a prompt or an answer is no bad row: logs hold requests that failed. Those are
 //! counted, and left out of the trace.
 
@@ -220,11 +220,11 @@ pub const MAX_RANK: u32 = 65_536;
 /// What is in a file, in the order of its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contents {
-    /// A log of requests. A length of 0 is a request that failed, or a length that the file does not tell.
+    /// A log of requests. A length of 0 is a request that failed, or a length that the file does not contain.
     Requests {
         /// The rows.
         requests: Trace,
-        /// When time 0 was, in ticks of 100 ns since 1970, where the file tells.
+        /// When time 0 was, in ticks of 100 ns since 1970, where the file contains it.
         start_ticks: Option<i64>,
         /// Entries of the file without any request.
         empty_entries: usize,
@@ -309,7 +309,7 @@ impl Reading {
     }
 }
 
-/// Reads a trace as the options say; `progress` is told of the unpacked bytes.
+/// Reads a trace as the options say; `progress` gets the unpacked bytes.
 ///
 /// # Errors
 /// [`FormatError`], with the place in the file; where every row is bad, that of the first.

@@ -82,7 +82,7 @@ pub enum LengthDistribution {
     Table(Table),
 }
 
-/// Why a distribution of lengths was refused.
+/// Why a distribution of lengths was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LengthError {
     /// A histogram is not a list of edges with a weight between each two.

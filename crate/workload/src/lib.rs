@@ -1,7 +1,7 @@
 //! What arrives: requests, the distributions that make them, and the files that hold them.
 //!
 //! A [`Trace`] is the one thing that leaves this crate. It is made from a [`WorkloadSpec`] or read from a file, and
-//! nothing downstream can tell which.
+//! nothing downstream knows which.
 //!
 //! ```
 //! use servescope_workload::{WorkloadSpec, generate};

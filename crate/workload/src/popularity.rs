@@ -1,4 +1,4 @@
-//! Who is asked for: distributions of shares over indices 0, 1, …, n - 1.
+//! Popularity: distributions of shares over indices 0, 1, …, n - 1.
 
 use crate::distribution;
 

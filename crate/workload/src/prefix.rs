@@ -1,7 +1,7 @@
 //! Prompts that begin alike, as a tree: a system prompt shared by all, then a part by adapter, then a part by user, then
 //! what a session has said so far.
 //!
-//! A prompt is told as ids of blocks of tokens, as Mooncake's and Bailian's traces tell it: equal ids mean an equal block
+//! A prompt is given as ids of blocks of tokens, as in Mooncake's and Bailian's traces: equal ids mean an equal block
 //! after equal blocks. Whole blocks of a shared part have its id; a block that reaches into the next part belongs to that
 //! one; the block at the end that is not full is the prompt's own.
 
@@ -62,7 +62,7 @@ impl Tree {
     }
 
     /// Appends the blocks of a prompt. `own` are the ids of the whole blocks of its session so far; it grows with the
-    /// prompt, and is emptied by the caller where the context begins anew.
+    /// prompt, and is emptied by the caller where the context starts again.
     pub(crate) fn push(&mut self, own: &mut Vec<u64>, adapter: u32, user: u32, input_tokens: u32) {
         let block = self.spec.block_tokens;
         let by_adapter = if adapter == BASE_MODEL { 0 } else { self.spec.adapter_tokens };
@@ -98,7 +98,7 @@ impl Tree {
     }
 }
 
-/// Gives every prompt of a trace without sessions its shared prefix, and tells its blocks.
+/// Gives every prompt of a trace without sessions its shared prefix, and sets its blocks.
 pub(crate) fn begin_alike(trace: &mut Trace, mut tree: Tree) {
     for id in 0..trace.len() {
         let adapter = trace.adapter[id];

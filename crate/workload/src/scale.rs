@@ -7,9 +7,9 @@ use crate::trace::{ClosedLoop, NO_REQUEST, Trace};
 pub fn stretch_time(trace: &mut Trace, factor: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t *= factor);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t *= factor);
-    if let Some(chain) = &mut trace.closed_loop {
-        chain.think_us.iter_mut().for_each(|t| *t *= factor);
-        chain.until_us *= factor;
+    if let Some(closed_loop) = &mut trace.closed_loop {
+        closed_loop.think_us.iter_mut().for_each(|t| *t *= factor);
+        closed_loop.until_us *= factor;
     }
     if let Some(metadata) = &mut trace.metadata {
         metadata.events.stretch(factor);
@@ -20,8 +20,8 @@ pub fn stretch_time(trace: &mut Trace, factor: f64) {
 pub fn shift_time(trace: &mut Trace, by_us: f64) {
     trace.arrival_us.iter_mut().for_each(|t| *t += by_us);
     trace.cancellations.iter_mut().for_each(|(t, _)| *t += by_us);
-    if let Some(chain) = &mut trace.closed_loop {
-        chain.until_us = (chain.until_us + by_us).max(0.0);
+    if let Some(closed_loop) = &mut trace.closed_loop {
+        closed_loop.until_us = (closed_loop.until_us + by_us).max(0.0);
     }
 }
 
@@ -45,7 +45,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
     let mut scaled = Trace::with_capacity((trace.len() as f64 * factor) as usize + 1);
     let mut cancel_of = vec![None; trace.len()];
     let mut source = Vec::new();
-    let mut chain = trace.closed_loop.as_ref().map(|c| ClosedLoop {
+    let mut closed_loop = trace.closed_loop.as_ref().map(|c| ClosedLoop {
         until_us: c.until_us,
         is_shared: c.is_shared,
         ..ClosedLoop::default()
@@ -57,7 +57,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         let keep = if copy < copies { 1.0 } else { factor - copies as f64 };
         let mut stream = Stream::named(seed, "rate scale").item(copy);
         let shift = if copy == 0 { 0.0 } else { span * stream.uniform() };
-        let mut place = vec![NO_REQUEST; if chain.is_some() { trace.len() } else { 0 }];
+        let mut place = vec![NO_REQUEST; if closed_loop.is_some() { trace.len() } else { 0 }];
         for (id, cancel) in cancel_of.iter().enumerate() {
             if keep < 1.0 && stream.uniform() >= keep {
                 continue;
@@ -69,13 +69,13 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
                 scaled.cancellations.push((at + shift - back, scaled.len() as u32));
             }
             request.arrival_us = moved - back;
-            if let (Some(chain), Some(of)) = (&mut chain, &trace.closed_loop) {
+            if let (Some(closed_loop), Some(of)) = (&mut closed_loop, &trace.closed_loop) {
                 // Rotation puts a predecessor behind its follower: that one then waits for no request.
                 let before = place.get(of.depends_on[id] as usize).copied().unwrap_or(NO_REQUEST);
                 let in_order =
                     scaled.arrival_us.get(before as usize).is_some_and(|&t| t <= request.arrival_us);
                 let (before, think_us) = if in_order { (before, of.think_us[id]) } else { (NO_REQUEST, 0.0) };
-                chain.push(before, think_us);
+                closed_loop.push(before, think_us);
                 place[id] = scaled.len() as u32;
             }
             scaled.push(request);
@@ -83,7 +83,7 @@ pub fn scale_rate(trace: &Trace, factor: f64, seed: u64) -> Trace {
         }
     }
     scaled.adapter_rank.clone_from(&trace.adapter_rank);
-    scaled.closed_loop = chain.map(Box::new);
+    scaled.closed_loop = closed_loop.map(Box::new);
     if let Some(metadata) = &trace.metadata {
         // A copy of a session is no session of its own: its requests come again inside the session.
         scaled.set_metadata(metadata.select(&source));
@@ -124,15 +124,15 @@ mod tests {
         };
         for factor in [0.5, 1.0, 2.5] {
             let scaled = scale_rate(&trace, factor, 1);
-            let chain = scaled.closed_loop.as_ref().unwrap();
-            assert_eq!(chain.depends_on.len(), scaled.len());
-            for (id, &before) in chain.depends_on.iter().enumerate() {
+            let closed_loop = scaled.closed_loop.as_ref().unwrap();
+            assert_eq!(closed_loop.depends_on.len(), scaled.len());
+            for (id, &before) in closed_loop.depends_on.iter().enumerate() {
                 let before = before as usize;
                 assert!(before == NO_REQUEST as usize || scaled.arrival_us[before] <= scaled.arrival_us[id]);
                 assert!(before == NO_REQUEST as usize || scaled.user[before] == scaled.user[id]);
             }
             // Two whole copies: but for where the rotation cuts each user's loop, all wait as before.
-            let held = chain.depends_on.iter().filter(|&&before| before != NO_REQUEST).count();
+            let held = closed_loop.depends_on.iter().filter(|&&before| before != NO_REQUEST).count();
             assert!(factor != 2.5 || held >= 2 * (trace.len() - 5) - 5, "{held}");
         }
         let mut slow = trace.clone();

@@ -1,9 +1,9 @@
 //! Workloads whose requests depend on one another: users in a closed loop, sessions, clients or adapters with processes of
 //! their own.
 //!
-//! All are lanes of sessions. Open traffic is one lane, or one for each client or adapter; a closed loop is one for each user, who
-//! sends one request at a time. A session without turns is one request. Each quantity is drawn from its own stream by lane
-//! and session, so that one more client or a longer conversation leaves all others as they were.
+//! All are request streams of sessions. Open traffic is one stream, or one for each client or adapter; a closed loop has one for
+//! each user, who sends one request at a time. A session without turns is one request. Each quantity is drawn from its own
+//! stream by lane and session, so that one more client or a longer conversation leaves all others as they were.
 
 use crate::arrivals::Arrivals;
 use crate::clients::{cycle_get, scaled, stationary_times_us};
@@ -15,7 +15,7 @@ use crate::spec::WorkloadSpec;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, ClosedLoop, Labels, NO_REQUEST, Request, Trace, TraceMetadata};
 
-/// One lane: where its sessions begin, or that each begins where the one before ended.
+/// One stream of requests: when its sessions begin, or that each begins when the one before has ended.
 struct RequestStream {
     /// The user of all its sessions; `None` draws one for each.
     user: Option<u32>,
@@ -26,7 +26,7 @@ struct RequestStream {
     max_requests: Option<usize>,
 }
 
-/// The streams of a lane, by quantity.
+/// The random numbers of a request stream, by quantity.
 struct SessionStreams {
     users: Stream,
     adapters: Stream,
@@ -74,7 +74,7 @@ struct SessionGenerator<'a> {
     sessions: u32,
 }
 
-/// Makes the trace of a workload with lanes.
+/// Makes the trace of a workload with sessions.
 pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
     let users = spec.users.count.max(1);
     let mut generator = SessionGenerator {
@@ -92,13 +92,13 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
         generator.closed_loop.until_us = spec.duration_s * 1e6;
     }
     let streams = SessionStreams::named(spec.seed);
-    for (place, lane) in lanes(spec).into_iter().enumerate() {
-        generator.lane(&lane, &streams.each(|stream| stream.item(place)));
+    for (place, requests) in request_streams(spec).into_iter().enumerate() {
+        generator.generate(&requests, &streams.each(|stream| stream.item(place)));
     }
     generator.finish()
 }
 
-fn lanes(spec: &WorkloadSpec) -> Vec<RequestStream> {
+fn request_streams(spec: &WorkloadSpec) -> Vec<RequestStream> {
     let users = spec.users.count.max(1);
     if let Some(most) = spec.closed_requests {
         let stream = Stream::named(spec.seed, "first think times");
@@ -159,18 +159,18 @@ fn own_starts_us(spec: &WorkloadSpec, gaps: Arrivals, share: f64, stream: &Strea
 }
 
 impl SessionGenerator<'_> {
-    fn lane(&mut self, lane: &RequestStream, streams: &SessionStreams) {
-        const NOBODY_BEFORE: (u32, f64) = (NO_REQUEST, 0.0);
+    fn generate(&mut self, requests: &RequestStream, streams: &SessionStreams) {
+        const NO_REQUEST_BEFORE: (u32, f64) = (NO_REQUEST, 0.0);
         let of_session = |i: usize| streams.each(|stream| stream.item(i));
-        let Some(max_requests) = lane.max_requests else {
-            for (i, &start_us) in lane.starts_us.iter().enumerate() {
-                self.session(lane, start_us, NOBODY_BEFORE, usize::MAX, of_session(i));
+        let Some(max_requests) = requests.max_requests else {
+            for (i, &start_us) in requests.starts_us.iter().enumerate() {
+                self.session(requests, start_us, NO_REQUEST_BEFORE, usize::MAX, of_session(i));
             }
             return;
         };
         // A user of a closed loop: each session begins a think time after the end of the one before.
         let end = self.trace.len() + max_requests;
-        let (mut start_us, mut wait) = (lane.starts_us[0], NOBODY_BEFORE);
+        let (mut start_us, mut wait) = (requests.starts_us[0], NO_REQUEST_BEFORE);
         for i in 0.. {
             let made = self.trace.len();
             let mut streams = of_session(i);
@@ -179,31 +179,31 @@ impl SessionGenerator<'_> {
                 wait = (made as u32 - 1, think_us);
                 start_us = self.trace.arrival_us[made - 1] + think_us;
             }
-            self.session(lane, start_us, wait, end - made, streams);
+            self.session(requests, start_us, wait, end - made, streams);
             if self.trace.len() == made || self.trace.len() == end {
                 break;
             }
         }
     }
 
-    /// One session, of at most `most` requests. `wait` is whom its first one waits for, and for how long.
+    /// One session, of at most `most` requests. `wait` is the request that its first one waits for, and its think time.
     fn session(
         &mut self,
-        lane: &RequestStream,
+        requests: &RequestStream,
         start_us: f64,
         mut wait: (u32, f64),
         most: usize,
         mut streams: SessionStreams,
     ) {
         let spec = self.spec;
-        let user = lane.user.unwrap_or_else(|| self.users.at(streams.users.uniform()));
+        let user = requests.user.unwrap_or_else(|| self.users.at(streams.users.uniform()));
         let place = user as usize;
         let clients = spec.clients.as_ref();
         let factors =
             clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = factors.unwrap_or_default();
         let own_adapter =
-            lane.adapter.or_else(|| clients.and_then(|c| cycle_get(&c.adapters, place)).flatten());
+            requests.adapter.or_else(|| clients.and_then(|c| cycle_get(&c.adapters, place)).flatten());
         let adapter = match own_adapter {
             _ if spec.adapters.count == 0 => BASE_MODEL,
             Some(adapter) => adapter,
@@ -316,13 +316,13 @@ mod tests {
         let mut spec = WorkloadSpec { closed_requests: Some(100), ..WorkloadSpec::default() };
         spec.users.count = 7;
         let trace = generate(&spec);
-        let chain = trace.closed_loop.as_ref().unwrap();
-        assert_eq!((trace.len(), chain.until_us), (100, 300e6));
-        for (id, &before) in chain.depends_on.iter().enumerate() {
+        let closed_loop = trace.closed_loop.as_ref().unwrap();
+        assert_eq!((trace.len(), closed_loop.until_us), (100, 300e6));
+        for (id, &before) in closed_loop.depends_on.iter().enumerate() {
             let earlier = (0..id).rfind(|&other| trace.user[other] == trace.user[id]);
             assert_eq!(earlier.map_or(NO_REQUEST, |earlier| earlier as u32), before);
             let start = earlier.map_or(0.0, |earlier| trace.arrival_us[earlier]);
-            assert!(earlier.is_none() || trace.arrival_us[id] == start + chain.think_us[id]);
+            assert!(earlier.is_none() || trace.arrival_us[id] == start + closed_loop.think_us[id]);
         }
         // A user more leaves the others as they were; a longer run brings more of the same.
         spec.users.count = 8;
@@ -356,7 +356,8 @@ mod tests {
             let mut last = vec![None; 3_750];
             for id in 0..trace.len() {
                 let before = last[metadata.session.index[id] as usize].replace(id);
-                let waits_for = trace.closed_loop.as_ref().map_or(NO_REQUEST, |chain| chain.depends_on[id]);
+                let waits_for =
+                    trace.closed_loop.as_ref().map_or(NO_REQUEST, |closed_loop| closed_loop.depends_on[id]);
                 let Some(before) = before else {
                     assert_eq!((metadata.turn[id], waits_for), (1, NO_REQUEST));
                     continue;

@@ -23,7 +23,7 @@ pub enum AtCap {
     Truncate,
     /// The session ends.
     End,
-    /// The context begins anew with the user's own words, as after a compaction.
+    /// The context restarts with the user's new message alone, as after a compaction.
     Restart,
 }
 
@@ -32,7 +32,7 @@ pub enum AtCap {
 pub enum Pace {
     /// A think time after the answer, whenever that comes.
     Held,
-    /// At a time fixed in advance: a think time after an answer that is assumed to take so many seconds.
+    /// At a time fixed in advance: a think time after an answer that is assumed to take this many seconds.
     Fixed {
         /// Assumed time of an answer, seconds.
         answer_s: f64,
@@ -56,12 +56,12 @@ impl SessionSpec {
 
 /// Holds the turns of every session of a trace until the one before has ended, as AIBrix's client does: a turn is sent at
 /// its own time or, where that is later, when its client has thought. The think time is the recorded gap less what the
-/// original system took, where the trace tells that, and 0 otherwise.
+/// original system took, where the trace contains that, and 0 otherwise.
 pub fn make_closed_loop(trace: &mut Trace) {
     let Some(metadata) = &trace.metadata else { return };
     let sessions = metadata.session.index.iter().filter(|&&session| session != NO_LABEL).max();
     let mut last = vec![NO_REQUEST; sessions.map_or(0, |&last| last as usize + 1)];
-    let mut chain = ClosedLoop::default();
+    let mut closed_loop = ClosedLoop::default();
     for (id, &session) in (0u32..).zip(&metadata.session.index) {
         let before = last.get_mut(session as usize).map_or(NO_REQUEST, |last| std::mem::replace(last, id));
         let think_us = trace.arrival_us.get(before as usize).map_or(0.0, |&sent_us| {
@@ -70,10 +70,10 @@ pub fn make_closed_loop(trace: &mut Trace) {
             let thought = trace.arrival_us[id as usize] - sent_us - took_us;
             if thought > 0.0 { thought } else { 0.0 }
         });
-        chain.push(before, think_us);
+        closed_loop.push(before, think_us);
     }
-    if chain.holds_any() {
-        trace.closed_loop = Some(Box::new(chain));
+    if closed_loop.holds_any() {
+        trace.closed_loop = Some(Box::new(closed_loop));
     }
 }
 
@@ -152,9 +152,9 @@ mod tests {
         let file = "arrival_s,input_tokens,output_tokens,session,took_s\n0,1,1,a,1\n2,1,1,b,\n5,1,1,a,9\n6,1,1,,\n7,1,1,b,\n8,1,1,a,\n";
         let mut trace = crate::formats::read(file.as_bytes()).unwrap().trace;
         make_closed_loop(&mut trace);
-        let chain = trace.closed_loop.unwrap();
-        assert_eq!(chain.depends_on, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
-        assert_eq!(chain.think_us, [0.0, 0.0, 4e6, 0.0, 0.0, 0.0]);
+        let closed_loop = trace.closed_loop.unwrap();
+        assert_eq!(closed_loop.depends_on, [NO_REQUEST, NO_REQUEST, 0, NO_REQUEST, 1, 2]);
+        assert_eq!(closed_loop.think_us, [0.0, 0.0, 4e6, 0.0, 0.0, 0.0]);
     }
 
     #[test]

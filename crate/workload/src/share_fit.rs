@@ -1,7 +1,9 @@
-//! Which distribution do observed shares follow? Each distribution of shares over ranks, fitted by maximum likelihood, with its distance.
+//! Which distribution do observed shares follow? Each distribution of shares over ranks, fitted by maximum likelihood, with
+//! its distance.
 //!
-//! The log-likelihood of counts under a distribution is, up to a constant, minus their number times the Kullback-Leibler divergence
-//! of the distribution from the observed shares. The distributions are over ranks (the busiest first), so a fit says nothing about who it is.
+//! The log-likelihood of counts under a distribution is, up to a constant, minus their number times the Kullback-Leibler
+//! divergence of the distribution from the observed shares. The distributions are over ranks (the busiest first), so a fit
+//! says nothing about which user is which.
 
 use crate::popularity::Popularity;
 

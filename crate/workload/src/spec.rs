@@ -41,9 +41,10 @@ pub struct WorkloadSpec {
     pub length_pairs: Option<LengthPairs>,
     /// What prompt and output lengths are multiplied by over time.
     pub length_curves: [Option<RateCurve>; 2],
-    /// What the system is told of the answer's length.
+    /// The max_tokens that the server sees.
     pub max_tokens: MaxTokens,
-    /// A closed loop of the users, each with one request at a time, of at most so many requests in all; no arrival distribution then.
+    /// A closed loop of the users, each with one request at a time, of at most this many requests in all; no arrival
+    /// distribution then.
     pub closed_requests: Option<usize>,
     /// Time between an answer and the next request, in a closed loop and in sessions.
     pub think: Think,
@@ -72,7 +73,7 @@ pub enum ArrivalsPer {
 pub struct AdapterSpec {
     /// How many; 0 = base model only.
     pub count: usize,
-    /// Who is asked for.
+    /// Which ones requests ask for.
     pub popularity: Popularity,
     /// Ranks, assigned cyclically: adapter i has `ranks[i mod len]`.
     pub ranks: Vec<u32>,
@@ -83,7 +84,7 @@ pub struct AdapterSpec {
 pub struct UserSpec {
     /// How many, at least 1.
     pub count: usize,
-    /// Who sends.
+    /// Which ones send.
     pub popularity: Popularity,
 }
 

@@ -26,7 +26,7 @@ impl Stream {
     /// The substream of item `index`.
     ///
     /// Distributions that reject draws take one of these for each item: a rejection then changes that item only, and a small
-    /// change of a parameter moves every item a little in place of drawing all of them anew.
+    /// change of a parameter moves every item a little in place of drawing all of them again.
     pub fn item(&self, index: usize) -> Self {
         Self::rooted(mix(self.root ^ mix(index as u64 + 1)))
     }

@@ -131,14 +131,14 @@ impl Trace {
     }
 
     /// The trace with one more request, after those of its time. It waits for no other, and only the columns that every trace
-    /// has tell of it.
+    /// has describe it.
     pub fn with_request(&self, request: Request) -> Self {
         let place = self.arrival_us.partition_point(|&arrival_us| arrival_us <= request.arrival_us) as u32;
         let new = self.len() as u32;
         let mut all = self.clone();
         all.push(request);
-        if let Some(chain) = &mut all.closed_loop {
-            chain.push(NO_REQUEST, 0.0);
+        if let Some(closed_loop) = &mut all.closed_loop {
+            closed_loop.push(NO_REQUEST, 0.0);
         }
         if let Some(metadata) = &self.metadata {
             all.set_metadata(TraceMetadata::joined(&[(Some(metadata), self.len()), (None, 1)], false).0);
@@ -170,7 +170,8 @@ impl Trace {
         chosen.adapter_rank.clone_from(&self.adapter_rank);
         let moved = |&(t, id): &(f64, u32)| place[id as usize].map(|new| (t, new));
         chosen.cancellations = self.cancellations.iter().filter_map(moved).collect();
-        chosen.closed_loop = self.closed_loop.as_ref().map(|chain| Box::new(chain.select(order, &place)));
+        chosen.closed_loop =
+            self.closed_loop.as_ref().map(|closed_loop| Box::new(closed_loop.select(order, &place)));
         if let Some(metadata) = &self.metadata {
             chosen.set_metadata(metadata.select(order));
         }
@@ -231,18 +232,18 @@ mod tests {
             max_tokens: 1,
         };
         let mut trace = Trace::default();
-        let mut chain = ClosedLoop::default();
+        let mut closed_loop = ClosedLoop::default();
         for (id, after) in [(0, NO_REQUEST), (1, NO_REQUEST), (2, 1)] {
             trace.push(request(f64::from(id), id));
-            chain.push(after, 5.0);
+            closed_loop.push(after, 5.0);
         }
-        trace.closed_loop = Some(Box::new(chain));
+        trace.closed_loop = Some(Box::new(closed_loop));
         trace.cancellations = vec![(3.0, 0), (4.0, 2)];
         let more = trace.with_request(request(1.0, 9));
         assert_eq!(more.user, [0, 1, 9, 2]);
-        let chain = more.closed_loop.clone().expect("a chain");
+        let closed_loop = more.closed_loop.clone().expect("a closed loop");
         assert_eq!(
-            (chain.depends_on, chain.think_us),
+            (closed_loop.depends_on, closed_loop.think_us),
             (vec![NO_REQUEST, NO_REQUEST, NO_REQUEST, 1], vec![0.0, 0.0, 0.0, 5.0])
         );
         assert_eq!(more.cancellations, [(3.0, 0), (4.0, 3)]);

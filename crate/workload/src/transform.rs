@@ -100,7 +100,7 @@ pub fn join(step: &Step, traces: Vec<(String, Trace)>) -> Result<(Trace, Note), 
     if requests > MAX_ROWS {
         return Err(StepError::TooManyRequests { step: step.kind().name, count: requests, max: MAX_ROWS });
     }
-    job.tell("joined", &[("files", files as f64), ("requests", requests as f64)]);
+    job.note("joined", &[("files", files as f64), ("requests", requests as f64)]);
     let trace = checked(step, run(&mut job, traces)?)?;
     let note = Note { step: step.kind().name, before, after: Shape::of(&trace), facts: job.facts };
     Ok((trace, note))
@@ -119,7 +119,10 @@ fn checked(step: &Step, trace: Trace) -> Result<Trace, StepError> {
         return Err(StepError::TooManyRequests { step: name, count: trace.len(), max: MAX_ROWS });
     }
     let cancelled_s = trace.cancellations.last().map_or(0.0, |(at, _)| at / 1e6);
-    let chain_s = trace.closed_loop.iter().flat_map(|chain| chain.think_us.iter().chain([&chain.until_us]));
+    let chain_s = trace
+        .closed_loop
+        .iter()
+        .flat_map(|closed_loop| closed_loop.think_us.iter().chain([&closed_loop.until_us]));
     let last_s = chain_s.map(|t| t / 1e6).filter(|t| t.is_finite()).fold(last_s.max(cancelled_s), f64::max);
     if last_s > MAX_ARRIVAL_S {
         return Err(StepError::TooLate { step: name, last_s, max: MAX_ARRIVAL_S });

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use servescope_lab::debugger::rules;
-use servescope_lab::debugger::told::SENTENCES;
+use servescope_lab::debugger::sentences::SENTENCES;
 use servescope_lab::diagnostic::CODES;
 use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;

@@ -25,11 +25,11 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
             "later_js": sizes.later_js,
         },
     });
-    tell(&document, out)
+    print_document(&document, out)
 }
 
 /// Prints the document, and writes it where asked.
-fn tell(document: &Value, out: Option<&str>) -> Outcome {
+fn print_document(document: &Value, out: Option<&str>) -> Outcome {
     let text = format!("{document:#}\n");
     if let Some(file) = out {
         std::fs::write(file, &text).map_err(|error| format!("{file}: {error}"))?;
@@ -54,7 +54,7 @@ fn browser(project: &Project) -> Outcome<Value> {
     let node = process::find(&["node"]).ok_or("node is missing")?;
     let mut command = Command::new(node);
     command.arg("tests/bench/bench.mjs").current_dir(project.www());
-    browser.tell(&mut command);
+    browser.set_variables(&mut command);
     let printed = process::capture(&mut command)?;
     serde_json::from_str(&printed).map_err(|error| format!("tests/bench/bench.mjs: {error}"))
 }

@@ -17,13 +17,13 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Tells a child process, by the variables that it reads.
-    pub(crate) fn tell(&self, command: &mut Command) {
+    /// Sets the variables by which a child process finds the browser.
+    pub(crate) fn set_variables(&self, command: &mut Command) {
         command.env(CHROMIUM, &self.chromium).env("CHROMEDRIVER", &self.driver);
     }
 
-    /// Tells a child process that needs no window, nor a driver.
-    pub(crate) fn tell_without_window(&self, command: &mut Command) {
+    /// The same for a child process that needs no window, nor a driver.
+    pub(crate) fn set_variables_without_window(&self, command: &mut Command) {
         command.env(CHROMIUM, self.shell.as_ref().unwrap_or(&self.chromium));
     }
 }

@@ -137,7 +137,7 @@ fn one(project: &Project, step: &Step) -> Ended {
     Ended { name: step.name, outcome, took: start.elapsed() }
 }
 
-/// What a lane tells while it runs.
+/// What a lane prints while it runs.
 enum StepNews {
     Started(&'static str),
     Ended(Ended),
@@ -292,7 +292,7 @@ fn wasm(project: &Project) -> Outcome {
     };
     // Whole simulations run in these tests, and the default is 20 s for all of them.
     command.env("WASM_BINDGEN_TEST_TIMEOUT", "300");
-    browser.tell(&mut command);
+    browser.set_variables(&mut command);
     process::run(&mut command)
 }
 
@@ -321,9 +321,9 @@ fn chromium(project: &Project) -> Outcome {
     let mut command = project.node_tool("playwright")?;
     command.arg("test").env("SERVESCOPE_TERMINAL", Program::Terminal.path(project));
     if project.is_whole() {
-        browser.tell(&mut command);
+        browser.set_variables(&mut command);
     } else {
-        browser.tell_without_window(&mut command);
+        browser.set_variables_without_window(&mut command);
     }
     process::run(&mut command)
 }
@@ -349,7 +349,7 @@ fn lighthouse(project: &Project) -> Outcome {
     let node = process::find(&["node"]).ok_or("node is missing: install Node 20.19 or newer")?;
     let mut command = Command::new(node);
     command.arg("audit.mjs").current_dir(folder);
-    browser.tell(&mut command);
+    browser.set_variables(&mut command);
     process::run(&mut command)
 }
 

@@ -15,7 +15,7 @@ const SOURCE: &str = "docs/glossary.json";
 /// The document that is made of them.
 pub(crate) const DOCUMENT: &str = "docs/glossary.md";
 
-/// The systems whose names are told, in the order of the columns.
+/// The systems whose names are listed, in the order of the columns.
 const SYSTEMS: [&str; 4] = ["vLLM", "SGLang", "S-LoRA", "Vidur"];
 
 /// One concept.

@@ -15,7 +15,7 @@ pub(crate) fn check(dist: &Path) -> Outcome {
     without_engine(&module(dist, "servescope_bg")?, &module(dist, "studio_bg")?)
 }
 
-/// An error where the studio names a file of the engine, or the simulator none, so that nothing can be told.
+/// An error where the studio names a file of the engine, or the simulator none, so that nothing can be decided.
 fn without_engine(simulator: &[u8], studio: &[u8]) -> Outcome {
     if files_of(simulator, ENGINE).is_empty() {
         return Err(

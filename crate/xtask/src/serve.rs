@@ -17,7 +17,7 @@ pub(crate) fn run(project: &Project, port: Option<u16>) -> Outcome {
     become_it(&mut server)
 }
 
-/// The server takes this process over: who stops one stops the other.
+/// The server replaces this process: stopping one stops the other.
 #[cfg(unix)]
 pub(crate) fn become_it(server: &mut Command) -> Outcome {
     use std::os::unix::process::CommandExt;

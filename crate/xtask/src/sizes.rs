@@ -73,7 +73,7 @@ pub(crate) fn check(project: &Project) -> Outcome {
     Err(format!("{}; `cargo xtask weigh --accept` takes the page as it is", over.join("; ")))
 }
 
-/// Tells what the page weighs, and takes that as the new bound where it is to be accepted.
+/// Prints what the page weighs, and takes that as the new bound where it is to be accepted.
 pub(crate) fn weigh(project: &Project, accept: bool) -> Outcome {
     let sizes = measure(project)?;
     let accepted = if accept { sizes } else { read(project.root())? };

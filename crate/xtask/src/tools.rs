@@ -23,7 +23,7 @@ struct Tool<'a> {
 
 /// The folder of wasm-bindgen-cli: the generator and its test runner.
 const BINDGEN: &str = "wasm-bindgen";
-/// The program of `crate/xtask/bindgen`. It cannot be called wasm-bindgen: the compiler refuses a crate of that name and of
+/// The program of `crate/xtask/bindgen`. It cannot be called wasm-bindgen: the compiler rejects a crate of that name and of
 /// another version.
 const GENERATOR: &str = "servescope-bindgen";
 const TEST_RUNNER: &str = "wasm-bindgen-test-runner";

@@ -64,7 +64,7 @@ fn fingerprint(project: &Project, toolchain: WasmToolchain) -> Outcome<String> {
     Ok(fingerprint.text())
 }
 
-/// Every part has ended by now; the first that failed is told.
+/// Every part has ended by now; the first that failed is reported.
 fn all(parts: impl Iterator<Item = Outcome>) -> Outcome {
     parts.fold(Ok(()), Outcome::and)
 }

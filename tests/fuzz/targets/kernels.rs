@@ -1,4 +1,4 @@
-//! Any bytes as a table of measured kernels: read, written and read again alike, or refused, never a panic.
+//! Any bytes as a table of measured kernels: read, written and read again alike, or rejected, never a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

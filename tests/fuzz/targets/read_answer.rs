@@ -1,5 +1,5 @@
 //! Any bytes as what a server under load sends: a stream of events, in two pieces as in one; its models, version and metrics.
-//! Read or told to be wrong, never a panic or a number that is none.
+//! Read or rejected, never a panic or a number that is none.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

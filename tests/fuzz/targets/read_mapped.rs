@@ -1,4 +1,4 @@
-//! A line of mapping, then any bytes: read or refused with and without tolerance, as they stand and as Vidur replays them,
+//! A line of mapping, then any bytes: read or rejected with and without tolerance, as they stand and as Vidur replays them,
 //! and tolerance loses no good row.
 #![no_main]
 

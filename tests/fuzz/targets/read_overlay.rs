@@ -1,5 +1,5 @@
-//! Any bytes as a result file of a load generator: read and, where it is small, simulated and compared, or refused, never a panic
-//! or a NaN.
+//! Any bytes as a result file of a load generator: read and, where it is small, simulated and compared, or rejected, never a
+//! panic or a NaN.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as a collection of prompts: read or refused, and what is read is chosen from and sent in every form as JSON.
+//! Any bytes as a collection of prompts: read or rejected, and what is read is chosen from and sent in every form as JSON.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

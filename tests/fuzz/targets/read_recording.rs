@@ -1,4 +1,4 @@
-//! Any bytes as a recorded run of VTC's artifact: read, measured and served again, or refused, never a panic.
+//! Any bytes as a recorded run of VTC's artifact: read, measured and served again, or rejected, never a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

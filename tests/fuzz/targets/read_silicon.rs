@@ -1,4 +1,4 @@
-//! Any bytes as a file of measured deployments: read, and small rows run, or refused, never a panic or a NaN.
+//! Any bytes as a file of measured deployments: read, and small rows run, or rejected, never a panic or a NaN.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

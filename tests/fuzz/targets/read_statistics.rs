@@ -1,5 +1,5 @@
 //! Any bytes as AIBrix's statistics and configuration files, as ServeGen's chunk files, as rows to group, and as points of a
-//! curve: used or refused, never a panic.
+//! curve: used or rejected, never a panic.
 //! Blank lines part the files.
 #![no_main]
 

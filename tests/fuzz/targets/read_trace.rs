@@ -1,4 +1,4 @@
-//! Any bytes as a trace file: read or refused, and what is read is written and read again to the same, in every format.
+//! Any bytes as a trace file: read or rejected, and what is read is written and read again to the same, in every format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

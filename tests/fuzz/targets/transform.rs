@@ -1,4 +1,4 @@
-//! A line of steps with semicolons between, then a trace file: refused, or a trace that is sound and the same every time.
+//! A line of steps with semicolons between, then a trace file: rejected, or a trace that is sound and the same every time.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -58,7 +58,7 @@ export class CompareSection extends LightElement {
         ${app.traceFile.info.value === null ? this.#turn() : nothing}`}`;
   }
 
-  /** One long run of a file has no seeds to tell a turn by. */
+  /** One long run of a file has no seeds to find a turn with. */
   #turn(): TemplateResult {
     this.#turns ??= turnSection(this.app);
     return html`<details class="fold" data-fold="turn" ?open=${this.app.turn.value !== null}><summary><h3>${this.app.text.say(turn)('title')}</h3></summary>${this.#turns}</details>`;

@@ -17,7 +17,7 @@ import { Topic } from '../state/topic.js';
 
 /** A drag goes on before this. */
 const SETTLE_MS = 300;
-/** How often the intervals of a comparison under way are told. */
+/** How often the intervals of a running comparison are updated. */
 const TELL_EVERY_MS = 250;
 export const SEEDS = [10, 20, 50, 100] as const;
 /** As the terminal's. */
@@ -209,7 +209,7 @@ export class CompareState {
     if (turn === this.#turn) this.answer.update({ state: 'ready', done: 2 * seeds.length });
   }
 
-  /** Tells what the seeds say of which both runs are there. */
+  /** Publishes the result of the seeds whose two runs have ended. */
   async #tell(turn: number, seeds: readonly number[], keyA: string, keyB: string): Promise<void> {
     const runs = seeds.map((seed) => ({ seed, a: this.#known.get(`${keyA} ${String(seed)}`), b: this.#known.get(`${keyB} ${String(seed)}`) }));
     const there = runs.flatMap(({ seed, a, b }) => a === undefined || b === undefined ? [] : [{ seed, a, b }]);

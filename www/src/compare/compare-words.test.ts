@@ -19,7 +19,7 @@ const of = (row: Partial<ComparedMetric>, path = 'ttft_s.mean'): string[] => sen
 it('tells by how much, from the end of the interval that is nearer to nothing', () => {
   expect(of({})).toEqual([`B lowers mean TTFT by ${share(0.25)} (95 % interval ${share(0.2)} to ${share(0.3)}, 20 seeds).`]);
   expect(of({ b: 8, difference: 6, low: 4, high: 8, relative: 3, relative_low: 2, relative_high: 4 })).toEqual(['B raises mean TTFT by a factor of 4 (95 % interval 3 to 5, 20 seeds).']);
-  expect(of({ low: -0.6, high: 0.1 })).toEqual(['mean TTFT: no difference that 20 seeds can tell.']);
+  expect(of({ low: -0.6, high: 0.1 })).toEqual(['mean TTFT: no significant difference (20 seeds).']);
   expect(of({ ...NO_INTERVAL })).toEqual(['mean TTFT: no interval yet.']);
 });
 

@@ -49,7 +49,7 @@ export function differenceOf(text: Text, path: string, row: ComparedMetric): Dif
   };
 }
 
-/** By how much B is lower or higher, or that nothing is told, relative to A where that can be said; then what there is to know of it. */
+/** By how much B is lower or higher, or that there is no significant difference, relative to A where that is possible; then what there is to know of it. */
 export function sentencesOf(text: Text, path: string, row: ComparedMetric): string[] {
   const say = text.say(compare);
   const name = nameOfMetric(text, path);

@@ -71,7 +71,7 @@ function stateOf(text: Text, { state, was_preempted }: StepQueueRow): string {
   return name === '' ? say('state.preempted_before') : say('state.before', { state: name });
 }
 
-/** Who holds the KV blocks, as a bar and as a table. */
+/** Which requests hold the KV blocks, as a bar and as a table. */
 function batch(text: Text, kv: StepKv, candidate: number | null): TemplateResult {
   const say = text.say(debuggerTexts);
   const { format } = text;

@@ -39,7 +39,7 @@ export interface ChartFeed {
   empty?(key: string): string;
 }
 
-/** Users have their colours where a chart tells them apart. */
+/** Users have their colours where a chart distinguishes them. */
 function roleName({ text, session }: App, chart: string, role: string): string {
   const user = /^client_(\d)$/.exec(role)?.[1];
   if (user !== undefined) return text.t('role.user', { id: user });

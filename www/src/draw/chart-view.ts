@@ -32,7 +32,7 @@ export class ChartView extends LightElement implements Drawable {
   declare feed: ChartFeed | undefined;
   /** Whether another chart with the same clock stands right below, which has the axis for both. */
   declare stacked: boolean | undefined;
-  /** Tells its ids from those of the same chart in another place. */
+  /** Distinguishes its ids from those of the same chart in another place. */
   declare beside: string | undefined;
   /** Whether its section is folded. */
   declare folded: boolean | undefined;

@@ -2,7 +2,7 @@
 import { html, svg, type SVGTemplateResult, type TemplateResult } from 'lit';
 import type { Series } from '../simulation/types.js';
 
-/** Dashes and markers of `charts::role`, which tell lines apart without their colours. */
+/** Dashes and markers of `charts::role`, which distinguish lines without their colours. */
 const DASHES: Readonly<Record<string, string>> = { pool: '8 4', expected: '5 3', tbt: '8 3', e2e: '2 3', slo: '4 4', twin: '6 2', plain_twin: '1 3' };
 const MARKERS: Readonly<Record<string, string>> = {
   running: 'circle', served: 'circle', decode: 'circle', output: 'circle', waiting: 'triangle', queue: 'triangle',

@@ -20,7 +20,7 @@ export interface Picture {
   /** Colours by role, and those of ink and paper. */
   colours: Readonly<Record<string, string>>;
   words: Words;
-  /** Whether users are told apart. */
+  /** Whether users are distinguished. */
   byUser: boolean;
   /** The request that is marked. */
   marked: number | null;

@@ -29,7 +29,7 @@ const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told
 export class MeasuredRunState {
   readonly answer = new Topic<MeasuredRunAnswer>(NOTHING);
   readonly charts = new Topic<ReadonlyMap<string, ChartData>>(new Map());
-  /** Whether the settings in the controls go before what the file tells. */
+  /** Whether the settings in the controls override those of the file. */
   readonly ofControls = new Topic(false);
   /** Constants to fit. */
   readonly fit = new Topic<readonly string[]>([]);

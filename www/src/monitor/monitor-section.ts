@@ -1,4 +1,4 @@
-// Who uses what: charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
+// Usage by client: charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
@@ -107,7 +107,7 @@ function feedOf(app: App, data: MonitorData): ChartFeed {
     zooms: true,
     of: 'run',
     chart: (name) => data.view.value?.charts.find((chart) => chart.name === name),
-    // Former stacks would only hide those of now: who has which colour may differ.
+    // Former stacks would only hide the current ones: the colours of clients may differ.
     ghost: () => null,
     title: (name) => word(`chart.${name}`),
     about: (name) => word(`chart.${name}.about`),

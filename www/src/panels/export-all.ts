@@ -48,7 +48,7 @@ async function copyVllmServe(app: App): Promise<void> {
   });
 }
 
-/** What fails is told. */
+/** A failure is reported. */
 async function attempt(app: App, work: () => Promise<void>): Promise<void> {
   try {
     await work();

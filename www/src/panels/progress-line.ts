@@ -8,7 +8,7 @@ interface ProgressLine {
   /** 0..1. */
   share: number;
   label: string;
-  /** What is told beside the bar; nothing where it is empty. */
+  /** The text beside the bar; nothing where it is empty. */
   told: string;
   stop: Act;
   again: Act;

@@ -73,7 +73,7 @@ export class SeedRanges {
     if (seeds) this.#timer = setTimeout(() => { if (this.#settled !== null) void this.#run(); }, IDLE_MS);
   }
 
-  /** Bands are told with ranges, and go with them. */
+  /** Bands are shown with ranges, and are removed with them. */
   #tell(answer: SeedAnswer, bands = NO_BANDS): void {
     this.answer.set(answer);
     if (this.app.bands.value === bands) return;

@@ -1,4 +1,4 @@
-// Who gets how much: the busiest adapters and users, what they were expected to ask beside what they did.
+// Users and adapters: the busiest ones, their expected share of requests beside the actual one.
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { clientRole } from '../client-role.js';
 import { LightElement } from '../element.js';

@@ -1,4 +1,4 @@
-// The pool: who gets a thread, what is stopped, and threads whose worker ends.
+// The pool: which task gets a thread, what is stopped, and threads whose worker ends.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { share } from '../simulation/start.js';
 import { Cancelled, type Refusal } from '../simulation/worker-link.js';

@@ -12,7 +12,7 @@ export type Priority = 'asked' | 'idle';
 
 export interface TaskOptions {
   priority: Priority;
-  /** Threads that have this object already are not told it again. */
+  /** Threads that have this object already do not get it again. */
   inputs: Inputs;
   progress?: (fraction: number) => void;
 }
@@ -39,7 +39,7 @@ class Seat {
   job: Job | null = null;
   /** Whether its task was stopped to make place. */
   yields = false;
-  /** What its worker was told last. */
+  /** What its worker got last. */
   #inputs: Inputs | null = null;
 
   constructor(spawn: () => WorkerPort) {

@@ -52,7 +52,7 @@ export class ModelSection extends LightElement {
 
   #dropped(event: DragEvent): void {
     event.preventDefault();
-    // The page would take a file for requests; it is told that nothing hangs over it any more.
+    // The page would take a file for requests; it is notified that no file is dragged over it any more.
     event.stopPropagation();
     dispatchEvent(new DragEvent('dragleave'));
     void this.#take(event.dataTransfer?.files[0]);

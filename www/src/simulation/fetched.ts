@@ -1,4 +1,4 @@
-// A part of the page that is fetched when it is first needed. A fetch that failed is told in the page's own words, and is
+// A part of the page that is fetched when it is first needed. A failed fetch is reported in the page's own words, and is
 // tried again the next time.
 import { messageOf, pageError, type Diagnostic } from './types.js';
 

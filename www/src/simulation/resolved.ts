@@ -1,4 +1,4 @@
-// What a scenario means in full. The module tells only where it differs from the parameter table: a slider asks at every
+// What a scenario means in full. The module returns only where it differs from the parameter table: a slider asks at every
 // move, and a hundred names each way cost more than the answer.
 import type { Diagnostic, ParameterValue, Resolution, ScenarioPatch, Schema, Traffic } from './types.js';
 

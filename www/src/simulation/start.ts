@@ -1,4 +1,4 @@
-// What every worker that simulates is told first. The module is compiled once, by the page; all of them share it.
+// The first message to every worker that simulates. The module is compiled once, by the page; all of them share it.
 
 export interface Start {
   kind: 'start';

@@ -36,7 +36,7 @@ export class Cancelled extends Error {
 interface Pending { resolve: (value: unknown) => void; reject: (reason: Error) => void; progress: (fraction: number) => void }
 
 interface Hooks<Other> {
-  /** What a new worker is told before anything else. */
+  /** The first message to a new worker. */
   first?: () => readonly object[];
   /** The worker has ended, and with it all that it held. */
   lost?: (why: Diagnostic | null) => void;

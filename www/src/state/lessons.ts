@@ -11,7 +11,7 @@ const NONE: readonly LessonEntry[] = [];
 export const lessons = new Topic<readonly LessonEntry[]>(NONE);
 let fetching: Promise<void> | null = null;
 
-/** Fetches the list, once; where it cannot be fetched, the next one who wants it tries again. */
+/** Fetches the list, once; where it cannot be fetched, the next caller tries again. */
 export function wantLessons(): Promise<void> {
   fetching ??= fetchJson('lessons/index.json').then((list) => { lessons.set(list as LessonEntry[]); }, (thrown: unknown) => {
     fetching = null;

@@ -27,7 +27,7 @@ export class Topic<T> {
 /** What is enough to hear of changes. */
 export type Watchable = Pick<Topic<unknown>, 'subscribe'>;
 
-/** Tells of a topic's changes only where one of these parts of it becomes another. */
+/** Notifies of a topic's changes only where one of these parts of it changes. */
 export function partsOf<T>(topic: Topic<T>, ...of: readonly ((value: T) => unknown)[]): Watchable {
   return {
     subscribe: (listener) => {
@@ -43,7 +43,7 @@ export function partsOf<T>(topic: Topic<T>, ...of: readonly ((value: T) => unkno
   };
 }
 
-/** Tells of the changes of each. */
+/** Notifies of the changes of each. */
 export function both(...watched: readonly Watchable[]): Watchable {
   return {
     subscribe: (listener) => {

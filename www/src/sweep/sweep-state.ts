@@ -15,7 +15,7 @@ import { drawnOf, NOTHING_DRAWN, sweepFeed } from './sweep-feed.js';
 import { formOf, isMap, sweepOf, usualAxis, type Form } from './sweep-form.js';
 import { SweepStore } from './sweep-store.js';
 
-/** How often the points of a sweep under way are told. */
+/** How often the points of a running sweep are updated. */
 const TELL_EVERY_MS = 300;
 /** Runs that are with the pool: enough for every thread to find the next one. */
 const IN_HAND = 16;
@@ -51,7 +51,7 @@ export class SweepState {
   readonly feed: ChartFeed;
   /** Knows what the runs of a sweep are and what they say; the pool simulates them. */
   readonly #desk = new StudioLink(() => undefined, () => { this.#inputs = null; });
-  /** What it was told last. */
+  /** What it got last. */
   #inputs: Inputs | null = null;
   #spec: SweepSpec | null = null;
   /** The lines of finished runs by number. */
@@ -182,7 +182,7 @@ export class SweepState {
     this.#given.clear();
   }
 
-  /** Tells what the runs so far say. */
+  /** Publishes the result of the runs so far. */
   async #tell(turn: number): Promise<void> {
     const { plan } = this.answer.value;
     const { value: sweep } = this.app.sweep;

@@ -33,7 +33,7 @@ export function settingsName(app: App, point: Readonly<Record<string, ParameterV
   return app.text.list(Object.entries(point).map(([path, value]) => say('setting', { name: parameterName(app, path), value: shortValue(app, path, value) })));
 }
 
-/** The values that tell a curve from the others: the names of options stand for themselves. */
+/** The values that distinguish a curve from the others: the names of options stand for themselves. */
 export function curveName(app: App, point: Readonly<Record<string, ParameterValue>>): string {
   const [only, ...others] = Object.entries(point);
   const named = only !== undefined && others.length === 0 && (app.parameters.get(only[0])?.options.length ?? 0) > 0;

@@ -129,7 +129,7 @@ function errorsOf(rows: readonly Row[], of: 'own' | 'aiconfigurator', count: Cou
   return { ttft: one('ttft'), tpot: one('tpot') };
 }
 
-/** The rows that pass, summed up; a property that all of them share is not told apart. */
+/** The rows that pass, summed up; a property that all of them share is not listed. */
 export function errorTable(passed: readonly Row[], { both }: Pick<Filter, 'both'>, count: CountErrors): Group[] {
   const line = (value: string, rows: readonly Row[]): Line => {
     const counted = both ? rows.filter(({ own, aiconfigurator }) => own !== null && aiconfigurator !== null) : rows;

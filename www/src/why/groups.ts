@@ -1,7 +1,7 @@
 // The users or adapters of the matrix of delays.
 import type { WhyGroup } from '../simulation/types.js';
 
-/** Those that the matrix tells apart; all others are one. */
+/** Those that the matrix distinguishes; all others are one. */
 const SHOWN = 8;
 
 export function sum(values: readonly number[]): number {

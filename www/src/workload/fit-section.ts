@@ -9,7 +9,7 @@ import { workload } from '../i18n/en/workload.js';
 import { modelAbout, modelLabel, noticeWords } from './step-texts.js';
 
 const MODELS = ['bursts', 'curve', 'weibull_mle', 'gamma_mle', 'gamma', 'poisson'] as const;
-/** A ratio of dispersions further from 1 than this is told as a miss. */
+/** A ratio of dispersions further from 1 than this is shown as a miss. */
 const NEAR = 0.25;
 
 export class FitSection extends LightElement {

@@ -1,4 +1,4 @@
-// What the page asks of the studio's worker. Every call gets exactly one reply; `open` tells how far it has come.
+// What the page asks of the studio's worker. Every call gets exactly one reply; `open` reports its progress.
 import type { Picture } from '../draw/export-chart.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';

@@ -194,7 +194,7 @@ export class TraceFile {
         if (!(thrown instanceof Refusal)) throw thrown;
         const refusal = thrown.errors[0] ?? null;
         this.refusal.set(refusal);
-        // What steps further on have told was of a trace that no longer comes to them.
+        // What later steps have reported was of a trace that no longer comes to them.
         const refused = Number(/^steps\.(\d+)/.exec(refusal?.path ?? '')?.[1] ?? 0);
         this.notes.set(this.notes.value.slice(0, refused + Number(this.sources.value.length > 1)));
       }

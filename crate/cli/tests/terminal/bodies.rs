@@ -216,7 +216,7 @@ mod by_tokenizer {
         train(tokenizer, trainer.expect("a trainer").into())
     }
 
-    /// Byte pairs of so many tokens beyond the bytes, as GPT-2's.
+    /// Byte pairs of this many tokens beyond the bytes, as GPT-2's.
     fn byte_pairs(merged: usize) -> Tokenizer {
         let mut tokenizer = Tokenizer::new(BPE::default());
         tokenizer.with_pre_tokenizer(Some(ByteLevel::default().add_prefix_space(false)));

@@ -1,4 +1,4 @@
-//! `servescope capacity`: one configuration, a grid, a trace, and what is refused.
+//! `servescope capacity`: one configuration, a grid, a trace, and what is rejected.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The files of who used what.
+//! The files of usage by client.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `servescope compare`: two settings over the same seeds, one long run, a turn, and what is refused.
+//! `servescope compare`: two settings over the same seeds, one long run, a turn, and what is rejected.
 
 use serde_json::Value;
 

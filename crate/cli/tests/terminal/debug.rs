@@ -1,5 +1,5 @@
 //! `debug`: steps forward and back show the same, whichever way they are come to; commands come from a pipe; a bad one is
-//! refused with its bound.
+//! rejected with its bound.
 
 use std::io::{ErrorKind, Write as _};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Files of other tools in the terminal, as their documentation writes them: what is read, what is assumed, what is refused.
+//! Files of other tools in the terminal, as their documentation writes them: what is read, what is assumed, what is rejected.
 
 use crate::{file_among, good, json, refused, servescope, stderr};
 

@@ -1,4 +1,4 @@
-//! Settings without effect, as the terminal tells them.
+//! Settings without effect, as the terminal prints them.
 
 use serde_json::Value;
 

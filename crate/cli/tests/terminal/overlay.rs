@@ -82,5 +82,5 @@ fn what_cannot_be_read_or_fitted_is_refused() {
     let told = refused(&["overlay", &data("vllm_bench_in_flight.json"), "--set", "fleet.gpu=abacus"]);
     assert!(told.contains("fleet.gpu"), "{told}");
     let told = refused(&["overlay", &data("inferencex.json"), "--as-sent"]);
-    assert!(told.contains("does not tell when"), "{told}");
+    assert!(told.contains("does not contain the times"), "{told}");
 }

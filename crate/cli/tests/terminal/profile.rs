@@ -1,4 +1,4 @@
-//! `servescope profile`: a profile from files, its error, and what is refused.
+//! `servescope profile`: a profile from files, its error, and what is rejected.
 
 use crate::{file, folder, good, refused};
 

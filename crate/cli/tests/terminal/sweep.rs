@@ -1,4 +1,4 @@
-//! `servescope sweep`: points, seeds, files that go on where they ended, plans, shards, and what is refused.
+//! `servescope sweep`: points, seeds, files that go on where they ended, plans, shards, and what is rejected.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -75,7 +75,7 @@ impl Peaks {
         PRODUCT_US + 2.0 * m * n * k / self.flops_us(format) + bytes / self.bytes_us
     }
 
-    /// Attention of prompts: `pairs` of query and KV tokens, so many query tokens, so many KV tokens.
+    /// Attention of prompts: `pairs` of query and KV tokens, this many query tokens, this many KV tokens.
     pub fn prefill_us(&self, heads: &Heads, pairs: f64, queries: f64, kv_tokens: f64) -> f64 {
         let flops = 4.0 * heads.queries * heads.dim * pairs;
         let bytes = 4.0 * queries * heads.queries * heads.dim
@@ -83,7 +83,7 @@ impl Peaks {
         ATTENTION_US + flops / self.wide_flops_us + bytes / self.bytes_us
     }
 
-    /// Attention of requests that decode, which read so many KV tokens in all.
+    /// Attention of requests that decode, which read this many KV tokens in all.
     pub fn decode_us(&self, heads: &Heads, requests: f64, kv_tokens: f64) -> f64 {
         let read = kv_tokens.min(requests * heads.window);
         let bytes =
@@ -91,7 +91,7 @@ impl Peaks {
         ATTENTION_US + bytes / self.bytes_us
     }
 
-    /// Experts: both products of so many tokens.
+    /// Experts: both products of this many tokens.
     pub fn experts_us(&self, format: Format, shape: &ExpertShape, tokens: f64) -> f64 {
         let rows = tokens * shape.per_token / shape.groups;
         let untouched = libm::pow(1.0 - shape.per_token / shape.count, tokens);
@@ -101,7 +101,7 @@ impl Peaks {
         PRODUCT_US + 2.0 * rows * matrices / self.flops_us(format) + (bytes + moved) / self.bytes_us
     }
 
-    /// Latent attention with its projections: so many query tokens, pairs and KV tokens, on a GPU with so many heads.
+    /// Latent attention with its projections: this many query tokens, pairs and KV tokens, on a GPU with this many heads.
     pub fn latent_us(&self, heads: f64, queries: f64, pairs: f64, kv_tokens: f64, kv_bytes: f64) -> f64 {
         // DeepSeek-V3's dimensions, which the tables are measured for: hidden 7168, ranks 1536 and 512, heads 128 + 64 and 128.
         let matrices = 7168.0 * 2112.0 + heads * (1536.0 * 192.0 + 512.0 * 256.0 + 128.0 * 7168.0);
@@ -110,7 +110,7 @@ impl Peaks {
         4.0 * ATTENTION_US + flops / self.wide_flops_us + bytes / self.bytes_us
     }
 
-    /// A collective of so many values of 16 bits.
+    /// A collective of this many values of 16 bits.
     pub fn collective_us(&self, values: f64) -> f64 {
         PRODUCT_US + 2.0 * values / self.link_bytes_us
     }

@@ -1,4 +1,4 @@
-//! Measured times as functions: of tokens alone, and of requests that decode with so many tokens each.
+//! Measured times as functions: of tokens alone, and of requests that decode with this many tokens each.
 
 use super::Grid;
 use super::grid::place;
@@ -60,7 +60,7 @@ impl DecodeTable {
         Self { us: us.collect(), requests, tokens }
     }
 
-    /// Time of so many requests of so many tokens each, its growth by a token each, and for how many tokens that holds:
+    /// Time of this many requests of this many tokens each, its growth by a token each, and for how many tokens that holds:
     /// linear between knots, the last stretch goes on.
     pub(super) fn at(&self, requests: f64, tokens: f64) -> (f64, f64, f64) {
         let segment = |axis: &[f64], at: f64| {
@@ -84,7 +84,7 @@ impl DecodeTable {
         let growth = if to > from && tokens >= from { rise / (to - from) } else { 0.0 };
         let is_last = t.1 + 1 == self.tokens.len() && tokens >= from;
         let until = if tokens < from { from } else { to };
-        let holds = if is_last { LONG } else { (until - tokens).floor() + 1.0 };
-        ((low + rise * columns).max(0.0), growth, holds.max(1.0))
+        let valid_iterations = if is_last { LONG } else { (until - tokens).floor() + 1.0 };
+        ((low + rise * columns).max(0.0), growth, valid_iterations.max(1.0))
     }
 }

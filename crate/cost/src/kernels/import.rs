@@ -24,8 +24,8 @@ pub type Point = (Vec<f64>, f64, f64);
 /// Rows by the name of their table.
 pub type Points = BTreeMap<String, Vec<Point>>;
 
-/// Tokens at which products are kept: those that are multiples of the size of a tile, and with each of them the next number, which
-/// begins a tile. What was measured elsewhere tells how far interpolation is off. A table of no more numbers keeps all.
+/// Tokens at which products are kept: those that are multiples of the size of a tile, and with each of them the next number,
+/// which begins a tile. Measurements elsewhere show the error of interpolation. A table of no more numbers keeps all.
 const PRODUCT_TOKENS: [f64; 47] = [
     1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 17.0, 32.0, 33.0, 48.0, 49.0, 64.0, 65.0, 96.0, 97.0, 128.0, 129.0,
     192.0, 193.0, 256.0, 257.0, 512.0, 513.0, 768.0, 769.0, 1024.0, 1025.0, 1280.0, 1281.0, 1536.0, 1537.0,
@@ -124,7 +124,7 @@ fn attention(c: &Columns, row: usize, what: &str) -> Result<Option<(String, Head
 /// Query and KV tokens that meet in a causal prompt.
 pub(super) fn pairs(from: f64, tokens: f64, window: f64) -> f64 {
     let full = tokens * (from + f64::midpoint(tokens, 1.0));
-    // Beyond the window each query meets only so many.
+    // Beyond the window each query meets only this many.
     full.min(tokens * window)
 }
 

@@ -37,8 +37,8 @@ pub struct Overheads {
     pub iteration_us: f64,
     /// For each request in it.
     pub request_us: f64,
-    /// Added for each layer to an iteration with prompts that no CUDA graph covers: the host launches its kernels one by one. Latent
-    /// attention was timed as a whole module, with its launches, so that nothing is added to it.
+    /// Added for each layer to an iteration with prompts that no CUDA graph covers: the host launches its kernels one by one.
+    /// Latent attention was timed as a whole module, with its launches, so that nothing is added to it.
     pub eager_layer_us: f64,
     /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
     pub decode_factor: f64,
@@ -203,7 +203,7 @@ impl KernelCost {
         })
     }
 
-    /// The same with CUDA graphs of iterations of up to so many tokens (vLLM's `--max-cudagraph-capture-size`).
+    /// The same with CUDA graphs of iterations of up to this many tokens (vLLM's `--max-cudagraph-capture-size`).
     #[must_use]
     pub fn capturing(mut self, tokens: u32) -> Self {
         self.captured_tokens = tokens;
@@ -319,16 +319,18 @@ impl KernelCost {
             AttentionKernels::Grouped { spans, .. } => spans
                 .iter()
                 .map(|span| {
-                    let (_, growth, holds) = at(&span.decode);
-                    (span.layers * growth, holds)
+                    let (_, growth, valid_iterations) = at(&span.decode);
+                    (span.layers * growth, valid_iterations)
                 })
                 .collect(),
             AttentionKernels::Latent { decode, .. } => {
-                let (_, growth, holds) = at(decode);
-                vec![(f64::from(self.layout.model.layers) * growth, holds)]
+                let (_, growth, valid_iterations) = at(decode);
+                vec![(f64::from(self.layout.model.layers) * growth, valid_iterations)]
             }
         };
-        each.iter().fold((0.0, LONG), |(us, least), (growth, holds)| (us + growth, least.min(*holds)))
+        each.iter().fold((0.0, LONG), |(us, least), (growth, valid_iterations)| {
+            (us + growth, least.min(*valid_iterations))
+        })
     }
 
     fn mlp(&self, parts: &mut StageParts, tokens: f64, has_prompts: bool) {
@@ -403,11 +405,11 @@ impl BatchCost for KernelCost {
         if !batch.chunks.is_empty() || batch.decodes == 0 {
             return StageTime::once(first_us);
         }
-        let (growth, holds) = self.growth(batch);
+        let (growth, valid_iterations) = self.growth(batch);
         StageTime {
             first_us,
             growth_us: growth * self.share(is_last) * self.overheads.decode_factor,
-            holds: holds.clamp(1.0, LONG) as u32,
+            valid_iterations: valid_iterations.clamp(1.0, LONG) as u32,
         }
     }
 

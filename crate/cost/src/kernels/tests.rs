@@ -64,7 +64,7 @@ fn kernels() -> Kernels {
     kernels_by(|m| 1.2 + 1.0 / m)
 }
 
-/// Kernels whose products of `m` rows take so many times as long as the roofline.
+/// Kernels whose products of `m` rows take this many times as long as the roofline.
 fn kernels_by(times_roofline: fn(f64) -> f64) -> Kernels {
     let gpu = Gpu::named("h100_sxm").unwrap();
     let mut kernels = Kernels { gpu: gpu.id.to_owned(), ..Kernels::default() };
@@ -126,7 +126,7 @@ fn what_interpolation_misses_is_told_by_range() {
     // Three inner sizes of five for each of four, and two of four for each of five.
     assert_eq!((errors[0].range, errors[0].count), (None, 22));
     assert_eq!(errors[1..].iter().map(|e| e.count).sum::<usize>(), 22);
-    // A step in time that no neighbour tells: half of the prompts of 2048 tokens take twice as long.
+    // A step in time that no neighbour shows: half of the prompts of 2048 tokens take twice as long.
     let mut columns = attention(false);
     let lengths = columns.numbers["isl"].clone();
     let stepped = columns.numbers.get_mut("latency").unwrap();
@@ -305,7 +305,7 @@ fn heads_that_were_not_measured_borrow_the_nearest() {
     );
 }
 
-/// The layout in so many stages.
+/// The layout in this many stages.
 fn in_stages(stages: u32) -> KernelCost {
     let Layout { gpu, model, tensor_parallel, kv, .. } = layout();
     let deployment = Deployment {
@@ -360,13 +360,13 @@ proptest! {
         let kv = f64::from(decodes) * f64::from(mean) + f64::from(more);
         let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
         let time = cost.stage_time(&batch, true);
-        prop_assert!(time.holds >= 1 && time.growth_us >= 0.0 && time.first_us > 0.0);
-        for j in [0, 1, 2, 50, 3_000, time.holds - 1] {
-            if j < time.holds.min(1_000_000) {
+        prop_assert!(time.valid_iterations >= 1 && time.growth_us >= 0.0 && time.first_us > 0.0);
+        for j in [0, 1, 2, 50, 3_000, time.valid_iterations - 1] {
+            if j < time.valid_iterations.min(1_000_000) {
                 let kv = kv + f64::from(j) * f64::from(decodes);
                 let single = cost.stage_time(&Batch { decode_kv_tokens: kv, ..batch }, true).first_us;
                 let leapt = time.first_us + f64::from(j) * time.growth_us;
-                prop_assert!((single / leapt - 1.0).abs() < 1e-9, "{} of {}: {} {}", j, time.holds, single, leapt);
+                prop_assert!((single / leapt - 1.0).abs() < 1e-9, "{} of {}: {} {}", j, time.valid_iterations, single, leapt);
             }
         }
     }
@@ -418,11 +418,11 @@ proptest! {
         let kv = f64::from(decodes) * f64::from(mean);
         let batch = Batch { decodes, decode_kv_tokens: kv, ..Batch::default() };
         let time = cost.stage_time(&batch, is_last);
-        for j in [0, 1, 50, time.holds - 1].into_iter().filter(|j| *j < time.holds.min(1_000_000)) {
+        for j in [0, 1, 50, time.valid_iterations - 1].into_iter().filter(|j| *j < time.valid_iterations.min(1_000_000)) {
             let at = Batch { decode_kv_tokens: kv + f64::from(j) * f64::from(decodes), ..batch };
             let single = cost.stage_time(&at, is_last).first_us;
             let leapt = time.first_us + f64::from(j) * time.growth_us;
-            prop_assert!((single / leapt - 1.0).abs() < 1e-9, "{} of {}: {} {}", j, time.holds, single, leapt);
+            prop_assert!((single / leapt - 1.0).abs() < 1e-9, "{} of {}: {} {}", j, time.valid_iterations, single, leapt);
         }
     }
 }

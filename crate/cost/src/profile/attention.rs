@@ -1,18 +1,18 @@
-//! Attention as a law of heads, head dimension, tokens read and tokens computed, for where it was not measured.
+//! Attention as a formula of heads, head dimension, tokens read and tokens computed, for where it was not measured.
 //!
 //! Decoding reads the KV cache: base + requests x query heads + KV tokens x (1 + requests x (KV heads + query heads)).
 //! A prompt's chunk computes: base + chunk x query heads + KV tokens + query heads x chunk x (KV tokens + chunk). Each
 //! term has a coefficient, found by least squares of the relative error on measured points. A GPU of other speed divides
 //! the terms that grow with the KV cache by its bandwidth and those of products by its FLOP/s, both relative to the
-//! GPU that the law was fitted on.
+//! GPU that the formula was fitted on.
 
 use super::least_squares::relative_least_squares;
 
-/// Largest coefficient that a profile's file may tell.
+/// Largest coefficient that a profile's file may contain.
 pub(super) const MOST_COEFFICIENT: f64 = 1e9;
 
-/// A coefficient that a file can tell, whatever was measured.
-fn told(coefficient: f64) -> f64 {
+/// A measured coefficient, cut to the range that a file may contain.
+fn within_file_limits(coefficient: f64) -> f64 {
     if coefficient > 0.0 { coefficient.min(MOST_COEFFICIENT) } else { 0.0 }
 }
 
@@ -27,7 +27,7 @@ pub struct Heads {
     pub dim: f64,
 }
 
-/// How fast a GPU is relative to that of the law.
+/// How fast a GPU is relative to that of the formula.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Speed {
     /// Memory bandwidth.
@@ -37,14 +37,14 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// The GPU of the law itself.
+    /// The GPU of the formula itself.
     pub const SAME: Self = Self { bandwidth: 1.0, flops: 1.0 };
 }
 
 /// Microseconds of the attention of a layer's decoding requests on one GPU: `us` + `requests` b + kv (`kv` +
 /// `requests_kv` b) for b requests of kv tokens each.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DecodeLaw {
+pub struct DecodeFormula {
     /// Always.
     pub us: f64,
     /// For each request.
@@ -55,7 +55,7 @@ pub struct DecodeLaw {
     pub requests_kv: f64,
 }
 
-impl DecodeLaw {
+impl DecodeFormula {
     /// Its time.
     pub fn at(&self, requests: f64, kv: f64) -> f64 {
         self.us + self.requests * requests + kv * self.slope(requests)
@@ -69,7 +69,7 @@ impl DecodeLaw {
 
 /// Microseconds of the attention of a layer's prompts on one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct PrefillLaw {
+pub struct PrefillFormula {
     /// Always.
     pub us: f64,
     /// For each token of the chunk.
@@ -82,16 +82,16 @@ pub struct PrefillLaw {
     pub chunk_chunk: f64,
 }
 
-impl PrefillLaw {
+impl PrefillFormula {
     /// Its time.
     pub fn at(&self, kv: f64, chunk: f64) -> f64 {
         self.us + self.kv * kv + chunk * (self.chunk + self.chunk_kv * kv + self.chunk_chunk * chunk)
     }
 }
 
-/// The law by heads, per 128 of head dimension.
+/// The formula by heads, per 128 of head dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AttentionLaw {
+pub struct AttentionFormula {
     /// Base, requests x query heads, KV, requests x KV heads x KV, requests x query heads x KV; microseconds.
     pub decode: [f64; 5],
     /// Base, chunk x query heads, KV, query heads x chunk x KV, query heads x chunk^2; microseconds.
@@ -113,7 +113,7 @@ pub struct MeasuredAttention<'a> {
     pub prefill: &'a [(u32, u32, f64)],
 }
 
-impl AttentionLaw {
+impl AttentionFormula {
     /// Fitted on Vidur's A100 profiles of dimension 128: 32 query and 4 KV heads on a GPU, measured; 32 and 32,
     /// reconstructed from 251 measured samples. `servescope profile build` prints the fit.
     pub const A100: Self = Self {
@@ -134,7 +134,7 @@ impl AttentionLaw {
         [1.0, products, kv, products * kv, products * chunk]
     }
 
-    /// Fits the law; each set of measurements weighs alike.
+    /// Fits the formula; each set of measurements weighs alike.
     pub fn fit(sets: &[MeasuredAttention<'_>]) -> Self {
         let (mut decode, mut prefill) = (Vec::new(), Vec::new());
         for set in sets {
@@ -151,28 +151,30 @@ impl AttentionLaw {
         Self { decode: relative_least_squares(&decode), prefill: relative_least_squares(&prefill) }
     }
 
-    /// The law of decoding for certain heads on a GPU of a certain speed.
-    pub fn decode_law(&self, heads: &Heads, speed: Speed) -> DecodeLaw {
+    /// The decode formula for certain heads on a GPU of a certain speed.
+    pub fn decode_formula(&self, heads: &Heads, speed: Speed) -> DecodeFormula {
         let [us, query, kv, read_kv, read_query] = self.decode;
         let dim = heads.dim / DIM;
-        DecodeLaw {
-            us: told(us),
-            requests: told(query * heads.query),
-            kv: told(kv / speed.bandwidth),
-            requests_kv: told((read_kv * heads.kv + read_query * heads.query) * dim / speed.bandwidth),
+        DecodeFormula {
+            us: within_file_limits(us),
+            requests: within_file_limits(query * heads.query),
+            kv: within_file_limits(kv / speed.bandwidth),
+            requests_kv: within_file_limits(
+                (read_kv * heads.kv + read_query * heads.query) * dim / speed.bandwidth,
+            ),
         }
     }
 
-    /// The law of prompts for certain heads on a GPU of a certain speed.
-    pub fn prefill_law(&self, heads: &Heads, speed: Speed) -> PrefillLaw {
+    /// The prefill formula for certain heads on a GPU of a certain speed.
+    pub fn prefill_formula(&self, heads: &Heads, speed: Speed) -> PrefillFormula {
         let [us, chunk, kv, chunk_kv, chunk_chunk] = self.prefill;
         let products = heads.query * heads.dim / DIM / speed.flops;
-        PrefillLaw {
-            us: told(us),
-            chunk: told(chunk * products),
-            kv: told(kv / speed.bandwidth),
-            chunk_kv: told(chunk_kv * products),
-            chunk_chunk: told(chunk_chunk * products),
+        PrefillFormula {
+            us: within_file_limits(us),
+            chunk: within_file_limits(chunk * products),
+            kv: within_file_limits(kv / speed.bandwidth),
+            chunk_kv: within_file_limits(chunk_kv * products),
+            chunk_chunk: within_file_limits(chunk_chunk * products),
         }
     }
 }
@@ -184,14 +186,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_law_can_be_told_by_a_file(
+        fn every_formula_can_be_written_to_a_file(
             decode in prop::array::uniform5(any::<f64>()), prefill in prop::array::uniform5(any::<f64>()),
             heads in (1u32..1_000, 1u32..1_000, 1u32..1_000), speed in (1e-9..1e3f64, 1e-9..1e3f64),
         ) {
             let heads = Heads { query: heads.0.into(), kv: heads.1.into(), dim: heads.2.into() };
             let speed = Speed { bandwidth: speed.0, flops: speed.1 };
-            let law = AttentionLaw { decode, prefill };
-            let (d, p) = (law.decode_law(&heads, speed), law.prefill_law(&heads, speed));
+            let formula = AttentionFormula { decode, prefill };
+            let (d, p) = (formula.decode_formula(&heads, speed), formula.prefill_formula(&heads, speed));
             let told = [d.us, d.requests, d.kv, d.requests_kv, p.us, p.chunk, p.kv, p.chunk_kv, p.chunk_chunk];
             prop_assert!(told.iter().all(|x| (0.0..=MOST_COEFFICIENT).contains(x)), "{told:?}");
         }

@@ -1,6 +1,6 @@
 //! A compact profile from raw tables, and how far it is from them.
 
-use super::attention::{AttentionLaw, Heads, Speed};
+use super::attention::{AttentionFormula, Heads, Speed};
 use super::fitted_profile::{Decode, Prefill};
 use super::grid::Grid;
 use super::line::{Fineness, Knots, Line};
@@ -45,7 +45,7 @@ const TIMER_US: f64 = 0.5;
 const RING_US: f64 = 40.0;
 const RING_FACTOR: f64 = 1.4;
 
-/// Bytes/s and FLOP/s that the A100 of [`AttentionLaw::A100`] reaches in products.
+/// Bytes/s and FLOP/s that the A100 of [`AttentionFormula::A100`] reaches in products.
 const A100_BYTES: f64 = 1.65e12;
 const A100_FLOPS: f64 = 2.6e14;
 
@@ -166,8 +166,8 @@ fn fit_degree(raw: &RawTables, degree: &RawDegree, speed: Speed) -> Result<Degre
         Some(measured) => fit_attention(measured),
         None => Attention {
             origin: Origin::Modelled,
-            decode_law: AttentionLaw::A100.decode_law(&heads, speed),
-            prefill_law: AttentionLaw::A100.prefill_law(&heads, speed),
+            decode_formula: AttentionFormula::A100.decode_formula(&heads, speed),
+            prefill_formula: AttentionFormula::A100.prefill_formula(&heads, speed),
             decode: None,
             prefill: None,
         },
@@ -190,7 +190,7 @@ fn layer_errors(ours: &[OperatorLine], theirs: &[&RawLine]) -> [u32; 2] {
 }
 
 fn attention_errors(degree: &RawDegree, ours: &Attention) -> [u32; 2] {
-    let Some(raw) = &degree.attention else { return AttentionLaw::A100_ERRORS };
+    let Some(raw) = &degree.attention else { return AttentionFormula::A100_ERRORS };
     let (decode, prefill) = (ours.decode(), ours.prefill());
     let decoding = raw.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()).0, us));
     let prompts = raw.prefill.iter().map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()), us));
@@ -244,30 +244,37 @@ fn speed_of(raw: &RawTables) -> Speed {
 }
 
 fn fit_attention(raw: &RawAttention) -> Attention {
-    let law = AttentionLaw::fit(&[raw.measured()]);
+    let formula = AttentionFormula::fit(&[raw.measured()]);
     let heads: &Heads = &raw.heads;
-    let (decode_law, prefill_law) = (law.decode_law(heads, Speed::SAME), law.prefill_law(heads, Speed::SAME));
+    let (decode_formula, prefill_formula) =
+        (formula.decode_formula(heads, Speed::SAME), formula.prefill_formula(heads, Speed::SAME));
     let decode = Grid::through(&raw.decode, MOST_KNOTS, GRID_ERROR, TIMER_US, super::line::TENTHS);
-    // Long chunks with long KV are missing where they are longer than the model's limit: as a ratio to the law a table
+    // Long chunks with long KV are missing where they are longer than the model's limit: as a ratio to the formula a table
     // goes on beyond that.
     let ratios: Vec<(u32, u32, f64)> = raw
         .prefill
         .iter()
         .map(|&(kv, chunk, us)| {
-            let law = prefill_law.at(kv.into(), chunk.into());
-            (chunk, kv, if law > 0.0 { (us / law).min(1e6) } else { 1.0 })
+            let formula = prefill_formula.at(kv.into(), chunk.into());
+            (chunk, kv, if formula > 0.0 { (us / formula).min(1e6) } else { 1.0 })
         })
         .collect();
     let prefill = Grid::through(&ratios, MOST_KNOTS, GRID_ERROR, GRID_ERROR, 1e3);
-    Attention { origin: raw.origin, decode_law, prefill_law, decode: Some(decode), prefill: Some(prefill) }
+    Attention {
+        origin: raw.origin,
+        decode_formula,
+        prefill_formula,
+        decode: Some(decode),
+        prefill: Some(prefill),
+    }
 }
 
 impl Attention {
     pub(super) fn decode(&self) -> Decode {
-        self.decode.as_ref().map_or(Decode::Law(self.decode_law), |grid| Decode::Table(grid.rising()))
+        self.decode.as_ref().map_or(Decode::Formula(self.decode_formula), |grid| Decode::Table(grid.rising()))
     }
 
     pub(super) fn prefill(&self) -> Prefill {
-        Prefill { law: self.prefill_law, ratio: self.prefill.as_ref().map(Grid::level) }
+        Prefill { formula: self.prefill_formula, ratio: self.prefill.as_ref().map(Grid::level) }
     }
 }

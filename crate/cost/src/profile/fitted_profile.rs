@@ -5,7 +5,7 @@
 //! their mean KV tokens; attention of prompts at the sum of their KV tokens and the square root of the sum of the squared
 //! chunks; with tensor parallelism two all-reduces. Per stage: sending on, and the host.
 
-use super::attention::{DecodeLaw, PrefillLaw};
+use super::attention::{DecodeFormula, PrefillFormula};
 use super::grid::Plane;
 use super::line::Line;
 use super::operator::By;
@@ -19,7 +19,7 @@ use crate::batch::{
 /// Attention of requests that decode.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Decode {
-    Law(DecodeLaw),
+    Formula(DecodeFormula),
     Table(Plane),
 }
 
@@ -27,7 +27,7 @@ impl Decode {
     /// The time, its slope along KV tokens, and where that ends.
     pub(super) fn at(&self, requests: f64, kv: f64) -> (f64, f64, f64) {
         match self {
-            Self::Law(law) => (law.at(requests, kv), law.slope(requests), f64::INFINITY),
+            Self::Formula(formula) => (formula.at(requests, kv), formula.slope(requests), f64::INFINITY),
             Self::Table(plane) => plane.at(requests, kv),
         }
     }
@@ -36,13 +36,13 @@ impl Decode {
 /// Attention of prompts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Prefill {
-    pub(super) law: PrefillLaw,
+    pub(super) formula: PrefillFormula,
     pub(super) ratio: Option<Plane>,
 }
 
 impl Prefill {
     pub(super) fn at(&self, kv: f64, chunk: f64) -> f64 {
-        self.law.at(kv, chunk) * self.ratio.as_ref().map_or(1.0, |ratio| ratio.within(chunk, kv))
+        self.formula.at(kv, chunk) * self.ratio.as_ref().map_or(1.0, |ratio| ratio.within(chunk, kv))
     }
 }
 
@@ -185,8 +185,8 @@ impl CompactTables {
         let mean = batch.decode_kv_tokens / f64::from(batch.decodes) + self.kv_bias;
         let (us, slope, knot) = self.decode.at(f64::from(batch.decodes), mean);
         // A straight line holds up to its knot, beyond the last one for ever.
-        let holds = if knot > mean { (knot - mean).ceil().min(LONG) as u32 } else { LONG as u32 };
-        (us * penalty, slope * penalty, holds.max(1))
+        let valid_iterations = if knot > mean { (knot - mean).ceil().min(LONG) as u32 } else { LONG as u32 };
+        (us * penalty, slope * penalty, valid_iterations.max(1))
     }
 
     fn host_us(&self, batch: &Batch<'_>) -> f64 {
@@ -215,17 +215,17 @@ impl BatchCost for CompactTables {
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
-        let (decode_us, slope, mut holds) = self.decode_us(batch);
+        let (decode_us, slope, mut valid_iterations) = self.decode_us(batch);
         let mut growth_us = 0.0;
         if batch.chunks.is_empty() {
             // The mean grows by 1 an iteration.
             growth_us = layers * slope;
         } else {
-            holds = 1;
+            valid_iterations = 1;
         }
         let layer_us = self.tokens.at(tokens) + self.prefill_us(batch.chunks) + decode_us;
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
-        StageTime { first_us: layers * layer_us + send_us + self.host_us(batch), growth_us, holds }
+        StageTime { first_us: layers * layer_us + send_us + self.host_us(batch), growth_us, valid_iterations }
     }
 
     fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {

@@ -59,11 +59,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coefficients_of_a_law_are_found_and_none_is_negative() {
-        let law = |x: f64, y: f64| 3.0 + 1e-4 * x + 2.0 * y;
+    fn coefficients_of_a_formula_are_found_and_none_is_negative() {
+        let of = |x: f64, y: f64| 3.0 + 1e-4 * x + 2.0 * y;
         let points: Vec<Observation<3>> = (0..20)
             .map(|i| (f64::from(i * i) * 1e4, f64::from(i % 5)))
-            .map(|(x, y)| ([1.0, x, y], law(x, y), 1.0))
+            .map(|(x, y)| ([1.0, x, y], of(x, y), 1.0))
             .collect();
         let found = relative_least_squares(&points);
         for (ours, theirs) in found.iter().zip([3.0, 1e-4, 2.0]) {

@@ -80,7 +80,7 @@ pub struct Line {
     us: Vec<f64>,
 }
 
-/// Ascending knots, at least two, of which the interval around a number is found at once: an index tells where the
+/// Ascending knots, at least two, of which the interval around a number is found at once: an index has the place where the
 /// numbers with certain leading bits begin.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Places {

@@ -14,7 +14,7 @@ pub enum By {
 }
 
 /// An operator whose time depends on one quantity. Attention depends on two: see
-/// [`AttentionLaw`](super::AttentionLaw).
+/// [`AttentionFormula`](super::AttentionFormula).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operator {
     /// Its name in Vidur's files.
@@ -90,7 +90,7 @@ pub enum Origin {
     Reconstructed,
     /// Another GPU's, scaled.
     Synthetic,
-    /// A law.
+    /// A formula.
     Modelled,
 }
 

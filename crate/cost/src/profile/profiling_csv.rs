@@ -35,7 +35,7 @@ pub struct RawAttention {
 }
 
 impl RawAttention {
-    /// As the law is fitted on it.
+    /// As the formula is fitted on it.
     pub fn measured(&self) -> MeasuredAttention<'_> {
         MeasuredAttention { heads: self.heads, decode: &self.decode, prefill: &self.prefill }
     }

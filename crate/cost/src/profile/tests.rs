@@ -1,4 +1,4 @@
-//! From files to times: small files that follow known laws.
+//! From files to times: small files that follow known formulas.
 
 use std::fmt::Write as _;
 
@@ -156,7 +156,7 @@ fn check(profile: &Profile, requests: u32, kv: u32, chunk: u32) -> Result<(), Te
         let batch = Batch { decodes: requests, decode_kv_tokens, ..Batch::default() };
         let time = tables.stage_time(&batch, true);
         prop_assert!(time.first_us.is_finite() && time.first_us >= 0.0, "{:?}", time);
-        prop_assert!(time.growth_us >= 0.0 && time.holds >= 1, "{:?}", time);
+        prop_assert!(time.growth_us >= 0.0 && time.valid_iterations >= 1, "{:?}", time);
         let mixed = tables.stage_time(&Batch { chunks: &chunks, ..batch }, true);
         prop_assert!(mixed.first_us.is_finite() && mixed.first_us >= 0.0, "{:?}", mixed);
     }
@@ -206,7 +206,7 @@ proptest! {
                 tables.stage_time(&Batch { decodes: requests, decode_kv_tokens, ..Batch::default() }, true)
             };
             let found = at(kv);
-            let last = found.holds.min(2_000) - 1;
+            let last = found.valid_iterations.min(2_000) - 1;
             let later = at(kv + last).first_us;
             prop_assert!((found.first_us + f64::from(last) * found.growth_us - later).abs() < 1e-6 * later);
         }

@@ -9,15 +9,15 @@
 //! degree 1 errors 12 130 128 571              layer and attention: median, P95, ten-thousandths
 //! add measured 1 20 …
 //! attention modelled
-//! decode_law 10 0.3 0.01 0.008                 microseconds
-//! prefill_law 15 0.03 0.01 0.0001 0.0001
+//! decode_formula 10 0.3 0.01 0.008                 microseconds
+//! prefill_formula 15 0.03 0.01 0.0001 0.0001
 //! decode rows 1 1 2 columns 32 32 64 cells 90 10 …
 //! prefill rows … columns … cells …
 //! ```
 
 use std::fmt::Write as _;
 
-use super::attention::{DecodeLaw, MOST_COEFFICIENT, PrefillLaw};
+use super::attention::{DecodeFormula, MOST_COEFFICIENT, PrefillFormula};
 use super::grid::Grid;
 use super::line::{Knots, MOST_TENTHS};
 use super::operator::{Operator, Origin};
@@ -52,7 +52,7 @@ impl Profile {
             let _ = writeln!(text, "degree {} errors {a0} {a1} {b0} {b1}", degree.degree);
             write_lines(&mut text, &degree.lines);
             let _ = writeln!(text, "attention {}", a.origin.name());
-            let (d, p) = (&a.decode_law, &a.prefill_law);
+            let (d, p) = (&a.decode_formula, &a.prefill_formula);
             let _ = writeln!(text, "decode_law {} {} {} {}", d.us, d.requests, d.kv, d.requests_kv);
             let _ =
                 writeln!(text, "prefill_law {} {} {} {} {}", p.us, p.chunk, p.kv, p.chunk_kv, p.chunk_chunk);
@@ -271,23 +271,23 @@ impl<'a> TextReader<'a> {
         let origin = self.origin()?;
         self.advance();
         self.expect("decode_law")?;
-        let mut law = [0.0; 5];
-        for x in &mut law[..4] {
+        let mut formula = [0.0; 5];
+        for x in &mut formula[..4] {
             *x = self.number("decode_law", 0.0, MOST_COEFFICIENT)?;
         }
-        let [us, requests, kv, requests_kv, _] = law;
-        let decode_law = DecodeLaw { us, requests, kv, requests_kv };
+        let [us, requests, kv, requests_kv, _] = formula;
+        let decode_formula = DecodeFormula { us, requests, kv, requests_kv };
         self.advance();
         self.expect("prefill_law")?;
-        for x in &mut law {
+        for x in &mut formula {
             *x = self.number("prefill_law", 0.0, MOST_COEFFICIENT)?;
         }
-        let [us, chunk, kv, chunk_kv, chunk_chunk] = law;
-        let prefill_law = PrefillLaw { us, chunk, kv, chunk_kv, chunk_chunk };
+        let [us, chunk, kv, chunk_kv, chunk_chunk] = formula;
+        let prefill_formula = PrefillFormula { us, chunk, kv, chunk_kv, chunk_chunk };
         self.advance();
         let decode = if self.key() == "decode" { Some(self.grid()?) } else { None };
         let prefill = if self.key() == "prefill" { Some(self.grid()?) } else { None };
-        Ok(Attention { origin, decode_law, prefill_law, decode, prefill })
+        Ok(Attention { origin, decode_formula, prefill_formula, decode, prefill })
     }
 
     fn grid(&mut self) -> Result<Grid, ProfileError> {

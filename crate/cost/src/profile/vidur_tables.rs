@@ -179,7 +179,7 @@ impl BatchCost for ExactTables {
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let tokens = batch.prompt_tokens() + batch.decodes;
         let mut layer_us = self.token_us(tokens);
-        let mut holds = 1;
+        let mut valid_iterations = 1;
         if !batch.chunks.is_empty() {
             layer_us += self.prefill_attention_us(batch);
         }
@@ -189,13 +189,13 @@ impl BatchCost for ExactTables {
             if batch.chunks.is_empty() {
                 // The mean grows by 1 an iteration, up to the end of its step.
                 let edge = self.kv_step(mean) * u64::from(self.settings.kv_granularity);
-                holds = (edge - mean + 1) as u32;
+                valid_iterations = (edge - mean + 1) as u32;
             }
         }
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let send_us = if is_last { 0.0 } else { self.send_us(tokens) };
         let first_us = layers * layer_us + send_us + self.settings.cpu_ms * 1e3;
-        StageTime { first_us, growth_us: 0.0, holds }
+        StageTime { first_us, growth_us: 0.0, valid_iterations }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
@@ -364,10 +364,10 @@ mod tests {
         // 2 layers x (8 token operators + 2 x (0.48 + 0.02) + 30 x 1.1) + 0.5; the mean 64.5 is cut to 64.
         assert_eq!(ms(&decode, true), 2.0 * (8.0 + 1.0 + 33.0) + 0.5);
         assert_eq!(ms(&decode, false), 2.0 * (8.0 + 1.0 + 33.0) + 0.5 + 3.0);
-        assert_eq!(tables().stage_time(&decode, true).holds, 1);
+        assert_eq!(tables().stage_time(&decode, true).valid_iterations, 1);
         let later = Batch { decode_kv_tokens: 131.0, ..decode };
         assert_eq!(ms(&later, true), 2.0 * (9.0 + 44.0) + 0.5);
-        assert_eq!(tables().stage_time(&later, true).holds, 64);
+        assert_eq!(tables().stage_time(&later, true).valid_iterations, 64);
         // sqrt(3^2 + 4^2) = 5; one chunk has read 1 token, which counts as 64.
         let chunks = [Chunk { kv_tokens: 0, tokens: 3 }, Chunk { kv_tokens: 0, tokens: 4 }];
         assert_eq!(ms(&Batch { chunks: &chunks, ..Batch::default() }, true), 2.0 * (9.0 + 110.0) + 0.5);

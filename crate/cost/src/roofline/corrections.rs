@@ -25,7 +25,7 @@ impl Efficiency {
 
     const IDEAL: Self = Self::new(0.0, 1.0, 1.0);
 
-    /// Microseconds of an operator of so many operations and bytes at peaks in operations and bytes per second. Where
+    /// Microseconds of an operator of this many operations and bytes at peaks in operations and bytes per second. Where
     /// compute and memory traffic hide each other fully the longer one counts.
     pub fn us(&self, overlaps: bool, (flops, bytes): (f64, f64), (flops_s, bytes_s): (f64, f64)) -> f64 {
         let compute = flops / (self.compute * flops_s) * 1e6;
@@ -35,7 +35,7 @@ impl Efficiency {
     }
 }
 
-/// Operations and bytes of a product of `tokens` rows of 16 bits with a matrix of so many inputs and outputs.
+/// Operations and bytes of a product of `tokens` rows of 16 bits with a matrix of this many inputs and outputs.
 pub fn product_work(tokens: f64, (inputs, outputs): (f64, f64), weight_bytes: f64) -> (f64, f64) {
     (2.0 * tokens * inputs * outputs, inputs * outputs * weight_bytes + 2.0 * tokens * (inputs + outputs))
 }
@@ -112,7 +112,7 @@ impl Corrections {
         }
     }
 
-    /// Microseconds in which each GPU of a stage sends so many bytes to the next one: over the link of a node, and over the
+    /// Microseconds in which each GPU of a stage sends this many bytes to the next one: over the link of a node, and over the
     /// network for the share of the sends that leave it.
     pub fn send_us(&self, deployment: &Deployment, bytes: f64) -> f64 {
         let (gpu, send) = (deployment.gpu, &self.send);
@@ -147,7 +147,7 @@ const ATTENTION: Corrections = Corrections {
 /// unit of rank to an iteration. With some 30 requests of 28 distinct adapters, all of rank 8 (S1) or of a mean rank of 30
 /// (S2), that is 1.22 and 3.2 ms. Weights and activations take 1.98 ms of the difference at 1.087 times the A10G's
 /// bandwidth: part of what these small operators read is still in the cache. 0.355 ms are left for launches (256 in 32
-/// layers) and for going from adapter to adapter (28 times in each), which the rows do not tell apart: a third is given to
+/// layers) and for going from adapter to adapter (28 times in each), which the rows do not separate: a third is given to
 /// launches, which a replayed graph makes short, and two to adapters. Other GPUs borrow these numbers.
 const LORA: Efficiency = Efficiency::new(0.4622, 0.7, 1.087);
 const LORA_GROUP_US: f64 = 0.033;
@@ -195,8 +195,8 @@ const A40: Corrections = Corrections {
 /// Share of its 1,008 GB/s at which a GeForce RTX 4090 copies memory: 919 GB/s (github.com/binbinsh/gpu-bench, `memcpy` on the
 /// device; 920 GB/s in github.com/xytpai/nvbench). Its memory has no ECC, which takes a part of an A40's bandwidth.
 const RTX_4090_MEMORY: f64 = 0.912;
-/// Share of its 165 TFLOP/s in products of 16 bits. One of 8192 x 8192 x 8192 reaches 175 (the same gpu-bench: it clocks above the
-/// peak's clock, and its power does not hold it back); those of 2048 tokens reach 0.92 to 1.0 of such a one on an A100 and an
+/// Share of its 165 TFLOP/s in products of 16 bits. One of 8192 x 8192 x 8192 reaches 175 (the same gpu-bench: it clocks above
+/// the peak's clock, and its power does not hold it back); those of 2048 tokens reach 0.92 to 1.0 of such a one on an A100 and an
 /// RTX PRO 6000 (AIConfigurator's tables).
 const RTX_4090_COMPUTE: f64 = 1.0;
 

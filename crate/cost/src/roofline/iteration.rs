@@ -251,7 +251,7 @@ impl Roofline {
         if let Some(experts) = model.experts {
             let width = f64::from(experts.hidden) / tensor;
             self.product(costs, with_experts, tokens, (h, f64::from(experts.count)));
-            // Every token goes through so many experts, but only the matrices of those that any token picks are read.
+            // Every token goes through this many experts, but only the matrices of those that any token picks are read.
             let rows = tokens * f64::from(experts.per_token + experts.shared);
             let read = experts.touched(tokens) + f64::from(experts.shared);
             for (inputs, outputs) in [(h, inner * width), (width, h)] {
@@ -353,15 +353,15 @@ impl Roofline {
             shard.kv_values * self.deployment.kv.bytes(),
         );
         let mut us = 0.0;
-        let mut holds = f64::INFINITY;
+        let mut valid_iterations = f64::INFINITY;
         for (share, window) in self.spans() {
             let room = (decodes * window - batch.decode_kv_tokens) / decodes;
             if share > 0.0 && room > 0.0 {
                 us += share * decodes * token;
                 // A window that is full part of the way through an iteration ends the line there.
-                holds = holds.min(room.floor() + 1.0);
+                valid_iterations = valid_iterations.min(room.floor() + 1.0);
             }
         }
-        (us * self.deployment.stage_layers(is_last), holds)
+        (us * self.deployment.stage_layers(is_last), valid_iterations)
     }
 }

@@ -25,14 +25,14 @@ impl Fleet {
         None
     }
 
-    /// The request with the next deadline is given up.
+    /// The request with the next deadline times out.
     pub(super) fn time_out(&mut self, now_us: f64) {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.results[id].outcome = Outcome::TimedOut;
         self.record.departures.push(QueueDrop { time_us: now_us, id });
         let replica = self.requests.replica[id];
         self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
-        self.leave_line(id, now_us);
+        self.leave_queue(id, now_us);
     }
 
     /// A client goes away.
@@ -51,7 +51,7 @@ impl Fleet {
             return;
         }
         if self.requests.status[i] == RequestStatus::Waiting {
-            return self.leave_line(id, now_us);
+            return self.leave_queue(id, now_us);
         }
         let place = self.requests.replica[i];
         let in_flight = match self.pipelines.get(place.index()) {
@@ -81,18 +81,18 @@ impl Fleet {
                 self.frontend.client_cancelled(&self.trace, id, now_us);
             } else if self.requests.status[i] == RequestStatus::Waiting {
                 let (replica, mut context, _) = self.parts(place, now_us);
-                replica.give_up(&mut context, id);
+                replica.drop_waiting(&mut context, id);
             }
         }
         self.replicas[place].state.hears_of_end(id, Outcome::Cancelled);
         self.dirty_replicas.push(place);
     }
 
-    fn leave_line(&mut self, id: RequestId, now_us: f64) {
+    fn leave_queue(&mut self, id: RequestId, now_us: f64) {
         let place = self.requests.replica[id];
         let (replica, mut context, _) = self.parts(place, now_us);
         let outcome = context.record.results[id].outcome;
-        let may_be_next = replica.give_up(&mut context, id);
+        let may_be_next = replica.drop_waiting(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
         if replica.state.hears_of_end(id, outcome) || may_be_next {
             self.dirty_replicas.push(place);

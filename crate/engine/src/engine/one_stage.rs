@@ -17,7 +17,7 @@ impl Fleet {
     ) {
         let least = policy.least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
-        // So many are not cut short, whenever it is.
+        // This many are not cut short, whenever it is.
         if replica.fast_forwarded <= least.max(1) {
             return;
         }

@@ -1,9 +1,9 @@
 //! Who delayed whom: the delays of all requests by users or by adapters, and those of one request by the requests that held what
 //! it waited for.
 //!
-//! A delay is shared out among the requests that held what was waited for meanwhile, by their parts of it; in whole nanoseconds, so
-//! that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a scheduler that did not
-//! look) is put down to no request.
+//! A delay is shared out among the requests that held what was waited for meanwhile, by their parts of it; in whole
+//! nanoseconds, so that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a
+//! scheduler that did not look) is put down to no request.
 
 use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
@@ -238,7 +238,7 @@ fn is_test_of(cause: Cause, compared: Compared) -> bool {
     }
 }
 
-/// Shares so many nanoseconds out by weights, whole ones; what is left over goes to the largest. Without weights
+/// Shares this many nanoseconds out by weights, whole ones; what is left over goes to the largest. Without weights
 /// they go to the last of `to`, which stands for no request.
 fn share_out(ns: u64, weights: &[f64], to: &mut [u64]) {
     let total: f64 = weights.iter().sum();

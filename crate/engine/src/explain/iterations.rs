@@ -11,7 +11,7 @@ use crate::record::request_phases::{all_stages_us, prefill_in_iteration_us};
 use crate::record::timeline::{IterationRun, Iterations};
 use crate::report::Report;
 
-/// Nanoseconds of loading, copying and prompts of others, within so many of iterations.
+/// Nanoseconds of loading, copying and prompts of others, within this many of iterations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shares {
     pub(super) load: f64,
@@ -138,7 +138,7 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
 /// How long requests take alone.
 #[derive(Debug, Default)]
 pub(super) struct AloneTimes {
-    /// By rank: decoding with so many tokens in KV memory, and all fewer, microseconds.
+    /// By rank: decoding with this many tokens in KV memory, and all fewer, microseconds.
     decode_us: BTreeMap<Option<u32>, Vec<f64>>,
 }
 

@@ -355,7 +355,7 @@ fn ends_of(report: &Report) -> Vec<u64> {
         let result = &report.results[id];
         let otherwise = match result.outcome {
             Outcome::Unfinished => end_us,
-            // It was refused at once when it came in.
+            // It was rejected at once when it came in.
             _ => report.gateway.as_ref().map_or(f64::NAN, |log| log.forwarded_us[id]),
         };
         let told = result.finish_us.unwrap_or(if left[id].is_nan() { otherwise } else { left[id] });

@@ -160,7 +160,7 @@ impl GpuColumns {
         }
     }
 
-    /// Adds what equal iterations tell.
+    /// Adds the gaps of equal iterations.
     pub fn add(&mut self, run: &IterationRun) {
         // Attention reads what is shared once for each request; its blocks are there once.
         let held = f64::from(run.blocks) * self.block_tokens;

@@ -3,7 +3,7 @@
 //! The service of a request is input + 2 output tokens, spread evenly from its first token to its end. Around each tick lies
 //! a window; a client's shortfall there is what the best served client got more, but no more than what separates its own
 //! service from its own demand; the gap of a tick is the sum of all shortfalls. Demand and gap skip a warm-up at the start:
-//! their windows lie that much later. Refused requests count nowhere.
+//! their windows lie that much later. Rejected requests count nowhere.
 
 use servescope_workload::statistics::sort;
 

@@ -94,7 +94,7 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
             let iterations = sum.iterations as f64;
             let share = |of: fn(Work) -> f64, most: fn(servescope_cost::Peak) -> f64| {
                 let (peak, stages) = peak(report)?;
-                // What never ran did nothing; that the model does not know its work is told by those that ran.
+                // What never ran did nothing; those that ran show that the model does not know its work.
                 let work = if sum.iterations == 0 { Work::default() } else { sum.work? };
                 over(of(work), most(peak) * f64::from(stages) * makespan_us / 1e6)
             };

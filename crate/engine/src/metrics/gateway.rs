@@ -77,10 +77,10 @@ pub struct GatewaySummary {
     pub leaked_tokens: u64,
 }
 
-/// Most changes of the state that are told.
+/// Most changes of the state that are listed.
 const MOST_STATES: usize = 2_000;
 
-/// The reasons for which a proxy refuses.
+/// The reasons for which a proxy rejects.
 const REASONS: [Rejection; 6] = [
     Rejection::RateLimit,
     Rejection::TokenQuota,

@@ -1,4 +1,4 @@
-//! Who uses what: every client's part of a run, as totals and over time.
+//! Usage by client: every client's part of a run, as totals and over time.
 //!
 //! A client is a user or an adapter. Its service is input + 2 output tokens, as in VTC (Sheng et al., OSDI 2024): a prompt
 //! counts when its first token is there, and so does that token; the others come evenly from there to the end. All is
@@ -24,7 +24,7 @@ use crate::report::Report;
 use crate::request::{Outcome, Rejection};
 use tails::Samples;
 
-/// Reasons for a refusal.
+/// Reasons for a rejection.
 pub const REASONS: usize = Rejection::ALL.len();
 /// Service of an output token in prompt tokens.
 pub const OUTPUT_PRICE: f64 = 2.0;
@@ -34,7 +34,7 @@ const MOST_IN_GAP: usize = 20_000;
 /// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MonitorOptions {
-    /// Who counts as one client.
+    /// What counts as one client.
     pub client: Client,
     /// Part of the run that the windows cover, microseconds; `None`: all of it.
     pub window_us: Option<(f64, f64)>,
@@ -57,7 +57,7 @@ pub struct ClientTotals {
     pub admitted: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused, in the order of [`Rejection::ALL`].
+    /// Requests rejected, in the order of [`Rejection::ALL`].
     pub refused: [u32; REASONS],
     /// Requests that waited too long.
     pub timed_out: u32,
@@ -88,7 +88,7 @@ pub struct ClientTotals {
 }
 
 impl ClientTotals {
-    /// Requests refused for any reason.
+    /// Requests rejected for any reason.
     pub fn refused_total(&self) -> u32 {
         self.refused.iter().sum()
     }
@@ -112,7 +112,7 @@ impl ClientTotals {
 /// What every client used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Monitor {
-    /// Who counts as one client.
+    /// What counts as one client.
     pub client: Client,
     /// Every client that sent a request, the best served first.
     pub clients: Vec<ClientTotals>,
@@ -122,7 +122,7 @@ pub struct Monitor {
     pub jain: Option<f64>,
     /// VTC's gap at its largest, tokens a second; missing where the run is shorter than its windows.
     pub largest_gap_per_s: Option<f64>,
-    /// Requests whose KV memory over time is not told by the timeline and is interpolated.
+    /// Requests whose KV memory over time is not in the timeline and is interpolated.
     pub kv_interpolated: u64,
     /// End of the run, microseconds.
     pub end_us: f64,

@@ -68,31 +68,31 @@ impl RunTotals {
     }
 }
 
-/// Answers of a cost model about iterations that only decode, by the number of requests: it is asked once about each
-/// number, not about each run.
+/// What the cost model returns for iterations that only decode, by the number of requests: it is called once for each
+/// number, not for each run.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct DecodeUsageCache<'a> {
     timeline: &'a Timeline,
     cost: &'a dyn BatchCost,
-    decodes: Vec<Answer>,
+    decodes: Vec<CachedUsage>,
     chunks: Vec<Chunk>,
 }
 
-/// What it said of a number of requests.
+/// What the model returned for a number of requests.
 #[derive(Debug, Clone, Copy)]
-enum Answer {
-    /// Nothing: no request asked.
-    Unasked,
-    /// More than attention hangs on what they read.
+enum CachedUsage {
+    /// The model has not been called.
+    Unknown,
+    /// More than attention depends on the KV tokens: the model is called for each run.
     Each,
-    /// The same for all.
+    /// The same for every run of this many requests.
     All(DecodeUsage),
 }
 
-/// Numbers of requests above this are asked about each time.
+/// For more requests than this the model is called each time.
 const MOST_KEPT: usize = 4096;
 
-impl<'a> Asked<'a> {
+impl<'a> DecodeUsageCache<'a> {
     pub(super) fn new(timeline: &'a Timeline, cost: &'a dyn BatchCost) -> Self {
         Self { timeline, cost, decodes: Vec::new(), chunks: Vec::new() }
     }
@@ -114,13 +114,13 @@ impl<'a> Asked<'a> {
             return self.cost.decode_usage(decodes);
         }
         if self.decodes.len() <= place {
-            self.decodes.resize(place + 1, Answer::Unasked);
+            self.decodes.resize(place + 1, CachedUsage::Unknown);
         }
-        let answer = &mut self.decodes[place];
-        if matches!(answer, Answer::Unasked) {
-            *answer = self.cost.decode_usage(decodes).map_or(Answer::Each, Answer::All);
+        let cached = &mut self.decodes[place];
+        if matches!(cached, CachedUsage::Unknown) {
+            *cached = self.cost.decode_usage(decodes).map_or(CachedUsage::Each, CachedUsage::All);
         }
-        if let Answer::All(usage) = answer { Some(*usage) } else { None }
+        if let CachedUsage::All(usage) = cached { Some(*usage) } else { None }
     }
 }
 

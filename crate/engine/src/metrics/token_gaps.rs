@@ -55,7 +55,7 @@ pub struct InterTokenLatencies {
     kept: Vec<GapRun>,
 }
 
-/// So many are looked through a second time; of more the timeline is walked again.
+/// This many are looked through a second time; of more the timeline is walked again.
 const MOST_KEPT: usize = if cfg!(test) { 4 } else { 1 << 19 };
 
 /// Leading bits of a length that make its bucket: sign, exponent and ten bits of the fraction, so that a bucket is at most

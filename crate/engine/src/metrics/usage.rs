@@ -4,7 +4,7 @@
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 
 use super::columns::{Columns, GpuColumns};
-use super::operators::{Asked, RunTotals};
+use super::operators::{DecodeUsageCache, RunTotals};
 use super::summary::IterationTotals;
 use super::token_gaps::InterTokenLatencies;
 use crate::record::timeline::IterationRun;
@@ -140,10 +140,10 @@ fn each(
     is_wanted: impl Fn(&IterationRun) -> bool,
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
-    let mut asked = Asked::new(&report.timeline, cost);
+    let mut cache = DecodeUsageCache::new(&report.timeline, cost);
     report.timeline.iterations.each(|run| {
         if is_wanted(run) {
-            let RunTotals { us, work } = asked.totals(run);
+            let RunTotals { us, work } = cache.totals(run);
             let decoded = f64::from(run.iterations) * f64::from(run.decodes);
             let tokens = f64::from(run.prompt_tokens) + decoded;
             take(run, &Totals { us, work, tokens });

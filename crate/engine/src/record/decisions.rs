@@ -65,7 +65,8 @@ pub enum Test {
     None,
     /// KV blocks of the request and those to be left free, with free blocks; passes up to equality.
     KvBlocks,
-    /// KV tokens of the batch at its worst moment, with the pool beside adapters; S-LoRA's and `LightLLM`'s, passes below equality.
+    /// KV tokens of the batch at its worst moment, with the pool beside adapters; S-LoRA's and `LightLLM`'s, passes below
+    /// equality.
     PeakTokens,
     /// Prompt tokens, with those left of the token budget of the iteration.
     TokenBudget,
@@ -133,8 +134,12 @@ impl Compared {
 
     /// A test, what it needed and what there was; beyond 32 bits the largest number.
     pub fn new(test: Test, need: impl TryInto<u32>, have: impl TryInto<u32>) -> Self {
-        let told = |number: Result<u32, ()>| number.unwrap_or(u32::MAX);
-        Self { test, need: told(need.try_into().map_err(drop)), have: told(have.try_into().map_err(drop)) }
+        let capped = |number: Result<u32, ()>| number.unwrap_or(u32::MAX);
+        Self {
+            test,
+            need: capped(need.try_into().map_err(drop)),
+            have: capped(have.try_into().map_err(drop)),
+        }
     }
 
     /// A test of which the numbers are not kept.
@@ -209,7 +214,7 @@ impl Decision {
         (self.replica != NO_REPLICA).then_some(self.replica)
     }
 
-    /// Requests are told by `places`.
+    /// Requests are renamed by `places`.
     pub(crate) fn rename(&mut self, places: &[RequestId]) {
         for id in [&mut self.request, &mut self.on_behalf_of] {
             *id = places.get(id.index()).copied().unwrap_or(*id);
@@ -264,7 +269,7 @@ impl DecisionLog {
         }
     }
 
-    /// Requests are told by `places`.
+    /// Requests are renamed by `places`.
     pub(crate) fn rename(&mut self, places: &[RequestId]) {
         let Some(kept) = &mut self.0 else { return };
         kept.decisions.iter_mut().for_each(|decision| decision.rename(places));

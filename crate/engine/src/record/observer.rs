@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Event<'a> {
     /// A request arrived and joined the waiting queue.
     Arrived(RequestId),
-    /// A request that arrived was refused by the scheduling policy, at once or while it waited.
+    /// A request that arrived was rejected by the scheduling policy, at once or while it waited.
     Rejected(RequestId),
     /// A request waited longer than it may.
     TimedOut(RequestId),
@@ -33,12 +33,12 @@ pub enum Event<'a> {
     Decided {
         /// Start of the router's step.
         at_us: f64,
-        /// Who joins.
+        /// The requests that join.
         picked: &'a [RequestId],
     },
     /// An adapter was copied to the GPU.
     Loaded(u32),
-    /// Adapters were looked for ahead of a decode iteration; those copied are told before.
+    /// Adapters were looked for ahead of a decode iteration; the copied ones are reported before.
     Prefetched,
     /// An adapter left the GPU.
     Offloaded(u32),
@@ -99,7 +99,7 @@ impl Clone for Watch {
 }
 
 impl Watch {
-    /// Tells an observer.
+    /// Notifies an observer.
     pub fn by(observer: Box<dyn EventSink>) -> Self {
         Self(Some(observer))
     }
@@ -109,7 +109,7 @@ impl Watch {
         self.0.is_some()
     }
 
-    /// Tells an event; the closure makes it, and is not called where no observer is.
+    /// Emits an event; the closure makes it, and is not called where no observer is.
     #[inline]
     pub fn emit<'a>(&mut self, event: impl FnOnce() -> Event<'a>) {
         if let Some(observer) = &mut self.0 {

@@ -101,7 +101,7 @@ struct KeptPhases {
 }
 
 impl PhaseLog {
-    /// A log of so many requests.
+    /// A log of this many requests.
     pub(crate) fn on(requests: usize) -> Self {
         Self(Some(Box::new(KeptPhases { phases: RequestPhases::default(), deferred: vec![false; requests] })))
     }
@@ -168,7 +168,7 @@ impl PhaseLog {
         }
     }
 
-    /// Requests are told by `places`.
+    /// Requests are renamed by `places`.
     pub(crate) fn rename(&mut self, places: &[RequestId]) {
         let Some(kept) = &mut self.0 else { return };
         let RequestPhases { prefills, stalls, deferrals, shared, .. } = &mut kept.phases;

@@ -48,7 +48,7 @@ struct SampleGrid {
 }
 
 impl Sampler {
-    /// Samples of so many counters in a run that lasts at least so long, as far as is known, microseconds.
+    /// Samples of this many counters in a run that lasts at least so long, as far as is known, microseconds.
     pub fn of(clients: usize, lasts_us: f64) -> Self {
         let most = (MOST_COUNTERS / clients.max(1)).clamp(FEWEST_SAMPLES, MOST_SAMPLES) / 2 * 2;
         let mut spacing_us = FIRST_SPACING_US;

@@ -132,7 +132,7 @@ impl IterationRun {
     }
 }
 
-/// A request that waited is given up: it waited longer than it may, or the scheduling policy refuses it after all. When a
+/// A waiting request leaves the queue: it timed out, or the scheduling policy rejects it after all. When a
 /// client went away is in the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueueDrop {
@@ -158,7 +158,7 @@ pub struct InterTokenLatency {
 pub struct QueueBlockage {
     /// The decision, microseconds.
     pub start_us: f64,
-    /// Whose line.
+    /// The replica whose queue it is.
     pub replica: ReplicaIndex,
     /// Why it stopped; `None`: it picked every waiting request, later arrivals wait for the next decision.
     pub stop: Option<BlockReason>,
@@ -167,7 +167,7 @@ pub struct QueueBlockage {
 /// The time between a request's preemption and its next iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreemptionInterval {
-    /// Who.
+    /// The request.
     pub request: RequestId,
     /// Its last iteration before, microseconds.
     pub start_us: f64,
@@ -180,7 +180,7 @@ pub struct PreemptionInterval {
 pub struct Timeline {
     /// Admission decisions in order of time.
     pub holds: Vec<QueueBlockage>,
-    /// Requests that were given up while they waited, in order of time.
+    /// Requests that timed out or were rejected while they waited, in order of time.
     pub departures: Vec<QueueDrop>,
     /// How long preempted requests were away, by the time at which they were resumed.
     pub preemption_intervals: Vec<PreemptionInterval>,

@@ -209,13 +209,13 @@ pub(crate) fn forms_alike(
     true
 }
 
-/// Whether so many blocks are free, and one more: where requests take them as they grow.
+/// Whether this many blocks are free, and one more: where requests take them as they grow.
 #[inline]
 fn has_room(replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
     !context.config.allocates_on_demand() || replica.kv.available() > blocks
 }
 
-/// The next iteration of the same requests takes so many blocks.
+/// The next iteration of the same requests takes this many blocks.
 fn form_unwritten(
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
@@ -273,7 +273,7 @@ impl Unwritten {
         self.iterations + 1 < self.first_done
     }
 
-    /// Blocks that the iteration takes which comes after so many of them.
+    /// Blocks that the iteration takes which comes after this many of them.
     fn new_blocks(&self, config: &FleetConfig, iterations: u32) -> u32 {
         if !config.allocates_on_demand() {
             return 0;

@@ -78,8 +78,8 @@ impl ScheduleContext<'_> {
         if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
     }
 
-    /// Tokens of the answer that a request gets.
-    pub(crate) fn answer(&self, id: RequestId) -> u32 {
+    /// Output tokens that a request gets.
+    pub(crate) fn output_tokens(&self, id: RequestId) -> u32 {
         self.total(id) - self.trace.input_tokens[id]
     }
 

@@ -1,8 +1,8 @@
 //! The requests of a one-stage replica that decode: all of them produce a token in every iteration that decodes at all.
 //!
 //! So nothing is written for any of them while they do: a request's tokens are its own constant plus the common step,
-//! the KV tokens of all are a sum, the ends are a heap, and which request needs a new block at a step is told by the tokens modulo
-//! the block size.
+//! the KV tokens of all are a sum, the ends are a heap, and which request needs a new block at a step follows from the tokens
+//! modulo the block size.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -9,22 +9,22 @@ use super::requests::RequestStatus;
 
 impl Replica {
     /// Takes the head out of the queue.
-    pub(crate) fn leave_line(&mut self, context: &ScheduleContext<'_>) -> Option<RequestId> {
+    pub(crate) fn pop_waiting(&mut self, context: &ScheduleContext<'_>) -> Option<RequestId> {
         let id = self.waiting.pop(context.trace, |id| context.is_gone(id))?;
-        self.leaves_line(context, id);
+        self.leaves_queue(context, id);
         Some(id)
     }
 
     /// A request waits no more.
     #[inline]
-    pub(crate) fn leaves_line(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+    pub(crate) fn leaves_queue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;
         self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests.prompt[id]));
     }
 
     /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
-    pub(crate) fn give_up(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
+    pub(crate) fn drop_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         let i = id.index();
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
@@ -41,7 +41,7 @@ impl Replica {
 
     /// A waiting request, wherever it stands in the queue, is no longer there.
     pub(crate) fn leave_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        self.leaves_line(context, id);
+        self.leaves_queue(context, id);
         context.requests.token_us.remove(&id);
         self.waiting.forget(context.trace, id, |id| context.is_gone(id));
     }

@@ -22,8 +22,8 @@ pub(crate) struct Scheduled {
     pub(crate) is_admitted: bool,
 }
 
-/// An iteration in which the requests of the replica's decode batch decode, of a scheduler that keeps them there while nothing else
-/// happens to them.
+/// An iteration in which the requests of the replica's decode batch decode, of a scheduler that keeps them there while nothing
+/// else happens to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPart {
     /// The step of the decode batch when it was formed.
@@ -176,7 +176,7 @@ impl ScheduledBatch {
         if is_last { self.last_us.unwrap_or(0.0) } else { self.inner_us.unwrap_or(0.0) }
     }
 
-    /// It is so many iterations later, in each of which every request got a token.
+    /// It is this many iterations later, in each of which every request got a token.
     pub(crate) fn moves_on(&mut self, iterations: u32) {
         self.number += u64::from(iterations);
         self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);

@@ -1,5 +1,5 @@
-//! The KV cache manager of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the prefixes
-//! that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
+//! The KV cache manager of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the
+//! prefixes that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
 
 mod blocks;
 
@@ -160,10 +160,10 @@ impl KvCache {
         }
     }
 
-    /// A request gives its blocks back; one that comes back looks for them then.
-    pub(crate) fn free_blocks(&mut self, id: RequestId, held: &mut Held, comes_back: bool) {
+    /// A request gives its blocks back; one that is resumed later looks them up then.
+    pub(crate) fn free_blocks(&mut self, id: RequestId, held: &mut Held, is_resumed_later: bool) {
         self.used -= match &mut self.blocks {
-            Some(cache) => cache.release(id, held, comes_back),
+            Some(cache) => cache.release(id, held, is_resumed_later),
             None => std::mem::take(held).count(),
         };
     }

@@ -7,7 +7,7 @@
 //! need is max over k of (k f_k + u_1 + … + u_k), and a decode iteration changes neither f nor u. So entries are touched
 //! only when a request joins or leaves.
 //!
-//! A candidate is no entry: it would start now, so its f grows and its u falls with every iteration. One that is refused
+//! A candidate is no entry: it would start now, so its f grows and its u falls with every iteration. One that is rejected
 //! may fit later although no request left; [`PeakKvEstimator::next_admissible_step`] says when.
 
 /// One request in the coordinates that decoding leaves alone.

@@ -46,7 +46,7 @@ impl ScheduleContext<'_> {
 
 impl Replica {
     /// A request loses its memory and waits at the head of the waiting queue.
-    /// Another request needs so many blocks, or this one does itself.
+    /// Another request needs this many blocks, or this one does itself.
     pub(crate) fn preempt(
         &mut self,
         context: &mut ScheduleContext<'_>,
@@ -128,13 +128,13 @@ impl Replica {
             } else {
                 self.compared_blocks(context, id, blocks)
             };
-            let comes_back = !is_full && has_slot && has_room;
-            let verdict = if comes_back { Verdict::SwappedIn } else { Verdict::Waits };
+            let is_resumed = !is_full && has_slot && has_room;
+            let verdict = if is_resumed { Verdict::SwappedIn } else { Verdict::Waits };
             context.decided(self.index, id, verdict, || compared);
-            if !comes_back {
+            if !is_resumed {
                 break;
             }
-            self.leave_line(context);
+            self.pop_waiting(context);
             let kept = context.config.blocks_for(tokens - 1);
             context.requests.swapped[id] = 0;
             self.acquire_adapter(context, batch, id);

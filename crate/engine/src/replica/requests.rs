@@ -114,7 +114,7 @@ impl Requests {
         }
     }
 
-    /// What a report tells of them.
+    /// What a report has of them.
     pub(crate) fn into_served(self) -> RequestTimings {
         RequestTimings {
             scheduled_us: self.scheduled_us,

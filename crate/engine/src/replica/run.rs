@@ -19,7 +19,7 @@ pub(crate) struct BatchRun {
     pub(crate) done: u32,
     /// Whose iterations they are, of a replica that keeps no decode batch ([`ScheduledBatch::composition`]).
     pub(crate) composition: u64,
-    /// What is written down of them; what their end tells is added then.
+    /// What is written down of them; what is known at their end is added then.
     pub(crate) record: IterationRun,
 }
 
@@ -42,7 +42,7 @@ impl BatchRun {
         Self {
             begins_us: context.now_us + batch.load_us,
             time_model: LinearDecode::new(first_us, growth_us),
-            valid_for: if is_slowed { 1 } else { time.holds.max(1) },
+            valid_for: if is_slowed { 1 } else { time.valid_iterations.max(1) },
             done: 0,
             composition: batch.composition,
             record: IterationRun {

@@ -58,7 +58,8 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         false
     }
 
-    /// The most tokens that a request can have whose prompt and longest output have `total_tokens`, or why it is rejected as too long.
+    /// The most tokens that a request can have whose prompt and longest output have `total_tokens`, or why it is rejected as
+    /// too long.
     fn longest_request(
         &self,
         config: &FleetConfig,
@@ -115,7 +116,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         true
     }
 
-    /// The requests of a batch that has ended on several stages are in no batch, and decode on in one that is formed anew.
+    /// The requests of a batch that has ended on several stages are in no batch, and decode on in one that is formed again.
     fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
         replica.running.extend_from_slice(&batch.members);
     }
@@ -164,7 +165,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         1
     }
 
-    /// So many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
+    /// This many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
     fn end_alike(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _iterations: u32) -> u32 {
         0
     }
@@ -205,7 +206,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         0
     }
 
-    /// When a replica that formed nothing looks again, microseconds; infinite: when it is told of something.
+    /// When a replica that formed nothing looks again, microseconds; infinite: when it is notified of something.
     fn wakes_us(&self, _replica: &Replica) -> f64 {
         f64::INFINITY
     }
@@ -412,7 +413,7 @@ impl State {
         self.slora.as_mut().is_some_and(|slora| slora.hears_of_arrival(id, at_us))
     }
 
-    /// A request came in and was refused; says whether the scheduler is told of that.
+    /// A request came in and was rejected; says whether the scheduler is notified.
     pub(crate) fn hears_of_refusal(&mut self, id: RequestId) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_refusal(id);
@@ -420,7 +421,7 @@ impl State {
         self.reads_mail()
     }
 
-    /// A request is over that waited, or whose client has gone; says whether the scheduler is told of that.
+    /// A request is over that waited, or whose client has gone; says whether the scheduler is notified.
     pub(crate) fn hears_of_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
         if let Some(slora) = &mut self.slora {
             slora.hears_of_end(id, outcome);

@@ -1,5 +1,5 @@
-//! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, who holds KV blocks,
-//! adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
+//! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, which requests hold
+//! KV blocks, adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
 
 use crate::replica::index::ReplicaIndex;
 use crate::replica::queue::client::ClientId;
@@ -99,7 +99,7 @@ pub struct ReplicaSnapshot {
     pub replica: ReplicaIndex,
     /// By what the queue is ordered.
     pub key: QueueKeyKind,
-    /// Whether the replica looked at its queue; otherwise only the queue is told.
+    /// Whether the replica looked at its queue; otherwise only the queue is shown.
     pub is_look: bool,
     /// The first [`MOST_LISTED`] waiting requests, in the order in which they would be admitted if each fitted now.
     pub waiting: Vec<WaitingEntry>,

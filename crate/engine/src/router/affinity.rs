@@ -47,7 +47,7 @@ struct KnownPrefixes {
 }
 
 impl Affinity {
-    /// The index over so many replicas, of each at most `capacity` keys.
+    /// The index over this many replicas, of each at most `capacity` keys.
     pub(crate) fn new(replicas: usize, capacity: usize) -> Self {
         Self {
             capacity,

@@ -1,4 +1,4 @@
-//! Adapters in the replicas of a fleet: slots, the KV pool, loading, and who is passed over.
+//! Adapters in the replicas of a fleet: slots, the KV pool, loading, and which requests are skipped.
 
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ fn adapters_are_loaded_ahead_behind_other_iterations() {
     }
 }
 
-/// 32 tokens of adapter beside 8 blocks of 16: a request that fills them is refused with an adapter, not without.
+/// 32 tokens of adapter beside 8 blocks of 16: a request that fills them is rejected with an adapter, not without.
 #[test]
 fn adapters_in_the_pool_take_its_blocks() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {

@@ -56,11 +56,11 @@ prop_compose! {
             cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
         trace.sort_cancellations();
         trace.closed_loop = waits.map(|waits| {
-            let mut chain = ClosedLoop::default();
+            let mut closed_loop = ClosedLoop::default();
             for (id, &(before, think)) in (0..).zip(&waits[..trace.len()]) {
-                chain.push(if before < id { before } else { NO_REQUEST }, f64::from(think / 3 * 3));
+                closed_loop.push(if before < id { before } else { NO_REQUEST }, f64::from(think / 3 * 3));
             }
-            Box::new(chain)
+            Box::new(closed_loop)
         });
         trace
     }
@@ -251,7 +251,7 @@ prop_compose! {
     }
 }
 
-/// A model on so many stages as a scheduler runs on.
+/// A model on this many stages as a scheduler runs on.
 pub(crate) fn on_its_stages(scheduler: SchedulerKind, cost: Toy) -> Toy {
     match scheduler {
         SchedulerKind::LightLlm | SchedulerKind::Slora => Toy { stages: 1, ..cost },

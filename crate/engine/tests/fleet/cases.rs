@@ -1,4 +1,4 @@
-//! Single cases: where the original asserts or leaks, and what cannot be said of every fleet.
+//! Single cases: where Vidur asserts or leaks, and what cannot be said of every fleet.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn fixed(rows: &[(f64, u32, u32)]) -> Arc<Trace> {
     Arc::new(requests(rows.iter().map(|&(at, input, output)| (at, 0, BASE_MODEL, input, output))))
 }
 
-/// Vidur: the second prompt is over the budget, blocks the line, and the run ends in an assertion with one completed.
+/// Vidur: the second prompt is over the budget, blocks the queue, and the run ends in an assertion with one completed.
 #[test]
 fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
     let trace = fixed(&[(0.0, 100, 5), (1.0, 1_500, 5), (2.0, 100, 5)]);

@@ -38,10 +38,10 @@ pub(crate) fn check_requests(report: &Report, longest: u32) {
 
 /// A held request is sent when the one before it has ended and its client has thought, or at its own time.
 pub(crate) fn check_waits(report: &Report, queue_timeout_us: f64) {
-    let Some(chain) = &report.trace.closed_loop else { return };
+    let Some(closed_loop) = &report.trace.closed_loop else { return };
     assert!(report.trace.arrival_us.is_sorted(), "sent out of order");
     let cancelled = |id: usize| report.trace.cancellations.iter().find(|c| c.1 as usize == id).map(|c| c.0);
-    for (id, (&before, &think_us)) in chain.depends_on.iter().zip(&chain.think_us).enumerate() {
+    for (id, (&before, &think_us)) in closed_loop.depends_on.iter().zip(&closed_loop.think_us).enumerate() {
         let Some(result) = report.results.get(before as usize) else { continue };
         let arrival = report.trace.arrival_us[before as usize];
         let end = match (result.finish_us, result.outcome) {

@@ -191,7 +191,7 @@ fn waiting_for_memory_is_told_once_with_its_numbers() {
     assert_eq!(told, [admitted(0), waits(1), admitted(1), waits(2), admitted(2)]);
 }
 
-/// Requests for whose adapters there is no slot are skipped, the first of each adapter is told so.
+/// Requests for whose adapters there is no slot are skipped, the first of each adapter is recorded so.
 #[test]
 fn a_request_without_a_slot_is_skipped_by_name() {
     let trace = trace_of(6, |i| [0, 0, 1, 1, 2, 0][i as usize], &[8, 8, 8]);
@@ -213,7 +213,7 @@ fn a_request_without_a_slot_is_skipped_by_name() {
     }
 }
 
-/// The preempted request is told with the one that needed its blocks.
+/// The preempted request is recorded with the one that needed its blocks.
 #[test]
 fn a_preemption_names_the_request_that_needs_the_blocks() {
     let trace = trace_of(2, |_| BASE_MODEL, &[]);

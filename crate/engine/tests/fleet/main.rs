@@ -163,7 +163,7 @@ proptest! {
             prop_assert_eq!(told, heard);
             return Ok(());
         }
-        // An iteration that makes no token for a client that has gone is told by itself, and takes the time that was known.
+        // An iteration that makes no token for a client that has gone is recorded by itself, and takes the time that was known.
         let goes_on = |run: &IterationRun| run.prompts == 0 && run.fresh < run.decodes;
         let most = heard.len() + timeline.iterations.iter().filter(goes_on).count();
         prop_assert!(told.len() <= most, "{} told of {}", told.len(), heard.len());
@@ -271,8 +271,8 @@ proptest! {
         let mut slow = trace.clone();
         slow.arrival_us.iter_mut().for_each(|at| *at *= K);
         slow.cancellations.iter_mut().for_each(|(at, _)| *at *= K);
-        if let Some(chain) = &mut slow.closed_loop {
-            chain.think_us.iter_mut().for_each(|think| *think *= K);
+        if let Some(closed_loop) = &mut slow.closed_loop {
+            closed_loop.think_us.iter_mut().for_each(|think| *think *= K);
         }
         let preemption = match config.preemption {
             Preemption::Swap { host_blocks, us_per_block } => Preemption::Swap { host_blocks, us_per_block: K * us_per_block },
@@ -318,7 +318,8 @@ proptest! {
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
         let config =
             FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, adapters, ..config };
-        // A request that is refused has no turn, so none may be: vLLM v1 and S-LoRA refuse whatever memory is too small for.
+        // A request that is rejected has no turn, so none may be: vLLM v1 and S-LoRA reject requests for which memory is too
+        // small.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
                 FleetConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }

@@ -16,7 +16,7 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 /// Bytes for as many checkpoints as there may be.
 const PLENTY: usize = usize::MAX / 4;
 
-/// Runs a fleet with a checkpoint after so many times.
+/// Runs a fleet with a checkpoint after this many times.
 pub(crate) fn recorded(fleet: Fleet, every: usize) -> (Report, Steps) {
     let mut recording = Recording::new(fleet, PLENTY).every(every);
     while !recording.advance(7) {}

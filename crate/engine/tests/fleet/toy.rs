@@ -28,8 +28,8 @@ impl BatchCost for Toy {
             + 1.3 * f64::from(batch.lora.adapters)
             + if is_last { 0.0 } else { 2.5 };
         if batch.chunks.is_empty() {
-            let holds = (self.hold - mean % self.hold) as u32;
-            StageTime { first_us, growth_us: self.growth_us, holds }
+            let valid_iterations = (self.hold - mean % self.hold) as u32;
+            StageTime { first_us, growth_us: self.growth_us, valid_iterations }
         } else {
             StageTime::once(first_us)
         }

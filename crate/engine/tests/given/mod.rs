@@ -51,18 +51,18 @@ prop_compose! {
         trace.cancellations = cancels.into_iter().map(|(at, id)| (at, (id % trace.len()) as u32)).collect();
         trace.cancellations.sort_by(|a, b| a.0.total_cmp(&b.0));
         trace.closed_loop = waits.map(|waits| {
-            let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
+            let mut closed_loop = ClosedLoop { until_us, ..ClosedLoop::default() };
             for &(before, think_us) in &waits[..trace.len()] {
                 // Any request may be waited for, also a later one, or itself: such a circle is never sent.
-                chain.push(before.map_or(NO_REQUEST, |before| before % trace.len() as u32), think_us);
+                closed_loop.push(before.map_or(NO_REQUEST, |before| before % trace.len() as u32), think_us);
             }
-            Box::new(chain)
+            Box::new(closed_loop)
         });
         trace
     }
 }
 
-/// Whom a request waits for, and how long it thinks then.
+/// The request that a request waits for, and the think time after it.
 fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
     (
         prop::option::weighted(0.8, 0u32..80),

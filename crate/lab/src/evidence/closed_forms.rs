@@ -17,7 +17,7 @@ pub enum Measure {
     Wait,
     /// Mean end-to-end time, seconds.
     EndToEnd,
-    /// Share of the requests that were refused or gave up waiting.
+    /// Share of the requests that were rejected or timed out.
     Lost,
 }
 
@@ -247,7 +247,7 @@ pub fn all() -> Vec<ClosedForm> {
     forms
 }
 
-/// So many requests at a time, each in iterations whose length does not depend on the batch.
+/// This many requests at a time, each in iterations whose length does not depend on the batch.
 fn several_servers(servers: u32, load: f64, seeds: u32, output: &[(Id, Value)]) -> ClosedForm {
     let offered = f64::from(servers) * load;
     let iteration_ms = 1e3 / (LOSS_TOKENS - 1.0);
@@ -271,7 +271,7 @@ fn several_servers(servers: u32, load: f64, seeds: u32, output: &[(Id, Value)]) 
 /// Answers of the closed forms about lost requests: long, so that half an iteration of 1 s / tokens is nothing.
 const LOSS_TOKENS: f64 = 10_000.0;
 
-/// Erlang's loss formula: the share that finds all of so many slots busy.
+/// Erlang's loss formula: the share that finds all of this many slots busy.
 pub(crate) fn erlang_b_share(slots: u32, offered: f64) -> f64 {
     (1..=slots).fold(1.0, |b, k| offered * b / (f64::from(k) + offered * b))
 }
@@ -283,7 +283,8 @@ pub(crate) fn erlang_c_wait(servers: u32, offered: f64) -> f64 {
     waits / (c - offered)
 }
 
-/// So many slots and no queue: who finds all of them busy is refused. Erlang's loss formula, whatever the distribution of lengths.
+/// This many slots and no queue: a request that finds all of them busy is rejected. Erlang's loss formula, whatever the
+/// distribution of lengths.
 fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> ClosedForm {
     let mut settings = vec![
         (Id::MaxRunning, Value::Number(f64::from(slots))),
@@ -294,7 +295,7 @@ fn erlang_b(name: &str, slots: u32, offered: f64, output: &[(Id, Value)]) -> Clo
     settings.extend(output.iter().cloned());
     ClosedForm {
         id: "A11",
-        title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share refused"),
+        title: format!("Erlang B, {slots} slots, load {offered}, {name} lengths: share rejected"),
         scenario: scenario(&settings),
         measure: Measure::Lost,
         value: erlang_b_share(slots, offered),

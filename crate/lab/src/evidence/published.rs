@@ -4,15 +4,15 @@
 //! lengths uniform on [8, 512). The workloads are the authors' own: their generator with its default seed 42, drawn again
 //! by [`numpy`]. The default calibration was tuned on seven of these rows, and its
 //! overhead settled with all of them in sight (see [`servescope_cost::calibration`]): agreement is not prediction.
-//! [`one_run`] has the prediction: a calibration on one run a GPU, and rows of a second one.
+//! [`single_run`] has the prediction: a calibration on one run a GPU, and rows of a second one.
 
 pub mod figures;
 pub mod numpy;
-pub mod one_run;
 pub mod peft;
 pub mod policies;
 pub mod sglang;
 pub mod shipped;
+pub mod single_run;
 pub mod vtc;
 
 use std::sync::Arc;
@@ -194,7 +194,7 @@ pub fn is_tuned(row: &Row) -> bool {
     tuned.into_iter().any(|other| row.is_set_like(other))
 }
 
-/// The settings of a row's server, and a workload like the row's: the same laws, drawn by this simulator's generator.
+/// The settings of a row's server, and a workload like the row's: the same distributions, drawn by this simulator's generator.
 pub fn scenario_of(row: &Row, policy: Policy) -> Scenario {
     let mut scenario = Scenario::default();
     let (low, high) = LENGTHS;

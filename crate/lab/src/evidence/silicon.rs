@@ -20,7 +20,7 @@ pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, Row, SiliconError, read};
 pub use playground::scenario;
-pub use predict::{Answer, Constants, Law, NotAnswered, Predicted, gpu, predict, predict_with};
+pub use predict::{Answer, Constants, NotAnswered, Predicted, TimeSource, gpu, predict, predict_with};
 pub(in crate::evidence) use predict::{model, nominal_length};
 pub use report::{Group, document, groups, table};
 pub use shipped::shipped;

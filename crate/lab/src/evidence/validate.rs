@@ -2,12 +2,12 @@
 
 use crate::capacity::steadiness::{self, Extent, Steadiness};
 use crate::closed_forms::{self, Check, ClosedForm};
-use crate::measured::operators::{self, Errors, Law, MEASURED};
+use crate::measured::operators::{self, Errors, Formula, MEASURED};
 use crate::measured::splitwise::{self, Predictor, Quantity};
-use crate::published::one_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
 use crate::published::peft::{self, SERVER_ROWS, ServerComparison};
 use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
 use crate::published::sglang::{self, SLOT_ROWS, SlotComparison};
+use crate::published::single_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, Predicted};
 use crate::published::vtc::{Measured, VtcComparison};
 use crate::published::{self, Comparison};
 use crate::thresholds::BoundCheck;
@@ -66,7 +66,7 @@ pub fn published() -> Vec<Comparison> {
 pub fn closed_forms_table(checks: &[Check]) -> String {
     let mut lines = vec![format!(
         "{:<4}{:<72}{:>10}{:>12}{:>9}{:>8}  ",
-        "", "closed form", "law", "measured", "s.e. %", "apart"
+        "", "closed form", "value", "measured", "s.e. %", "apart"
     )];
     for c in checks {
         lines.push(format!(
@@ -240,8 +240,8 @@ pub fn slots_table(comparisons: &[SlotComparison]) -> String {
 
 /// Every row of S-LoRA's, predicted by the calibration on one run a GPU.
 pub fn predictions() -> Vec<Predicted> {
-    let rows = published::ROWS.iter().chain(A100_ROWS).map(one_run::predict);
-    rows.chain(POLICY_ROWS.iter().chain(A100_POLICY_ROWS).map(one_run::predict_policy)).collect()
+    let rows = published::ROWS.iter().chain(A100_ROWS).map(single_run::predict);
+    rows.chain(POLICY_ROWS.iter().chain(A100_POLICY_ROWS).map(single_run::predict_policy)).collect()
 }
 
 /// The predictions as a table. The rows that settled the calibration stand among them, and are not counted.
@@ -285,9 +285,9 @@ pub fn predictions_table(predictions: &[Predicted]) -> String {
     lines.push(format!(
         "{within} of {} predictions within {:.0} % of throughput and {:.2} of attainment; early abort >= LIFO > FCFS at every cv: {}",
         counted().count(),
-        100.0 * one_run::THROUGHPUT_BOUND,
-        one_run::ATTAINMENT_BOUND,
-        verdict(one_run::is_in_order(predictions))
+        100.0 * single_run::THROUGHPUT_BOUND,
+        single_run::ATTAINMENT_BOUND,
+        verdict(single_run::is_in_order(predictions))
     ));
     lines.join("\n")
 }
@@ -314,7 +314,7 @@ pub fn vtc_table(comparisons: &[VtcComparison]) -> String {
         ),
     ];
     lines.extend(comparisons.iter().map(vtc_line));
-    let predicted = || comparisons.iter().filter(|c| !c.is_settling && !c.is_beyond_the_law());
+    let predicted = || comparisons.iter().filter(|c| !c.is_settling && !c.is_beyond_the_profile());
     let within = predicted().filter(|c| c.is_within()).count();
     lines.push(format!("{within} of {} predictions within all bounds", predicted().count()));
     lines.join("\n")
@@ -337,7 +337,7 @@ fn vtc_line(c: &VtcComparison) -> String {
     let (right, all) = c.ordered_pairs();
     let first = format!("{}/{}", mean(ours), mean(theirs));
     let note = match c.server.law_batch {
-        Some(most) if c.is_beyond_the_law() => {
+        Some(most) if c.is_beyond_the_profile() => {
             format!("not predicted: batches of {}, the profile knows {most}", c.largest_batch)
         }
         _ if c.is_settling => "settles the overhead".to_owned(),
@@ -367,8 +367,8 @@ pub fn operators_table() -> String {
             format!("{:.1} {:>5.1} ({})", 100.0 * e.median, 100.0 * e.p95, e.count)
         }
     };
-    for (law, name) in Law::ALL {
-        let cells = MEASURED.map(|gpu| both(&operators::fitted_errors(&samples, gpu, law)));
+    for (formula, name) in Formula::ALL {
+        let cells = MEASURED.map(|gpu| both(&operators::fitted_errors(&samples, gpu, formula)));
         lines.push(format!("{name:<24}{:>20}{:>20}{:>20}", cells[0], cells[1], cells[2]));
     }
     lines.push(format!("{:<38}{:>18}{:>18}{:>18}", "held out", "products", "pointwise", "whole layer"));
@@ -404,7 +404,7 @@ pub fn splitwise_table() -> String {
         let ways = Predictor::ALL.map(|(_, way)| format!("{way:>20}")).concat();
         lines.push(format!("{name:<32}{:>6}{ways}", "points"));
         let line = |title: String, wanted: &dyn Fn(&splitwise::Point) -> bool| {
-            let offs = Predictor::ALL.map(|(way, _)| splitwise::off(&points, what, way, wanted));
+            let offs = Predictor::ALL.map(|(way, _)| splitwise::errors_of(&points, what, way, wanted));
             let cell = |off: &splitwise::ErrorStats| {
                 let percent = [off.signed, off.size, off.most].map(|x| 100.0 * x);
                 if off.count == 0 {

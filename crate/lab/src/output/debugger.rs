@@ -1,10 +1,10 @@
 //! The scheduler debugger: a run whose decisions of gateway and schedulers are stepped through, forward and back, and for each
 //! step what the decision was taken on, as values for a page or a terminal ([`view::StepView`]). Sentences come as codes with
-//! parameters, and in English ([`told`]).
+//! parameters, and in English ([`sentences`]).
 
 pub mod gantt;
 pub mod rules;
-pub mod told;
+pub mod sentences;
 pub mod view;
 
 use std::sync::Arc;
@@ -102,7 +102,7 @@ pub struct Debugger {
 /// Where a reader goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Move {
-    /// So many steps on, or back.
+    /// This many steps on, or back.
     By(i64),
     /// To a step by its number, from 0 on.
     To(usize),

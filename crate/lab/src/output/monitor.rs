@@ -1,4 +1,4 @@
-//! Who uses what: the monitor's table, its columns in one list for the page and for the files.
+//! Usage by client: the monitor's table, its columns in one list for the page and for the files.
 
 use servescope_engine::Rejection;
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
@@ -7,7 +7,7 @@ use servescope_workload::statistics::sort_places;
 
 use crate::run::Run;
 
-/// Clients that charts tell apart; all others are one.
+/// Clients that charts distinguish; all others are one.
 pub const CHARTED: usize = 7;
 /// Windows of the charts.
 pub const CHART_WINDOWS: usize = 120;
@@ -52,7 +52,7 @@ macro_rules! column {
     };
 }
 
-/// The columns, those of the reasons for a refusal apart, which stand behind [`REFUSED`].
+/// The columns, those of the reasons for a rejection apart, which stand behind [`REFUSED`].
 pub const COLUMNS: [Column; 28] = [
     column!("offered", "count", |c, _| Some(c.offered.into())),
     column!("admitted", "count", |c, _| Some(c.admitted.into())),
@@ -84,7 +84,7 @@ pub const COLUMNS: [Column; 28] = [
     column!("gateway_counter", "number", |c, _| c.gateway_counter),
 ];
 
-/// Place of the column with all refusals.
+/// Place of the column with all rejections.
 pub const REFUSED: usize = 3;
 
 /// One heading of a table.

@@ -1,5 +1,5 @@
 //! What the requests that wait when the traffic ends mean: arrivals above the capacity, a burst near the end, a quota, or a run
-//! that is too short to tell.
+//! that is too short to decide.
 //!
 //! The growth of the backlog and its test of significance are those of the capacity search ([`crate::growth`]). Arrivals exceed
 //! the capacity where the backlog grows by more than chance, and some request waited at every moment of the second half of the
@@ -43,7 +43,7 @@ pub enum Backlog {
         /// When no request waited last, seconds.
         empty_s: f64,
     },
-    /// The run is too short to tell.
+    /// The run is too short to decide.
     TooShort {
         /// A duration that is long enough, seconds.
         needs_s: f64,

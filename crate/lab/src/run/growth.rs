@@ -1,4 +1,4 @@
-//! Whether more arrives than can be served, told from the number of requests in the system.
+//! Whether more arrives than can be served, decided by the number of requests in the system.
 //!
 //! Where load is below 1 the number in the system stays bounded; above 1 it grows by the surplus. At load 1, the border, what
 //! is left over after n arrivals is a random walk: its variance is n (I + c²), with I the index of dispersion of the count of
@@ -8,26 +8,26 @@
 //!
 //! What a system holds while it serves the load that it is given is no growth. So growth is counted from the time at which
 //! the first requests have left, and it must exceed the mean number in the system meanwhile as well: a queue that grows
-//! without end grows by twice its mean, one that stays grows by a part of it, also where requests that share the server
+//! without end grows by twice its mean, one that stays bounded grows by a part of it, also where requests that share the server
 //! fill it slowly. The same is asked of the requests that wait, from the start of the run on: they are no part of what a
-//! system holds while it serves, and in a short run they tell more.
+//! system holds while it serves, and in a short run they show more.
 //!
-//! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to tell.
+//! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to decide.
 //!
 //! ```
-//! use servescope_lab::growth::{Growth, Stay, Verdict};
+//! use servescope_lab::growth::{Growth, Sojourn, Verdict};
 //! // A request each second, and a server that takes 2 s.
-//! let stays: Vec<Stay> = (0..1000).map(|i| {
+//! let sojourns: Vec<Sojourn> = (0..1000).map(|i| {
 //!     let (arrive_us, start_us) = (f64::from(i) * 1e6, f64::from(i) * 2e6);
-//!     Stay { arrive_us, start_us: Some(start_us), leave_us: Some(start_us + 2e6) }
+//!     Sojourn { arrive_us, start_us: Some(start_us), leave_us: Some(start_us + 2e6) }
 //! }).collect();
-//! assert_eq!(Growth::of(&stays, [0.0, 999e6]).verdict(), Verdict::Growing);
+//! assert_eq!(Growth::of(&sojourns, [0.0, 999e6]).verdict(), Verdict::Growing);
 //! ```
 
 use servescope_engine::{Outcome, Report};
 use servescope_workload::statistics::Dispersion;
 
-/// The largest share of the arrivals that one standard deviation may be in a run that tells.
+/// The largest share of the arrivals that one standard deviation may be in a run that decides.
 pub const TELLING: f64 = 0.04;
 
 /// Standard deviations of the walk that growth must exceed. Below load 1 the walk seldom gets so far, above it soon does.
@@ -36,13 +36,13 @@ const SURE: f64 = 0.75;
 /// The largest share of the arrivals that growth must exceed in a run that shows that there is none.
 const STEADY: f64 = 0.06;
 
-/// A run is so many times as long as its first requests stay.
+/// A run is this many times as long as its first requests stay.
 const LEAST_FILLS: f64 = 4.0;
 
 /// Growth by this many standard deviations is seen in any run.
 const OBVIOUS: f64 = 3.0;
 
-/// Windows in which arrivals are counted for their dispersion: long against bursts, and enough to tell a variance from.
+/// Windows in which arrivals are counted for their dispersion: long against bursts, and enough to estimate a variance.
 const WINDOWS: f64 = 20.0;
 
 /// Requests are whole: where nothing is random at all, the number in the system still moves by some.
@@ -53,7 +53,7 @@ const FIRST: f64 = 0.05;
 
 /// When one request came, began to be served and left, microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stay {
+pub struct Sojourn {
     /// Arrival.
     pub arrive_us: f64,
     /// Start of its service; none where it was not served.
@@ -65,7 +65,7 @@ pub struct Stay {
 /// What the number of requests in the system did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// By how much it grew, as a share of the arrivals meanwhile: those in the system, or those that wait, whichever tells
+    /// By how much it grew, as a share of the arrivals meanwhile: those in the system, or those that wait, whichever shows
     /// more.
     pub share: f64,
     /// One standard deviation at load 1, as such a share.
@@ -85,7 +85,7 @@ pub enum Verdict {
     Steady,
     /// It does: more arrives than can be served.
     Growing,
-    /// The run is too short to tell.
+    /// The run is too short to decide.
     TooShort {
         /// A duration that is long enough, seconds.
         needs_s: f64,
@@ -93,19 +93,19 @@ pub enum Verdict {
 }
 
 impl Growth {
-    /// Growth from `from_us` to `until_us`. The order of `stays` does not matter.
-    pub fn of(stays: &[Stay], [from_us, until_us]: [f64; 2]) -> Self {
+    /// Growth from `from_us` to `until_us`. The order of `sojourns` does not matter.
+    pub fn of(sojourns: &[Sojourn], [from_us, until_us]: [f64; 2]) -> Self {
         let mut arrive_us: Vec<f64> =
-            stays.iter().map(|s| s.arrive_us).filter(|at| (from_us..=until_us).contains(at)).collect();
+            sojourns.iter().map(|s| s.arrive_us).filter(|at| (from_us..=until_us).contains(at)).collect();
         arrive_us.sort_unstable_by(f64::total_cmp);
         let run_us = until_us - from_us;
-        let fill_us = fill(stays, &arrive_us, until_us).min(0.5 * run_us);
+        let fill_us = fill(sojourns, &arrive_us, until_us).min(0.5 * run_us);
         let full_us = from_us + fill_us;
         let arrive_s: Vec<f64> = arrive_us.iter().map(|us| us / 1e6).collect();
         let dispersion = Dispersion::of(&arrive_s, &[run_us / (1e6 * WINDOWS)]).index[0];
         let dispersion = if dispersion.is_finite() { dispersion } else { 1.0 };
-        let variance = dispersion + service_variation(stays, until_us);
-        let of = |since_us: f64, ends: &dyn Fn(&Stay) -> Option<f64>| {
+        let variance = dispersion + service_variation(sojourns, until_us);
+        let of = |since_us: f64, ends: &dyn Fn(&Sojourn) -> Option<f64>| {
             let come = (arrive_us.len() - arrive_us.partition_point(|&at| at <= since_us)) as f64;
             if come == 0.0 {
                 return Self {
@@ -116,31 +116,31 @@ impl Growth {
                     fill_s: fill_us / 1e6,
                 };
             }
-            let [at_first, at_last] = [since_us, until_us].map(|at| number(stays, ends, at));
+            let [at_first, at_last] = [since_us, until_us].map(|at| number(sojourns, ends, at));
             Self {
                 share: (at_last - at_first) / come,
                 walk: f64::sqrt(variance * come + WHOLE * WHOLE) / come,
-                level: mean_number(stays, ends, [since_us, until_us]) / come,
+                level: mean_number(sojourns, ends, [since_us, until_us]) / come,
                 run_s: run_us / 1e6,
                 fill_s: fill_us / 1e6,
             }
         };
         // What waits needs no time to fill, and shows a surplus sooner; where all are served at once nothing ever waits.
-        let present = of(full_us, &|stay| stay.leave_us);
-        let waiting = of(from_us, &|stay| stay.start_us.or(stay.leave_us));
+        let present = of(full_us, &|sojourn| sojourn.leave_us);
+        let waiting = of(from_us, &|sojourn| sojourn.start_us.or(sojourn.leave_us));
         if waiting.share * present.noise() > present.share * waiting.noise() { waiting } else { present }
     }
 
     /// Growth over the requests of a run that arrive in a window of time.
     pub fn of_report(report: &Report, window_us: [f64; 2]) -> Self {
-        let stay = |id: usize| {
+        let sojourn = |id: usize| {
             let (result, arrive_us) = (&report.results[id], report.trace.arrival_us[id]);
             // A request that was rejected or whose client left has no finish, and left as it came.
             let at_once = (result.outcome != Outcome::Unfinished).then_some(arrive_us);
-            Stay { arrive_us, start_us: report.scheduled_us(id), leave_us: result.finish_us.or(at_once) }
+            Sojourn { arrive_us, start_us: report.scheduled_us(id), leave_us: result.finish_us.or(at_once) }
         };
-        let stays: Vec<Stay> = (0..report.results.len()).map(stay).collect();
-        Self::of(&stays, window_us)
+        let sojourns: Vec<Sojourn> = (0..report.results.len()).map(sojourn).collect();
+        Self::of(&sojourns, window_us)
     }
 
     /// Whether the number in the system grows.
@@ -165,35 +165,40 @@ impl Growth {
     }
 }
 
-/// How long the first arrivals stay: so long the system fills.
-fn fill(stays: &[Stay], arrive_us: &[f64], until_us: f64) -> f64 {
+/// How long the first arrivals stay in the system: it takes this long to fill.
+fn fill(sojourns: &[Sojourn], arrive_us: &[f64], until_us: f64) -> f64 {
     let Some(&first) = arrive_us.first() else { return 0.0 };
     let place = ((FIRST * arrive_us.len() as f64) as usize).min(arrive_us.len() - 1);
-    let early = stays.iter().filter(|s| s.arrive_us >= first && s.arrive_us <= arrive_us[place]);
+    let early = sojourns.iter().filter(|s| s.arrive_us >= first && s.arrive_us <= arrive_us[place]);
     early.map(|s| s.leave_us.unwrap_or(until_us).min(until_us) - s.arrive_us).fold(0.0, f64::max)
 }
 
 /// How many have come by a time, and not come to their end.
-fn number(stays: &[Stay], ends: &dyn Fn(&Stay) -> Option<f64>, at_us: f64) -> f64 {
-    let is_there = |stay: &&Stay| stay.arrive_us <= at_us && ends(stay).is_none_or(|end_us| end_us > at_us);
-    stays.iter().filter(is_there).count() as f64
+fn number(sojourns: &[Sojourn], ends: &dyn Fn(&Sojourn) -> Option<f64>, at_us: f64) -> f64 {
+    let is_there =
+        |sojourn: &&Sojourn| sojourn.arrive_us <= at_us && ends(sojourn).is_none_or(|end_us| end_us > at_us);
+    sojourns.iter().filter(is_there).count() as f64
 }
 
 /// The mean of that number from one time to another.
-fn mean_number(stays: &[Stay], ends: &dyn Fn(&Stay) -> Option<f64>, [from_us, until_us]: [f64; 2]) -> f64 {
-    let within = |stay: &Stay| {
-        let end_us = ends(stay).unwrap_or(until_us).min(until_us);
-        (end_us - stay.arrive_us.max(from_us)).max(0.0)
+fn mean_number(
+    sojourns: &[Sojourn],
+    ends: &dyn Fn(&Sojourn) -> Option<f64>,
+    [from_us, until_us]: [f64; 2],
+) -> f64 {
+    let within = |sojourn: &Sojourn| {
+        let end_us = ends(sojourn).unwrap_or(until_us).min(until_us);
+        (end_us - sojourn.arrive_us.max(from_us)).max(0.0)
     };
-    stays.iter().map(within).sum::<f64>() / (until_us - from_us)
+    sojourns.iter().map(within).sum::<f64>() / (until_us - from_us)
 }
 
 /// The squared coefficient of variation of the service that requests took by `until_us`. The service of a request is its
 /// part of the time: those that are served at the same time share it equally.
-fn service_variation(stays: &[Stay], until_us: f64) -> f64 {
-    let mut events: Vec<(f64, u32, bool)> = Vec::with_capacity(2 * stays.len());
-    for (id, stay) in (0..).zip(stays) {
-        if let (Some(start), Some(leave)) = (stay.start_us, stay.leave_us)
+fn service_variation(sojourns: &[Sojourn], until_us: f64) -> f64 {
+    let mut events: Vec<(f64, u32, bool)> = Vec::with_capacity(2 * sojourns.len());
+    for (id, sojourn) in (0..).zip(sojourns) {
+        if let (Some(start), Some(leave)) = (sojourn.start_us, sojourn.leave_us)
             && start <= until_us
         {
             events.push((start, id, true));
@@ -201,7 +206,7 @@ fn service_variation(stays: &[Stay], until_us: f64) -> f64 {
         }
     }
     events.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)).then(a.1.cmp(&b.1)));
-    let mut began = vec![0.0; stays.len()];
+    let mut began = vec![0.0; sojourns.len()];
     let (mut clock, mut now, mut served) = (0.0, 0.0, 0.0);
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for (at, id, is_start) in events {
@@ -233,7 +238,7 @@ mod tests {
     const SEEDS: u64 = 200;
 
     /// A queue with one server.
-    fn queue(arrivals: Arrivals, service: Arrivals, load: f64, count: usize, seed: u64) -> Vec<Stay> {
+    fn queue(arrivals: Arrivals, service: Arrivals, load: f64, count: usize, seed: u64) -> Vec<Sojourn> {
         let arrive = arrivals.times_us(load, count, Stream::named(seed, "arrivals"));
         let ends = service.times_us(1.0, count, Stream::named(seed, "service"));
         let (mut free, mut before) = (0.0f64, 0.0);
@@ -241,7 +246,7 @@ mod tests {
             let start_us = free.max(arrive_us);
             free = start_us + (end - before);
             before = end;
-            Stay { arrive_us, start_us: Some(start_us), leave_us: Some(free) }
+            Sojourn { arrive_us, start_us: Some(start_us), leave_us: Some(free) }
         };
         arrive.iter().zip(&ends).map(serve).collect()
     }
@@ -249,8 +254,8 @@ mod tests {
     fn verdicts(arrivals: Arrivals, service: Arrivals, load: f64, count: usize) -> [usize; 3] {
         let mut counts = [0; 3];
         for seed in 0..SEEDS {
-            let stays = queue(arrivals, service, load, count, seed);
-            let place = match Growth::of(&stays, [0.0, stays[count - 1].arrive_us]).verdict() {
+            let sojourns = queue(arrivals, service, load, count, seed);
+            let place = match Growth::of(&sojourns, [0.0, sojourns[count - 1].arrive_us]).verdict() {
                 Verdict::Steady => 0,
                 Verdict::Growing => 1,
                 Verdict::TooShort { .. } => 2,
@@ -297,8 +302,8 @@ mod tests {
         assert!(steady == 0 && growing <= 4 && short >= 196);
         let [_, growing, _] = verdicts(poisson, poisson, 2.0, 300);
         assert!(growing >= 198);
-        let stays = queue(poisson, poisson, 0.9, 500, 1);
-        let growth = Growth::of(&stays, [0.0, stays[499].arrive_us]);
+        let sojourns = queue(poisson, poisson, 0.9, 500, 1);
+        let growth = Growth::of(&sojourns, [0.0, sojourns[499].arrive_us]);
         let Verdict::TooShort { needs_s } = growth.verdict() else { panic!("{growth:?}") };
         // Twice the run in the square of the noise, which is 2 / n here.
         assert!((2.0..5.0).contains(&(needs_s / growth.run_s)), "{needs_s} of {}", growth.run_s);
@@ -309,21 +314,21 @@ mod tests {
         // Even arrivals whose service has no queue: the number served varies, and there is never more of it.
         for seed in 0..SEEDS {
             let ends = Arrivals::Poisson.times_us(1.0, 3000, Stream::named(seed, "service"));
-            let stays: Vec<Stay> = (0..3000)
+            let sojourns: Vec<Sojourn> = (0..3000)
                 .map(|i| {
                     let arrive_us = 1e5 * i as f64;
                     let stay_us = 20.0 * if i == 0 { ends[0] } else { ends[i] - ends[i - 1] };
-                    Stay { arrive_us, start_us: Some(arrive_us), leave_us: Some(arrive_us + stay_us) }
+                    Sojourn { arrive_us, start_us: Some(arrive_us), leave_us: Some(arrive_us + stay_us) }
                 })
                 .collect();
-            let growth = Growth::of(&stays, [0.0, 300e6]);
+            let growth = Growth::of(&sojourns, [0.0, 300e6]);
             assert_ne!(growth.verdict(), Verdict::Growing, "seed {seed}: {growth:?}");
         }
     }
 
     #[test]
     fn nothing_is_told_of_nothing() {
-        let one = [Stay { arrive_us: 5.0, start_us: None, leave_us: None }];
+        let one = [Sojourn { arrive_us: 5.0, start_us: None, leave_us: None }];
         assert!(matches!(Growth::of(&one, [5.0, 5.0]).verdict(), Verdict::TooShort { .. }));
         assert!(matches!(Growth::of(&[], [0.0, 0.0]).verdict(), Verdict::TooShort { .. }));
     }

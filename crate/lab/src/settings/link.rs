@@ -22,7 +22,8 @@ struct OldDefault {
 }
 
 /// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
-/// of KV memory. Before version 3 the rate was above what the default server can serve. In the order in which they are set: the bound on running requests follows the token budget.
+/// of KV memory. Before version 3 the rate was above what the default server can serve. In the order in which they are set:
+/// the bound on running requests follows the token budget.
 const OLD_DEFAULTS: [OldDefault; 8] = [
     OldDefault { before: 3, id: Id::Rate, was: |_| "2".to_owned() },
     OldDefault { before: 2, id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
@@ -109,7 +110,7 @@ fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>
     }
 }
 
-/// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are told; a number out of
+/// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are reported; a number out of
 /// bounds is moved to the nearest usual value, anything else bad keeps its default, and of a key that is there twice the first
 /// counts. An address of an older version means what it meant then; one without a version is read as the present one.
 pub fn parse(link: &str) -> (Scenario, Vec<Diagnostic>) {

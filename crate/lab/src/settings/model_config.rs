@@ -1,8 +1,8 @@
 //! A model of one's own from a `config.json` of Hugging Face: which of its fields give the dimensions of `model.*`.
 //!
-//! Field names and their defaults are those of the configuration classes of `transformers`. What the file tells beside the
+//! Field names and their defaults are those of the configuration classes of `transformers`. What the file contains beside the
 //! dimensions, such as norms, positions and biases, is left out: it is under one percent of a model's parameters. Layers of
-//! another kind than attention and MLP are refused.
+//! another kind than attention and MLP are rejected.
 
 mod family;
 mod fields;
@@ -20,7 +20,7 @@ use fields::Fields;
 /// Longest text that is read, bytes; a `config.json` has some thousands.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// What a `config.json` tells of its model.
+/// What a `config.json` contains about its model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfig {
     /// Parameters and their values.

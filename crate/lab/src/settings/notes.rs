@@ -1,7 +1,7 @@
 //! Notes about settings without effect, from one place.
 //!
 //! A parameter acts where the conditions of its row in the parameter table hold ([`Condition`]). Beside them stand facts that
-//! no parameter tells: what a run is for ([`Purpose`]), whether its requests come from a trace and what that carries
+//! no parameter says: what a run is for ([`Purpose`]), whether its requests come from a trace and what that carries
 //! ([`Traffic`]), and what the run that was made shows ([`unused`]). Every note of the terminal, of `summary.json` and of the
 //! page comes from here.
 //!
@@ -227,7 +227,7 @@ pub fn unmet_places(scenario: &Scenario, context: &Context, id: Id) -> Vec<usize
     (0..id.row().applies.len()).filter(|&place| is_unmet(&id.row().applies[place])).collect()
 }
 
-/// What no condition of the table tells: what the scenario is read for, and where its requests come from.
+/// What no condition of the table covers: what the scenario is read for, and where its requests come from.
 fn beside(context: &Context, id: Id) -> Option<Reason> {
     use Purpose::{Bodies, Capacity, Page, Run, Trace};
     let (group, purpose) = (id.row().group, context.purpose);

@@ -17,7 +17,7 @@ use servescope_cost::memory_plan::vidur::MODELS;
 use servescope_cost::profile::{OperatorError, Origin, Profile, RawTables};
 
 pub use held_out::{
-    HELD_OUT, HeldOutError, UNSEEN_HEADS, UnseenHeads, held_out, held_out_of, law_attention, law_errors,
+    HELD_OUT, HeldOutError, UNSEEN_HEADS, UnseenHeads, formula_errors, held_out, held_out_of, law_attention,
     unseen_heads, unseen_heads_table,
 };
 pub use loaded::{LoadedProfile, Measured, NamedText};

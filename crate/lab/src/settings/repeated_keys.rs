@@ -74,7 +74,7 @@ fn string(rest: &mut Peekable<Chars<'_>>) -> String {
                     let digits: String =
                         (0..4).filter_map(|_| rest.next_if(char::is_ascii_hexdigit)).collect();
                     let code = u32::from_str_radix(&digits, 16).unwrap_or(0);
-                    // Halves of a pair are told apart by their digits.
+                    // Halves of a pair are distinguished by their digits.
                     match char::from_u32(code) {
                         Some(c) => string.push(c),
                         None => string.push_str(&digits.to_ascii_lowercase()),

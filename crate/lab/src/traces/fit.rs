@@ -29,8 +29,8 @@ pub struct FittedScenario {
     pub left_out: Vec<String>,
 }
 
-/// The parameters of a length distribution: its kind, and in this order value, low, high, mean, exponent, median, sigma, deviation,
-/// histogram.
+/// The parameters of a length distribution: its kind, and in this order value, low, high, mean, exponent, median, sigma,
+/// deviation, histogram.
 type LengthIds = (ChoiceId<LengthKind>, [Id; 9]);
 
 const INPUT: LengthIds = (
@@ -62,7 +62,7 @@ const OUTPUT: LengthIds = (
     ],
 );
 
-/// Sets parameters and keeps what was refused.
+/// Sets parameters and keeps what was rejected.
 #[derive(Default)]
 struct Setter {
     scenario: Scenario,

@@ -89,8 +89,8 @@ pub fn to_json(trace: &Trace) -> Json {
 
 /// Requests that wait for another one; `None` where none does.
 fn held(trace: &Trace) -> Option<usize> {
-    let chain = trace.closed_loop.as_ref().filter(|chain| chain.holds_any())?;
-    Some(chain.depends_on.iter().filter(|&&before| before != NO_REQUEST).count())
+    let closed_loop = trace.closed_loop.as_ref().filter(|closed_loop| closed_loop.holds_any())?;
+    Some(closed_loop.depends_on.iter().filter(|&&before| before != NO_REQUEST).count())
 }
 
 /// The same as aligned text.

@@ -3,7 +3,7 @@
 //! A and B are simulated with the same seeds, so that both see the same requests (common random numbers). What the pairs of
 //! runs differ by has a confidence interval over the seeds ([`interval`]); one long run has batch means in their place
 //! ([`batch_means`]). The two runs of one seed are also compared request by request ([`requests`]), and where they first decided
-//! differently is told ([`decisions`]). Where the better of the two
+//! differently is reported ([`decisions`]). Where the better of the two
 //! changes with a parameter is found by bisection ([`turn`]).
 //!
 //! This module says what to simulate and what the results mean. The caller simulates, on any number of threads: the result

@@ -33,7 +33,7 @@ pub const USUAL: &[&str] = &[
     "gpu.busy",
 ];
 
-/// The numbers of the page's headline that a run tells.
+/// The numbers of the page's headline that a run has.
 pub const HEADLINE: &[&str] = &[
     "throughput_rps",
     "ttft_s.p50",
@@ -112,8 +112,8 @@ impl Metric {
         Err(Diagnostic::error("unknown_metric", path, message).text("value", path).text("nearest", &near))
     }
 
-    /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path, every
-    /// run lacks the number.
+    /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path,
+    /// every run lacks the number.
     pub fn of_path(path: &str) -> Self {
         Self { path: path.to_owned() }
     }
@@ -150,7 +150,7 @@ impl Metric {
         Self::named(USUAL)
     }
 
-    /// The numbers of the page's headline that a run tells.
+    /// The numbers of the page's headline that a run has.
     pub fn headline() -> Vec<Self> {
         Self::named(HEADLINE)
     }

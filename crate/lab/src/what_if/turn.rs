@@ -2,9 +2,9 @@
 //!
 //! Let d(x) be the mean over seeds of what a metric is in B less what it is in A, with the parameter at x in both, the same
 //! seeds everywhere. First d is found at [`LOOKED_AT`] values from end to end. Between two neighbours whose intervals leave out
-//! 0 on opposite sides (values without a told difference between them are passed over) lies a turn. It is found by
+//! 0 on opposite sides (values without a significant difference between them are skipped) lies a turn. It is found by
 //! bisection three times: where d itself changes its sign, and where the upper and the lower end of its interval do. The two
-//! last are the interval of the turn: the values at which the pairs do not tell the two apart (the set of values that a
+//! last are the interval of the turn: the values at which the pairs do not distinguish the two (the set of values that a
 //! test of d(x) = 0 does not reject).
 
 use serde::Serialize;
@@ -73,13 +73,13 @@ pub struct Turns {
     pub seeds: usize,
 }
 
-/// The side on which the metric is less, where the pairs tell.
+/// The side on which the metric is less, where the pairs show it.
 fn side_of(paired: Option<&Paired>) -> Option<Side> {
     let bounds = paired?.bounds?;
     if bounds.low > 0.0 { Some(Side::A) } else { (bounds.high < 0.0).then_some(Side::B) }
 }
 
-/// What is bisected: d, or the end of its interval that still tells the side below.
+/// What is bisected: d, or the end of its interval that still shows the side below.
 #[derive(Clone, Copy)]
 enum Edge {
     Mean,
@@ -212,7 +212,7 @@ impl Turns {
         let (from, to, values) = (self.range.from, self.range.to, self.seen.len());
         vec![match sides.first() {
             None => format!(
-                "{title}: no difference that {} seeds can tell at any of {values} values of {path} from {from} to {to}",
+                "{title}: no significant difference ({} seeds) at any of {values} values of {path} from {from} to {to}",
                 self.seeds
             ),
             Some(side) => {
@@ -220,7 +220,10 @@ impl Turns {
                 let where_told = if sides.len() == values {
                     format!("at each of {values} values")
                 } else {
-                    format!("at {} of {values} values, and at the others nothing is told", sides.len())
+                    format!(
+                        "at {} of {values} values, and at the others there is no significant difference",
+                        sides.len()
+                    )
                 };
                 format!("{title}: no turn of {path} from {from} to {to}: {name} is {word} {where_told}")
             }
@@ -258,7 +261,7 @@ impl Turns {
     }
 }
 
-/// Where the better of A and B changes, as it is told.
+/// Where the better of A and B changes, as it is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct TurnFound {
@@ -370,6 +373,6 @@ mod tests {
                 && none.sentences()[0].contains("A is better at each of 9")
         );
         let noise = found("workload.rate_rps=1:9", "ttft_s.mean", |_| 0.0, 0.1);
-        assert!(noise.sentences()[0].contains("no difference that 10 seeds can tell"));
+        assert!(noise.sentences()[0].contains("no significant difference (10 seeds)"));
     }
 }

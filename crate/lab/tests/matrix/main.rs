@@ -154,7 +154,7 @@ fn names(id: Id) -> &'static [&'static str] {
     names
 }
 
-/// One parameter in one stack; what is wrong is told.
+/// One parameter in one stack; what is wrong is reported.
 fn cell(
     loads: &[Rc<Scenario>],
     id: Id,

@@ -68,7 +68,7 @@ fn lists(now: &Value) -> Vec<Value> {
     lists.into_iter().map(Value::List).collect()
 }
 
-/// Words of the fields of text; every other text would be refused.
+/// Words of the fields of text; every other text would be rejected.
 fn texts(id: Id) -> Vec<Value> {
     let words: &[&str] = match id {
         Id::GatewayChecks => {

@@ -133,7 +133,7 @@ impl Pattern {
 
     /// `count` rates in whole requests a second. `normal` gives one standard normal number a sample.
     ///
-    /// Rates may be below zero, as in AIBrix; drawing arrivals from such rates is refused.
+    /// Rates may be below zero, as in AIBrix; drawing arrivals from such rates is rejected.
     pub fn rates(&self, count: usize, normal: impl FnMut() -> f64) -> Vec<i64> {
         self.samples(count, normal, Some(-1))
     }

@@ -73,7 +73,7 @@ impl Synthetic {
             input_tokens: lengths(self.input, "aibrix input noise"),
             output_tokens: lengths(self.output, "aibrix output noise"),
         };
-        // Noise alone can push a rate that touches zero below it; a trend below zero stays, and is refused later.
+        // Noise alone can push a rate that touches zero below it; a trend below zero stays, and is rejected later.
         for (k, rate) in steps.rates_rps.iter_mut().enumerate() {
             if *rate < 0.0 && self.rate.trend(k, count) >= 0.0 {
                 *rate = 0.0;

@@ -1,4 +1,4 @@
-//! Which inputs each trace type needs and refuses (AIBrix, command line of the workload generator).
+//! Which inputs each trace type needs and rejects (AIBrix, command line of the workload generator).
 
 use super::AibrixError;
 

@@ -19,7 +19,7 @@ pub struct Lognormal {
     pub sigma: f64,
 }
 
-/// Refuses percentiles that no distribution has: below zero, not finite, or falling.
+/// Rejects percentiles that no distribution has: below zero, not finite, or falling.
 ///
 /// # Errors
 /// [`AibrixError::BadValue`], [`AibrixError::DecreasingPercentiles`].
@@ -37,8 +37,8 @@ pub fn check(lengths_tokens: &[f64]) -> Result<(), AibrixError> {
     }
 }
 
-/// The lognormal distribution whose quantiles at `levels` lie closest to `lengths_tokens / scale`, by least squares of logarithms.
-/// `None` where a length is zero: such a distribution has no logarithm, and every length is then 1.
+/// The lognormal distribution whose quantiles at `levels` lie closest to `lengths_tokens / scale`, by least squares of
+/// logarithms. `None` where a length is zero: such a distribution has no logarithm, and every length is then 1.
 ///
 /// AIBrix minimises the same sum with Nelder and Mead's search, which stops 1e-4 away; this is the minimum itself.
 ///
@@ -112,7 +112,8 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The 90th percentile of the distribution through the 50th, 70th and 99th, between the latter two: it adds nothing to what the three say.
+/// The 90th percentile of the distribution through the 50th, 70th and 99th, between the latter two: it adds nothing to what
+/// the three say.
 pub fn between(lengths_tokens: [f64; 3]) -> f64 {
     let [_, seventieth, last] = lengths_tokens;
     match fit(&[LEVELS[0], LEVELS[1], LEVELS[3]], &lengths_tokens, 1.0) {

@@ -1,6 +1,6 @@
 //! The order in which a collection of prompts or sessions is used up (AIBrix, `RequestFinder`).
 
-/// Prompts in shuffled order without replacement, shuffled anew when used up: requests without wanted lengths.
+/// Prompts in shuffled order without replacement, shuffled again when used up: requests without wanted lengths.
 #[derive(Debug, Clone)]
 pub struct Deck {
     order: Vec<usize>,

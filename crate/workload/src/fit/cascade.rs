@@ -5,12 +5,12 @@
 //! each width of cell and class of count, is fitted so that the squared difference of the halves has the mean that it has
 //! in the source. The variance of counts at every width follows from that, which is what an index of dispersion shows.
 //! Such conservative cascades were brought to network traffic by Riedi, Crouse, Ribeiro and Baraniuk (A multifractal
-//! wavelet model with application to network traffic, IEEE Transactions on Information Theory 45, 1999), with beta distributions in
-//! place of the logistic normal one.
+//! wavelet model with application to network traffic, IEEE Transactions on Information Theory 45, 1999), with beta
+//! distributions in place of the logistic normal one.
 //!
-//! Only the trend is taken from the source as it is: the counts of the widest cells. Everything inside them is drawn anew.
-//! Draws are stratified: cells of like count share the quantiles of the distribution among them in random order, so that a twin has
-//! the variance asked for and not that times a chi-square of few degrees.
+//! Only the trend is taken from the source as it is: the counts of the widest cells. Everything inside them is redrawn.
+//! Draws are stratified: cells of like count share the quantiles of the distribution among them in random order, so that a
+//! twin has the variance asked for and not that times a chi-square of few degrees.
 
 mod calibrate;
 mod measure;
@@ -24,7 +24,7 @@ use crate::stream::Stream;
 const TREND_REQUESTS: f64 = 50.0;
 /// Least width of a cell of the trend, seconds.
 const LEAST_TREND_S: f64 = 300.0;
-/// Fewest cells of the trend: the distribution of the widest cells is fitted to so many.
+/// Fewest cells of the trend: the distribution of the widest cells is fitted to this many.
 const LEAST_TREND_CELLS: f64 = 8.0;
 /// Parts of a trend cell in which its count is kept, so that a twin's cells need not begin where the source's did.
 const PARTS: usize = 4;
@@ -33,7 +33,7 @@ const FINEST_S: f64 = 1e-3;
 /// Cells that share one set of quantiles.
 const BLOCK: usize = 2;
 
-/// The distribution of the halves of cells with at least so many requests.
+/// The distribution of the halves of cells with at least this many requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
     /// Least number of requests in a cell.
@@ -100,7 +100,7 @@ impl Cascade {
         self.trend.len() + self.levels.iter().map(|level| level.splits.len()).sum::<usize>()
     }
 
-    /// Times drawn anew, seconds from the start, ascending.
+    /// Times redrawn, seconds from the start, ascending.
     pub(super) fn times_s(&self, stream: &Stream) -> Vec<f64> {
         let mut draws = stream.item(0);
         let offset = (draws.uniform() * PARTS as f64) as usize % PARTS;

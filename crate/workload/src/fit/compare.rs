@@ -7,7 +7,7 @@ use crate::BASE_MODEL;
 use crate::statistics::{Dispersion, log_windows, ranked, spearman};
 use crate::trace::Trace;
 
-/// Shares at which quantiles are told.
+/// Shares at which quantiles are given.
 const SHARES: [f64; 11] = [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0];
 
 /// Quantiles of one quantity in both traces.

@@ -3,7 +3,7 @@
 use super::Fit;
 use crate::trace::Trace;
 
-/// Fewest requests that shapes and dispersions are told of without a caution.
+/// Fewest requests for which shapes and dispersions are given without a caution.
 const FEW: usize = 1000;
 /// Share of zero gaps that is worth a word.
 const ZERO_GAPS: f64 = 0.01;

@@ -1,8 +1,8 @@
-//! Distributions of prompt and output lengths: each distribution of [`LengthDistribution`] fitted, with its Kolmogorov distance, and the quantiles that
-//! hold whatever no distribution does.
+//! Distributions of prompt and output lengths: each distribution of [`LengthDistribution`] fitted, with its Kolmogorov
+//! distance, and the quantiles that hold whatever no distribution does.
 //!
-//! Lengths are whole numbers and the distributions draw whole numbers, so a distance compares the probabilities of drawing at most
-//! k tokens at every k that occurs.
+//! Lengths are whole numbers and the distributions draw whole numbers, so a distance compares the probabilities of drawing at
+//! most k tokens at every k that occurs.
 
 use crate::distribution;
 use crate::lengths::LengthDistribution;
@@ -141,7 +141,7 @@ impl LengthFit {
             .into_iter()
             .map(|i| distributions[i as usize].clone())
             .collect();
-        // A distribution fitted in two ways is told once, as the nearer.
+        // A distribution fitted in two ways is listed once, as the nearer.
         let mut told: Vec<&str> = Vec::new();
         distributions.retain(|distribution| {
             let new = !told.contains(&distribution.name);
@@ -180,7 +180,8 @@ impl LengthFit {
     }
 }
 
-/// Kolmogorov's distance between whole numbers and a distribution of whole numbers: at every number that occurs and just below it.
+/// Kolmogorov's distance between whole numbers and a distribution of whole numbers: at every number that occurs and just below
+/// it.
 fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     let n = sorted.len() as f64;
     let (mut place, mut worst) = (0, 0.0f64);
@@ -192,8 +193,8 @@ fn distance(sorted: &[f64], at_most: impl Fn(f64) -> f64) -> f64 {
     worst
 }
 
-/// Every distribution with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values that
-/// were moved to a bound leave as they are.
+/// Every distribution with fitted parameters, by likelihood or moments. The normal ones also by their quartiles, which values
+/// that were moved to a bound leave as they are.
 fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, LengthDistribution)> {
     let (low, high) = (sorted[0].max(1.0), sorted[sorted.len() - 1].max(1.0));
     let (low_u, high_u) = (low as u32, high as u32);
@@ -240,9 +241,9 @@ fn candidates(sorted: &[f64], mean: f64, deviation: f64) -> Vec<(&'static str, L
     ]
 }
 
-/// The geometric distribution between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It rises with
-/// the mean before the bounds, so bisection finds it. A mean before the bounds of twice their distance or more is next to no
-/// fall at all: that is the uniform distribution.
+/// The geometric distribution between bounds, of largest likelihood: the one whose mean between them is the lengths' own. It
+/// rises with the mean before the bounds, so bisection finds it. A mean before the bounds of twice their distance or more is
+/// next to no fall at all: that is the uniform distribution.
 fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<LengthDistribution> {
     let ranks = high - low + 1.0;
     let mean_of = |before: f64| {
@@ -265,8 +266,8 @@ fn bounded_geometric(mean: f64, [low, high]: [f64; 2]) -> Option<LengthDistribut
     })
 }
 
-/// The exponent of largest likelihood of a Pareto distribution between bounds, from the mean logarithm: the mean of the distribution's
-/// logarithm falls as the exponent grows, so bisection finds it.
+/// The exponent of largest likelihood of a Pareto distribution between bounds, from the mean logarithm: the mean of the
+/// distribution's logarithm falls as the exponent grows, so bisection finds it.
 fn pareto_exponent(mean_log: f64, low: f64, high: f64) -> f64 {
     // The distribution spreads over [low, high + 1) before it is rounded down; half a token makes up for the rounding.
     let (bottom, top) = (libm::log(low), libm::log(high + 1.0));

@@ -28,7 +28,7 @@ pub struct RateBins {
     last_s: f64,
 }
 
-/// The least round width with so many requests on average in no more bins.
+/// The least round width with this many requests on average in no more bins.
 pub(super) fn round_width(requests: usize, span_s: f64, wanted: f64, most_bins: f64) -> f64 {
     let least = (wanted * span_s / requests.max(1) as f64).max(span_s / most_bins);
     let beyond = || 86_400.0 * (least / 86_400.0).ceil();

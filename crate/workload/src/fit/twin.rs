@@ -30,7 +30,7 @@ pub enum Model {
     Poisson,
     /// Curve replayed: the rates of [`Fit::replayed`] as they were, with gamma gaps on the clock of that curve.
     Curve,
-    /// Bursts resampled: the trend as it was, every burst drawn anew from [`Fit::cascade`]; of at most eight draws the first
+    /// Bursts resampled: the trend as it was, every burst redrawn from [`Fit::cascade`]; of at most eight draws the first
     /// with a dispersion within a fifth of the source's at 1, 10 and 60 s.
     Bursts,
 }

@@ -1,6 +1,6 @@
-//! Why a trace file was refused.
+//! Why a trace file was rejected.
 
-/// Why a trace file was refused. `row` counts the file's lines from 1, the header included.
+/// Why a trace file was rejected. `row` counts the file's lines from 1, the header included.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {
     /// The file has no bytes, or blank lines only.
@@ -93,7 +93,7 @@ pub enum FormatError {
         /// Bytes that came out of it.
         bytes: u64,
     },
-    /// The reader was told to stop.
+    /// The reader was stopped.
     #[error("reading was stopped")]
     Cancelled,
     /// There are more rows than [`MAX_ROWS`](super::MAX_ROWS).

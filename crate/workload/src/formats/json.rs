@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
         std::mem::take(&mut self.watch)
     }
 
-    /// Has every line read by `read`, from `first` on. It must leave nothing of a line that it refuses.
+    /// Has every line read by `read`, from `first` on. It must leave nothing of a line that it rejects.
     pub(super) fn each(
         &mut self,
         first: Line<'a>,

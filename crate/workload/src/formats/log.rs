@@ -19,7 +19,7 @@ pub(super) struct Entry<'a> {
     pub(super) hash_ids: Option<Vec<u64>>,
 }
 
-/// Refuses a time that is too late: a sum of times, each of which is within its bound.
+/// Rejects a time that is too late: a sum of times, each of which is within its bound.
 pub(super) fn check_time(row: u64, arrival_us: f64) -> Result<(), FormatError> {
     if arrival_us <= MAX_ARRIVAL_S * 1e6 {
         return Ok(());

@@ -31,7 +31,7 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
     if back.len() != trace.len() {
         return vec!["requests"];
     }
-    // A length that is unknown there as well is assumed anew by each reader.
+    // A length that is unknown there as well is assumed again by each reader.
     let still_unknown = |id: usize| {
         [trace, &back]
             .iter()

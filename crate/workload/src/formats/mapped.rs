@@ -1,6 +1,6 @@
 //! Reads a table of no known format by a [`Mapping`].
 //!
-//! Time starts at the earliest row where the column tells dates, or numbers so large that they count from 1970.
+//! Time starts at the earliest row where the column has dates, or numbers so large that they count from 1970.
 
 use super::aiperf::estimated_tokens;
 use super::json::{Json, Line, Lines};

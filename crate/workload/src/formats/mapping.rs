@@ -148,7 +148,7 @@ pub const ROLES: &[Role] = &[
     },
 ];
 
-/// Why the text of a mapping was refused.
+/// Why the text of a mapping was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// A part is not ROLE=COLUMN.
@@ -242,7 +242,7 @@ impl Mapping {
         self.columns.get(role).map(|(column, unit)| (column.as_str(), *unit))
     }
 
-    /// Refuses a mapping without a required role.
+    /// Rejects a mapping without a required role.
     ///
     /// # Errors
     /// [`MappingError::Missing`].

@@ -79,7 +79,7 @@ impl Waits {
 
 /// The chain of a trace, if it says anything.
 pub(super) fn waits(trace: &Trace) -> Option<&ClosedLoop> {
-    trace.closed_loop.as_deref().filter(|chain| chain.holds_any())
+    trace.closed_loop.as_deref().filter(|closed_loop| closed_loop.holds_any())
 }
 
 /// The columns of [`TraceMetadata`], where the file has them.
@@ -241,7 +241,8 @@ pub(super) fn write(trace: &Trace) -> String {
     let labels = labels.into_iter().filter(|(_, labels)| !labels.is_empty());
     let mut header = String::new();
     let waits = waits(trace);
-    let until = waits.map(|chain| chain.until_us).filter(|until| until.is_finite()).map(seconds_text);
+    let until =
+        waits.map(|closed_loop| closed_loop.until_us).filter(|until| until.is_finite()).map(seconds_text);
     header.push_str(if waits.is_some() { ",after,think_s" } else { "" });
     header.push_str(if until.is_some() { ",until_s" } else { "" });
     labels.clone().for_each(|(name, _)| header.extend([",", name]));
@@ -249,7 +250,7 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if metadata.recorded_latency_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if metadata.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
     write_plain(trace, &header, |text, id| {
-        match waits.map(|chain| (chain.depends_on[id], chain.think_us[id])) {
+        match waits.map(|closed_loop| (closed_loop.depends_on[id], closed_loop.think_us[id])) {
             Some((NO_REQUEST, _)) => text.push_str(",,"),
             Some((before, think_us)) => {
                 let _ = write!(text, ",{before},{}", seconds_text(think_us));

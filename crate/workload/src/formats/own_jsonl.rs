@@ -102,15 +102,15 @@ pub(super) fn write(trace: &Trace) -> String {
         if let Some(Some(at)) = cancel_us.get(id) {
             let _ = write!(text, ", \"cancel_s\": {}", seconds_text(*at));
         }
-        if let Some(chain) = held.filter(|chain| chain.depends_on[id] != NO_REQUEST) {
+        if let Some(closed_loop) = held.filter(|closed_loop| closed_loop.depends_on[id] != NO_REQUEST) {
             let _ = write!(
                 text,
                 ", \"after\": {}, \"think_s\": {}",
-                chain.depends_on[id],
-                seconds_text(chain.think_us[id])
+                closed_loop.depends_on[id],
+                seconds_text(closed_loop.think_us[id])
             );
-            if chain.until_us.is_finite() {
-                let _ = write!(text, ", \"until_s\": {}", seconds_text(chain.until_us));
+            if closed_loop.until_us.is_finite() {
+                let _ = write!(text, ", \"until_s\": {}", seconds_text(closed_loop.until_us));
             }
         }
         for (key, labels) in

@@ -182,7 +182,7 @@ proptest! {
     ) {
         let reading = tolerant(file.1.as_bytes()).unwrap();
         prop_assert_eq!(reading.bad.total, 0);
-        // As text, since times that a file does not tell are NaN.
+        // As text, since times that a file does not contain are NaN.
         let strict = read(file.1.as_bytes()).unwrap();
         prop_assert_eq!(format!("{:?}", reading.read), format!("{strict:?}"));
     }

@@ -21,7 +21,7 @@ pub struct Window {
     pub cv: f64,
     /// Distribution of the gaps: "Gamma", "Weibull", or "" where the client was idle.
     pub pattern: String,
-    /// The distribution's shape, where the file tells it.
+    /// The distribution's shape, where the file contains it.
     pub shape: Option<f64>,
 }
 

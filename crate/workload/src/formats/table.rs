@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         std::mem::take(&mut self.watch)
     }
 
-    /// Has every row read by `row`, which must leave nothing of a row that it refuses.
+    /// Has every row read by `row`, which must leave nothing of a row that it rejects.
     pub(crate) fn each_row(
         &mut self,
         mut row: impl FnMut(&Self) -> Result<(), FormatError>,
@@ -280,7 +280,7 @@ pub(super) fn shifted_text(value: f64, places: usize) -> String {
     if tail.is_empty() { seconds.to_owned() } else { format!("{seconds}.{tail}") }
 }
 
-/// Appends a cell: a name with quotes where it needs them, or nothing. What a reader would trim or refuse is not written.
+/// Appends a cell: a name with quotes where it needs them, or nothing. What a reader would trim or reject is not written.
 pub fn push_cell(text: &mut String, name: Option<&str>) {
     let name = name.unwrap_or_default().replace(|c: char| c < ' ', " ");
     let name = name.trim();

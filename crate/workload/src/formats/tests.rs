@@ -102,12 +102,12 @@ prop_compose! {
         trace.sort();
         trace.sort_cancellations();
         trace.closed_loop = waits.map(|(waits, until_us)| {
-            let mut chain = ClosedLoop { until_us, ..ClosedLoop::default() };
+            let mut closed_loop = ClosedLoop { until_us, ..ClosedLoop::default() };
             for (id, (before, think_us)) in (0..trace.len() as u32).zip(waits) {
                 let before = if id == 0 { NO_REQUEST } else { before % id };
-                chain.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
+                closed_loop.push(before, if before == NO_REQUEST { 0.0 } else { think_us });
             }
-            Box::new(chain)
+            Box::new(closed_loop)
         });
         if trace.len() == 1 {
             trace.closed_loop = None;

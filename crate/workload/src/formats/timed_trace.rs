@@ -19,13 +19,13 @@ const BLOCK_TOKENS: u32 = 16;
 /// The key that gives the size of a block.
 pub(super) const SIZE_KEY: &str = "chunk_hash_size";
 
-/// Lines looked at to tell this format from Mooncake's.
+/// Lines inspected to distinguish this format from Mooncake's.
 const LINES_LOOKED_AT: usize = 100;
 
 /// Whether a file with Mooncake's keys has blocks of 16 tokens: then it is of this format.
 pub(super) fn has_small_blocks(mut lines: Lines<'_>) -> bool {
     for _ in 0..LINES_LOOKED_AT {
-        // The reader itself tells of a line that is bad.
+        // The reader itself reports a line that is bad.
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
             Ok(None) => break,

@@ -70,7 +70,7 @@ impl Warning {
     }
 }
 
-/// Share of a trace that something must concern before it is told.
+/// Share of a trace that something must concern before it is reported.
 const SHARE: f64 = 0.01;
 
 /// Least interval between time stamps, in mean gaps, that spoils the gaps.
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(codes(&line(0, "1, 2, 3"))[0].0, "block_size");
         assert!(codes(&line(0, "1, 2, 3"))[0].1.ends_with("at 256 tokens all but a few agree"));
         assert_eq!(codes(&(line(0, "1, 2, 3") + &line(1, "1, 2, 3, 4, 5, 6")))[0].0, "odd_blocks");
-        // One odd prompt among many is told as well, with its place.
+        // One odd prompt among many is reported as well, with its place.
         let mut many: String = (0..400).map(|at| line(at * 1000, "1, 2")).collect();
         assert_eq!(codes(&many), []);
         many += &line(400_500, "1, 2, 3, 4");

@@ -1,4 +1,4 @@
-//! What happens while a file is read: progress is told, reading can be stopped, and bad rows are refused or set aside.
+//! What happens while a file is read: progress is reported, reading can be stopped, and bad rows are rejected or set aside.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use super::text::{control_character, require_text};
 /// Bytes between two reports of progress.
 const REPORT_BYTES: usize = 1 << 18;
 
-/// Told how many bytes of how many were read; may stop the reading.
+/// Called with how many bytes of how many were read; may stop the reading.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// A row that was set aside, and why.
@@ -64,7 +64,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Sets bad rows aside if asked to, and lists so many.
+    /// Sets bad rows aside if asked to, and lists this many.
     pub(super) fn new(tolerated: Option<usize>, progress: Progress<'a>) -> Self {
         Self { progress: Some(progress), tolerated, ..Self::default() }
     }
@@ -80,7 +80,7 @@ impl<'a> Watch<'a> {
         Ok(text)
     }
 
-    /// Tells that the reading has come to byte `at`.
+    /// Reports that the reading has come to byte `at`.
     pub(super) fn reached(&mut self, at: usize, total: usize) -> Result<(), FormatError> {
         if at < self.report_at {
             return Ok(());
@@ -92,7 +92,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Refuses a row with characters that are no text, if the file as a whole was let pass.
+    /// Rejects a row with characters that are no text, if the file as a whole was let pass.
     pub(super) fn row_text(&self, row: u64, start: usize, text: &str) -> Result<(), FormatError> {
         if self.tolerated.is_none() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Lengths from one of two distributions, such as ServeGen's lognormal body with a Pareto tail (arXiv 2505.09999, section 4).
 //!
-//! The quantile of a mixture has no formula. The mixture is put into bins whose edges are quantiles of both distributions, where its
-//! distribution function is exact; between two edges it is a straight line. With edges a twentieth of a standard normal
+//! The quantile of a mixture has no formula. The mixture is put into bins whose edges are quantiles of both distributions,
+//! where its distribution function is exact; between two edges it is a straight line. With edges a twentieth of a standard normal
 //! number apart the line is off by less than 3e-4; a bend inside a bin, which histograms and the steep start of a Zipf
 //! distribution have, can cost a few times as much.
 
@@ -11,7 +11,7 @@ use crate::statistics::sort;
 
 /// Edges for each standard normal number.
 const EDGES_PER_NORMAL: f64 = 20.0;
-/// Edges lie within so many standard normal numbers of the median; a billionth lies outside.
+/// Edges lie within this many standard normal numbers of the median; a billionth lies outside.
 const REACH: f64 = 6.0;
 
 impl Table {

@@ -55,7 +55,7 @@ pub enum Texts<'a> {
 /// Why a file of bodies cannot be written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BodyError {
-    /// The system would refuse a parameter.
+    /// The system would reject a parameter.
     #[error("{0}")]
     Sampling(Refused),
     /// A prompt cannot be made.
@@ -129,7 +129,7 @@ pub fn slora_model_name(setting: &str) -> Option<&'static str> {
 /// What a conversation has come to.
 #[derive(Debug, Clone, Default)]
 struct BodyContext {
-    /// How often it began anew.
+    /// How often it started again.
     starts: u32,
     input_tokens: u32,
     output_tokens: u32,
@@ -139,7 +139,7 @@ struct BodyContext {
 
 impl BodyContext {
     /// Goes on to a turn. A prompt longer than the one before holds it, and its answer where there is room; another begins
-    /// anew, as after a compaction.
+    /// again, as after a compaction.
     fn advance(&mut self, input_tokens: u32, output_tokens: u32) {
         if self.input_tokens > 0 {
             let answered = self.input_tokens.saturating_add(self.output_tokens);
@@ -173,7 +173,7 @@ impl<'a> BodyLines<'a> {
     /// The bodies of `trace`.
     ///
     /// # Errors
-    /// The first parameter that the system would refuse.
+    /// The first parameter that the system would reject.
     pub fn new(trace: &'a Trace, texts: Texts<'a>, options: BodyOptions) -> Result<Self, BodyError> {
         if let Some(refused) = options.sampling.refused_by(options.form).into_iter().next() {
             return Err(BodyError::Sampling(refused));
@@ -346,7 +346,7 @@ impl<'a> BodyLines<'a> {
         (adapter != BASE_MODEL).then(name)
     }
 
-    /// One line: when, where to, for whom, and the body.
+    /// One line: time, path, user, and the body.
     fn request(&self, out: &mut String, id: usize, ready: &Ready<'_>) {
         let adapter = self.adapter(id);
         let user = format!("user-{}", self.trace.user[id]);
@@ -389,7 +389,7 @@ impl<'a> BodyLines<'a> {
 
     fn slora(&self, body: &mut Object<'_>, id: usize, ready: &Ready<'_>, adapter: Option<&str>) {
         let sampling = &self.options.sampling;
-        // The fork for fair queueing requires an id; the original passes it over.
+        // The fork for fair queueing requires an id; S-LoRA ignores it.
         body.text("req_id", &id.to_string());
         body.text("model_dir", &self.options.model);
         body.text_or_null("lora_dir", adapter);

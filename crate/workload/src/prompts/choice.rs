@@ -130,7 +130,7 @@ pub struct ChosenPrompt<'a> {
     pub tokens: u32,
 }
 
-/// Who says a message.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The user.
@@ -152,7 +152,7 @@ impl Role {
 /// One message of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
     /// What is said.
     pub text: Cow<'a, str>,

@@ -5,7 +5,7 @@
 //! array. What people say are the prompts, what the model says next the completions; a conversation without any prompt, which
 //! AIBrix leaves out too, is counted.
 //!
-//! The first line decides which. A line of the other kind, or of neither, is refused with its row: the original would
+//! The first line decides which. A line of the other kind, or of neither, is rejected with its row: AIBrix's generator would
 //! crash on it or drop it.
 
 use crate::aibrix::matching::PromptLengths;
@@ -133,7 +133,7 @@ impl Collection {
         self.len() == 0
     }
 
-    /// Counts the tokens of every prompt and completion. The original takes the characters of a session's completion for
+    /// Counts the tokens of every prompt and completion. AIBrix's generator takes the characters of a session's completion for
     /// its tokens.
     ///
     /// # Errors

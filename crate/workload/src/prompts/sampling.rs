@@ -49,7 +49,7 @@ impl Default for Sampling {
     }
 }
 
-/// A parameter that a system would refuse.
+/// A parameter that a system would reject.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// A number outside the system's bounds.
@@ -87,7 +87,7 @@ impl Refused {
     }
 }
 
-/// Smallest share of probability that `top_p` may leave: the systems refuse 0 and take anything above.
+/// Smallest share of probability that `top_p` may leave: the systems reject 0 and take anything above.
 pub const MIN_TOP_P: f64 = 1e-6;
 /// Largest temperature.
 pub const MAX_TEMPERATURE: f64 = 2.0;
@@ -97,7 +97,7 @@ pub const MAX_PENALTY: f64 = 2.0;
 pub const OPENAI_MAX_STOPS: usize = 4;
 
 impl Sampling {
-    /// Everything that the system of `form` would refuse.
+    /// Everything that the system of `form` would reject.
     pub fn refused_by(&self, form: Form) -> Vec<Refused> {
         let system = form.name();
         let mut refused = Vec::new();

@@ -30,13 +30,13 @@ const FILLERS: &[&str] = &[
 pub enum Root {
     /// This request alone.
     Request(usize),
-    /// A conversation, begun anew so many times.
+    /// A conversation, started again this many times.
     Session(u32, u32),
     /// A prefix block.
     Block(u64),
 }
 
-/// So many tokens from one root.
+/// This many tokens from one root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
     /// Where they come from.
@@ -53,7 +53,7 @@ pub struct MadeText {
     cuts: Cuts,
 }
 
-/// Where a text may be cut after so many tokens.
+/// Where a text may be cut after this many tokens.
 #[derive(Debug, Clone, PartialEq)]
 enum Cuts {
     /// Anywhere.
@@ -110,7 +110,7 @@ pub struct Synthesis<'a> {
 }
 
 impl<'a> Synthesis<'a> {
-    /// Prompts whose tokens are so many characters.
+    /// Prompts whose tokens are this many characters.
     pub fn by_ratio(seed: u64, ratio: CharactersPerToken) -> Self {
         Self { seed, distribution: TokenDistribution::Characters(ratio) }
     }
@@ -126,7 +126,7 @@ impl<'a> Synthesis<'a> {
     /// The text of some stretches in a row.
     ///
     /// # Errors
-    /// That no text of exactly so many tokens was found.
+    /// That no text of exactly this many tokens was found.
     pub fn text(&self, stretches: &[Stretch]) -> Result<MadeText, String> {
         match &self.distribution {
             TokenDistribution::Characters(ratio) => Ok(self.characters(stretches, *ratio)),

@@ -12,7 +12,7 @@ use super::{quantile, sort};
 const DISPERSION_WINDOWS_S: [u32; 4] = [1, 10, 60, 600];
 /// Windows of [`ArrivalStatistics::within`], seconds.
 const BURST_WINDOWS_S: [u32; 2] = [60, 300];
-/// Fewest gaps in a window that its variation is told for.
+/// Fewest gaps in a window for which its variation is given.
 const LEAST_GAPS: usize = 20;
 
 /// Statistics of times of arrival.

@@ -1,7 +1,7 @@
 //! Index of dispersion of counts: variance over mean of the number of arrivals in windows, by width of the window. A
 //! Poisson process has 1 at every width; bursts raise it at the widths on which they last.
 
-/// Fewest whole windows that a dispersion is told for.
+/// Fewest whole windows for which a dispersion is given.
 pub(super) const LEAST_WINDOWS: usize = 5;
 /// Widths that are always asked for, seconds.
 const NAMED_S: [f64; 4] = [1.0, 10.0, 60.0, 600.0];

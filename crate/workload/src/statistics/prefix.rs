@@ -53,7 +53,7 @@ pub struct PrefixHits {
 }
 
 impl PrefixHits {
-    /// The hits of a trace; `None` where it tells no blocks. The same as [`PrefixReuse`], by sorting.
+    /// The hits of a trace; `None` where it has no blocks. The same as [`PrefixReuse`], by sorting.
     pub fn of(trace: &Trace) -> Option<Self> {
         let blocks = &trace.metadata.as_ref()?.prefix;
         if blocks.ids.is_empty() {

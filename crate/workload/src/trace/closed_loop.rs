@@ -10,14 +10,14 @@ pub const NO_REQUEST: u32 = u32::MAX;
 /// What each request of a trace waits for. A trace without one is open: every request is sent at its arrival time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClosedLoop {
-    /// The request that must end first (completed, refused, or its client gone), or [`NO_REQUEST`].
+    /// The request that must end first (completed, rejected, or its client gone), or [`NO_REQUEST`].
     pub depends_on: Vec<u32>,
     /// Time between that end and the sending, microseconds; 0 for a request that waits for no other.
     pub think_us: Vec<f64>,
     /// Held requests that would be sent at this time or later are not sent at all, microseconds.
     pub until_us: f64,
-    /// Whether any end lets the next held request go, in the order of the trace, whatever request it names in `depends_on`: a client
-    /// with so many requests in flight (`--max-concurrency`).
+    /// Whether any end lets the next held request go, in the order of the trace, whatever request it names in `depends_on`: a
+    /// client with this many requests in flight (`--max-concurrency`).
     pub is_shared: bool,
 }
 
@@ -39,8 +39,8 @@ impl ClosedLoop {
         self.depends_on.iter().any(|&before| before != NO_REQUEST)
     }
 
-    /// What the requests wait for that are named by `order`; `place` is where each went. A request that waited for one that is left out
-    /// waits for no other.
+    /// What the requests wait for that are named by `order`; `place` is where each went. A request that waited for one that is
+    /// left out waits for no other.
     pub(super) fn select(&self, order: &[u32], place: &[Option<u32>]) -> Self {
         let mut chosen = Self { until_us: self.until_us, is_shared: self.is_shared, ..Self::default() };
         for &id in order {

@@ -103,9 +103,9 @@ impl PrefixBlocks {
         self.ends.get(id).map_or(&[], |&end| &self.ids[start..end])
     }
 
-    /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that no other prompt shares
-    /// after those of one that became longer. Says how many prompts were cut and lengthened. A request without any block is
-    /// left without.
+    /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that no other prompt
+    /// shares after those of one that became longer. Says how many prompts were cut and lengthened. A request without any
+    /// block is left without.
     pub fn fit(&mut self, before: &[u32], after: &[u32]) -> (usize, usize) {
         let mut fresh = self.ids.iter().max().and_then(|most| most.checked_add(1)).unwrap_or(0);
         let mut fitted = Self { block_tokens: self.block_tokens, ..Self::default() };
@@ -205,7 +205,7 @@ impl TraceMetadata {
 
     /// The columns of several traces after one another, each with its number of requests, and whether their prefix blocks
     /// have one size; blocks of different sizes are left out. Under `separate`, sessions and blocks of different traces
-    /// differ, whatever their names: sessions are named `2/name` from the second trace on, blocks are numbered anew.
+    /// differ, whatever their names: sessions are named `2/name` from the second trace on, blocks are numbered again.
     pub fn joined(parts: &[(Option<&Self>, usize)], separate: bool) -> (Self, bool) {
         let mut sizes = parts.iter().filter_map(|(metadata, _)| *metadata).filter(|e| !e.prefix.is_empty());
         let size = sizes.next().map_or(0, |metadata| metadata.prefix.block_tokens);

@@ -44,7 +44,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
             let (input, output) = lengths(&trace, id);
             input <= max_input && output <= max_output && input + output <= max_total
         });
-        job.tell("over_cap", &[("dropped", (trace.len() - kept.len()) as f64)]);
+        job.note("over_cap", &[("dropped", (trace.len() - kept.len()) as f64)]);
         return Ok(kept);
     }
     let before = trace.input_tokens.clone();
@@ -77,11 +77,11 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
         outputs += u32::from(output < was_output);
         trace.input_tokens[id] = input as u32;
         trace.output_tokens[id] = output as u32;
-        // The system is told no more than the bound either, and no less than the truth.
+        // max_tokens is at most the bound, too, and at least the true length.
         let room = max_output.min(max_total - input).max(output);
         trace.max_tokens[id] = u64::from(trace.max_tokens[id]).min(room) as u32;
     }
-    job.tell("capped", &[("input", inputs.into()), ("output", outputs.into())]);
+    job.note("capped", &[("input", inputs.into()), ("output", outputs.into())]);
     fit_blocks(job, &mut trace, &before)?;
     Ok(trace)
 }

@@ -30,7 +30,7 @@ fn run(job: &mut Job<'_>, traces: Vec<(String, Trace)>) -> Result<Trace, StepErr
         next_us = trace.arrival_us.last().map(|last| last + offset_us + gap_us).or(next_us);
     }
     for (file, offset_us) in offsets_us.iter().enumerate().skip(1) {
-        job.tell("offset", &[("file", (file + 1) as f64), ("offset_s", offset_us / 1e6)]);
+        job.note("offset", &[("file", (file + 1) as f64), ("offset_s", offset_us / 1e6)]);
     }
     joined(job, traces, &offsets_us)
 }

@@ -40,7 +40,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     } else {
         let found = interval(&trace.arrival_us);
         let (interval_us, share) = found.ok_or(StepError::NoStamps { step: job.name() })?;
-        job.tell("interval_found", &[("percent", 100.0 * share)]);
+        job.note("interval_found", &[("percent", 100.0 * share)]);
         interval_us
     };
     let even = job.choice("law") == "even";
@@ -56,7 +56,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
         batches += u32::from(n > 1);
         times.extend(offsets.into_iter().map(|offset| batch[0] + offset * interval_us));
     }
-    job.tell(
+    job.note(
         "spread",
         &[("moved", times.len() as f64), ("interval_s", interval_us / 1e6), ("batches", batches.into())],
     );

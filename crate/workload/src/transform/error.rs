@@ -1,6 +1,6 @@
-//! Why a step was refused.
+//! Why a step was rejected.
 
-/// Why a step was refused: the step, its field, the bound and the value.
+/// Why a step was rejected: the step, its field, the bound and the value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StepError {
     /// There is no such step.

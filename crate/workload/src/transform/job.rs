@@ -1,4 +1,4 @@
-//! A step at work: its values, its random numbers, and what it has to tell.
+//! A step at work: its values, its random numbers, and the facts that it reports.
 
 use super::error::StepError;
 use super::note::Fact;
@@ -12,7 +12,7 @@ const MAX_BLOCKS: f64 = 16_777_216.0;
 pub(super) struct Job<'a> {
     step: &'a Step,
     occurrence: usize,
-    /// What it has to tell.
+    /// The facts that it reports.
     pub(super) facts: Vec<Fact>,
 }
 
@@ -56,12 +56,12 @@ impl<'a> Job<'a> {
         Stream::named(self.number("seed") as u64, &format!("transform {}", self.name())).item(self.occurrence)
     }
 
-    /// Tells something.
-    pub(super) fn tell(&mut self, code: &'static str, params: &[(&'static str, f64)]) {
+    /// Notes a fact about what the step did.
+    pub(super) fn note(&mut self, code: &'static str, params: &[(&'static str, f64)]) {
         self.facts.push(Fact::new(code, params));
     }
 
-    /// Refuses more prefix blocks than fit into memory.
+    /// Rejects more prefix blocks than fit into memory.
     pub(super) fn require_blocks(&self, count: f64) -> Result<(), StepError> {
         let max = MAX_BLOCKS;
         if count > max { Err(StepError::TooManyBlocks { step: self.name(), count, max }) } else { Ok(()) }

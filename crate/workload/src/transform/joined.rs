@@ -32,7 +32,7 @@ pub(super) fn joined(
     let mut all = Trace::with_capacity(traces.iter().map(|(_, trace)| trace.len()).sum());
     let (mut users, mut adapters) = (0, 0);
     // Where one trace is without an end of sending, all are.
-    let mut chain = ClosedLoop { until_us: 0.0, ..ClosedLoop::default() };
+    let mut closed_loop = ClosedLoop { until_us: 0.0, ..ClosedLoop::default() };
     for (file, ((_, trace), offset_us)) in (0u32..).zip(traces.iter().zip(offsets_us)) {
         let ids = all.len() as u32;
         for id in 0..trace.len() {
@@ -46,12 +46,16 @@ pub(super) fn joined(
         }
         all.cancellations.extend(trace.cancellations.iter().map(|&(at, id)| (at + offset_us, id + ids)));
         for id in 0..trace.len() {
-            let wait = trace.closed_loop.as_ref().map(|chain| (chain.depends_on[id], chain.think_us[id]));
+            let wait = trace
+                .closed_loop
+                .as_ref()
+                .map(|closed_loop| (closed_loop.depends_on[id], closed_loop.think_us[id]));
             let (before, think_us) = wait.filter(|w| w.0 != NO_REQUEST).unwrap_or((NO_REQUEST, 0.0));
-            chain.push(if before == NO_REQUEST { NO_REQUEST } else { before + ids }, think_us);
+            closed_loop.push(if before == NO_REQUEST { NO_REQUEST } else { before + ids }, think_us);
         }
-        let until_us = trace.closed_loop.as_ref().map_or(f64::INFINITY, |chain| chain.until_us + offset_us);
-        chain.until_us = chain.until_us.max(until_us);
+        let until_us =
+            trace.closed_loop.as_ref().map_or(f64::INFINITY, |closed_loop| closed_loop.until_us + offset_us);
+        closed_loop.until_us = closed_loop.until_us.max(until_us);
         ranks(job, &mut all.adapter_rank, adapters as usize, trace)?;
         if separate {
             users += trace.user_count() as u32;
@@ -66,7 +70,7 @@ pub(super) fn joined(
         traces.iter().map(|(_, trace)| (trace.metadata.as_deref(), trace.len())).collect();
     let (mut metadata, same_blocks) = TraceMetadata::joined(&parts, separate);
     if !same_blocks {
-        job.tell("blocks_differ", &[]);
+        job.note("blocks_differ", &[]);
     }
     if label == "kind" {
         let mut kinds = LabelMaker::default();
@@ -74,16 +78,16 @@ pub(super) fn joined(
         metadata.kind = kinds.finish();
     }
     if label != "none" {
-        job.tell("labelled_by_file", &[]);
+        job.note("labelled_by_file", &[]);
     }
     all.set_metadata(metadata);
-    all.closed_loop = chain.holds_any().then(|| Box::new(chain));
+    all.closed_loop = closed_loop.holds_any().then(|| Box::new(closed_loop));
     all.sort();
     all.sort_cancellations();
     Ok(all)
 }
 
-/// Adds the ranks of a trace's adapters, the first of which is adapter `first` of all. 0 stands for one that is not told.
+/// Adds the ranks of a trace's adapters, the first of which is adapter `first` of all. 0 stands for an unknown one.
 fn ranks(job: &Job<'_>, all: &mut Vec<u32>, first: usize, trace: &Trace) -> Result<(), StepError> {
     let end = first + trace.adapter_rank.len();
     all.resize(all.len().max(end), 0);

@@ -36,7 +36,7 @@ pub(super) fn labels(job: &mut Job<'_>, trace: &Trace, count: usize) -> Result<V
             let label: Vec<u32> = sessions.names.iter().map(|_| sampler.at(of_session.uniform())).collect();
             let alone = sessions.index.iter().filter(|&&session| session == NO_LABEL).count();
             let named = sessions.used().iter().filter(|&&used| used).count() as f64;
-            job.tell("sessions_labelled", &[("sessions", named), ("alone", alone as f64)]);
+            job.note("sessions_labelled", &[("sessions", named), ("alone", alone as f64)]);
             let of = |&session: &u32| label.get(session as usize).copied();
             sessions
                 .index
@@ -59,6 +59,6 @@ pub(super) fn labels(job: &mut Job<'_>, trace: &Trace, count: usize) -> Result<V
     labels.iter().for_each(|&label| counts[label as usize] += 1);
     let used = counts.iter().filter(|&&n| n > 0).count();
     let top = counts.iter().max().copied().unwrap_or(0);
-    job.tell("labelled", &[("labels", used as f64), ("top", top.into())]);
+    job.note("labelled", &[("labels", used as f64), ("top", top.into())]);
     Ok(labels)
 }

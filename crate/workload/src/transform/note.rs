@@ -89,7 +89,7 @@ pub const FACTS: &[(&str, &str)] = &[
     ("labelled_by_file", "each request is labelled with the number of its trace"),
 ];
 
-/// Something that a step has to tell.
+/// A fact that a step reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
     /// One of [`FACTS`].
@@ -120,7 +120,7 @@ pub struct Note {
     pub before: Shape,
     /// The trace after.
     pub after: Shape,
-    /// What else there is to tell.
+    /// Further facts.
     pub facts: Vec<Fact>,
 }
 

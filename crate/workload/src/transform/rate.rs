@@ -31,7 +31,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     match job.choice("policy") {
         "stretch" => {
             stretch_time(&mut trace, rate / target);
-            job.tell("stretched", &[("factor", rate / target)]);
+            job.note("stretched", &[("factor", rate / target)]);
             Ok(trace)
         }
         "copies" => {
@@ -42,7 +42,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
             }
             let blocks = trace.metadata.as_ref().map_or(0, |metadata| metadata.prefix.ids.len());
             job.require_blocks(blocks as f64 * factor)?;
-            job.tell("copied", &[("factor", factor)]);
+            job.note("copied", &[("factor", factor)]);
             Ok(scale_rate(&trace, factor, job.stream().bits()))
         }
         _ if target > rate => Err(StepError::AboveRate { step, target, rate }),
@@ -54,7 +54,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
             let mut chosen = vec![false; trace.len()];
             sort_places(&draws).iter().take(count).for_each(|&id| chosen[id as usize] = true);
             let kept = trace.filter(|id| chosen[id]);
-            job.tell("thinned", &[("dropped", (trace.len() - kept.len()) as f64)]);
+            job.note("thinned", &[("dropped", (trace.len() - kept.len()) as f64)]);
             Ok(kept)
         }
     }

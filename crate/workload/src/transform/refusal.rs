@@ -1,4 +1,4 @@
-//! A refusal as data: a code, the field, and what a page fills its own words with.
+//! A rejection as data: a code, the field, and what a page fills its own words with.
 
 use super::StepError;
 
@@ -63,7 +63,7 @@ impl StepError {
         }
     }
 
-    /// The numbers of the refusal, by name.
+    /// The numbers of the rejection, by name.
     pub fn params(&self) -> Vec<(&'static str, f64)> {
         match *self {
             Self::OutOfRange { value, min, max, .. } => vec![("value", value), ("min", min), ("max", max)],

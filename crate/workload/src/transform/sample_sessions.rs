@@ -38,10 +38,10 @@ fn run(job: &mut Job<'_>, trace: Trace) -> Result<Trace, StepError> {
         NO_LABEL => keep_others,
         session => chosen[session as usize],
     });
-    job.tell("sampled_sessions", &[("sessions", count as f64), ("of", of as f64)]);
+    job.note("sampled_sessions", &[("sessions", count as f64), ("of", of as f64)]);
     let alone = sessions.index.iter().filter(|&&s| s == NO_LABEL).count();
     if alone > 0 && !keep_others {
-        job.tell("without_session", &[("dropped", alone as f64)]);
+        job.note("without_session", &[("dropped", alone as f64)]);
     }
     Ok(kept)
 }

@@ -32,15 +32,15 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     scale(&mut trace.input_tokens, job.number("input"));
     scale(&mut trace.output_tokens, job.number("output"));
     scale(&mut trace.max_tokens, job.number("output"));
-    job.tell("scaled_lengths", &[]);
+    job.note("scaled_lengths", &[]);
     if bounded > 0 {
-        job.tell("lengths_bounded", &[("lengths", bounded as f64), ("max", MAX_TOKENS.into())]);
+        job.note("lengths_bounded", &[("lengths", bounded as f64), ("max", MAX_TOKENS.into())]);
     }
     fit_blocks(job, &mut trace, &before)?;
     Ok(trace)
 }
 
-/// Makes prefix blocks follow prompts that had the lengths `before`, and tells what that changed.
+/// Makes prefix blocks follow prompts that had the lengths `before`, and reports what that changed.
 pub(super) fn fit_blocks(job: &mut Job<'_>, trace: &mut Trace, before: &[u32]) -> Result<(), StepError> {
     let Some(metadata) = trace.metadata.as_mut().filter(|metadata| !metadata.prefix.is_empty()) else {
         return Ok(());
@@ -49,10 +49,10 @@ pub(super) fn fit_blocks(job: &mut Job<'_>, trace: &mut Trace, before: &[u32]) -
     job.require_blocks(trace.input_tokens.iter().map(|tokens| f64::from(tokens.div_ceil(size))).sum())?;
     let (cut, added) = metadata.prefix.fit(before, &trace.input_tokens);
     if cut > 0 {
-        job.tell("blocks_cut", &[("requests", cut as f64)]);
+        job.note("blocks_cut", &[("requests", cut as f64)]);
     }
     if added > 0 {
-        job.tell("blocks_added", &[("requests", added as f64)]);
+        job.note("blocks_added", &[("requests", added as f64)]);
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) const KIND: StepKind = StepKind {
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
     let by_s = job.number("by_s");
     shift_time(&mut trace, by_s * 1e6);
-    job.tell("shifted", &[("by_s", by_s)]);
+    job.note("shifted", &[("by_s", by_s)]);
     match trace.arrival_us.first() {
         Some(&first) if first < 0.0 => Err(StepError::BeforeStart { step: job.name(), first_s: first / 1e6 }),
         _ => Ok(trace),

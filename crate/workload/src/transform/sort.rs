@@ -13,6 +13,6 @@ pub(super) const KIND: StepKind = StepKind {
 
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Trace {
     let moved = trace.sort();
-    job.tell(if moved { "sorted" } else { "in_order" }, &[]);
+    job.note(if moved { "sorted" } else { "in_order" }, &[]);
     trace
 }

@@ -16,6 +16,6 @@ pub(super) const KIND: StepKind = StepKind {
 fn run(job: &mut Job<'_>, mut trace: Trace) -> Trace {
     let factor = job.number("factor");
     stretch_time(&mut trace, factor);
-    job.tell("stretched", &[("factor", factor)]);
+    job.note("stretched", &[("factor", factor)]);
     trace
 }

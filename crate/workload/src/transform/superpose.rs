@@ -23,7 +23,7 @@ fn run(job: &mut Job<'_>, traces: Vec<(String, Trace)>) -> Result<Trace, StepErr
     let offset_us = job.number("offset_s") * 1e6;
     let offsets_us: Vec<f64> = (0..traces.len()).map(|file| file as f64 * offset_us).collect();
     for (file, offset_us) in offsets_us.iter().enumerate().skip(1) {
-        job.tell("offset", &[("file", (file + 1) as f64), ("offset_s", offset_us / 1e6)]);
+        job.note("offset", &[("file", (file + 1) as f64), ("offset_s", offset_us / 1e6)]);
     }
     joined(job, traces, &offsets_us)
 }

@@ -49,14 +49,14 @@ fn full(n: usize) -> Trace {
 fn sound(trace: &Trace) {
     let n = trace.len();
     assert!(trace.arrival_us.is_sorted());
-    if let Some(chain) = &trace.closed_loop {
-        assert_eq!((chain.depends_on.len(), chain.think_us.len()), (n, n));
-        assert!(chain.depends_on.iter().all(|&before| before == NO_REQUEST || (before as usize) < n));
+    if let Some(closed_loop) = &trace.closed_loop {
+        assert_eq!((closed_loop.depends_on.len(), closed_loop.think_us.len()), (n, n));
+        assert!(closed_loop.depends_on.iter().all(|&before| before == NO_REQUEST || (before as usize) < n));
         let sessions = &trace.sessions().index;
         let together = |(id, &before): (usize, &u32)| {
             before == NO_REQUEST || sessions.is_empty() || sessions[id] == sessions[before as usize]
         };
-        assert!(chain.depends_on.iter().enumerate().all(together));
+        assert!(closed_loop.depends_on.iter().enumerate().all(together));
     }
     assert!(trace.arrival_us.iter().all(|t| t.is_finite() && *t >= 0.0));
     for column in [&trace.user, &trace.adapter, &trace.input_tokens, &trace.output_tokens, &trace.max_tokens]
@@ -392,9 +392,9 @@ fn every_time_that_a_step_makes_can_be_written() {
     assert!(matches!(apply(&[later], trace.clone()), Err(StepError::TooLate { .. })));
     trace.cancellations.clear();
     trace.arrival_us.iter_mut().for_each(|t| *t += 10e6);
-    let mut chain = ClosedLoop { until_us: 4e6, ..ClosedLoop::default() };
-    (0..trace.len()).for_each(|_| chain.push(NO_REQUEST, 0.0));
-    trace.closed_loop = Some(Box::new(chain));
+    let mut closed_loop = ClosedLoop { until_us: 4e6, ..ClosedLoop::default() };
+    (0..trace.len()).for_each(|_| closed_loop.push(NO_REQUEST, 0.0));
+    trace.closed_loop = Some(Box::new(closed_loop));
     let earlier = Step::parse("shift:by_s=-8").unwrap();
     let (earlier, _) = apply(&[earlier], trace).unwrap();
     assert_eq!(earlier.closed_loop.unwrap().until_us, 0.0);

@@ -24,7 +24,7 @@ fn run(job: &mut Job<'_>, trace: Trace) -> Result<Trace, StepError> {
     let mut single = job.stream();
     if job.choice("by") == "request" {
         let kept = trace.filter(|_| single.uniform() < keep);
-        job.tell("thinned", &[("dropped", (trace.len() - kept.len()) as f64)]);
+        job.note("thinned", &[("dropped", (trace.len() - kept.len()) as f64)]);
         return Ok(kept);
     }
     let sessions = trace.sessions();
@@ -42,6 +42,6 @@ fn run(job: &mut Job<'_>, trace: Trace) -> Result<Trace, StepError> {
     let of = used.iter().filter(|&&u| u).count();
     let gone = used.iter().zip(&chosen).filter(|&(&used, &chosen)| used && !chosen).count();
     let dropped = (trace.len() - kept.len()) as f64;
-    job.tell("thinned_sessions", &[("sessions", gone as f64), ("of", of as f64), ("dropped", dropped)]);
+    job.note("thinned_sessions", &[("sessions", gone as f64), ("of", of as f64), ("dropped", dropped)]);
     Ok(kept)
 }

@@ -25,10 +25,10 @@ fn run(job: &mut Job<'_>, trace: Trace) -> Trace {
         job.optional("end_s").map_or(trace.len(), |s| trace.arrival_us.partition_point(|&t| t < s * 1e6));
     let places: Vec<u32> = (first as u32..end as u32).collect();
     let mut kept = trace.select(&places);
-    job.tell("outside_window", &[("dropped", (trace.len() - kept.len()) as f64)]);
+    job.note("outside_window", &[("dropped", (trace.len() - kept.len()) as f64)]);
     if job.choice("rezero") == "yes" && start_s > 0.0 {
         shift_time(&mut kept, -start_s * 1e6);
-        job.tell("rezeroed", &[("by_s", start_s)]);
+        job.note("rezeroed", &[("by_s", start_s)]);
     }
     kept
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::tell;
+use super::print_document;
 use crate::process::{self, Outcome};
 use crate::project::Project;
 use crate::tools;
@@ -61,7 +61,7 @@ pub(crate) fn run(project: &Project, out: Option<&str>) -> Outcome {
         "capacity_grid": bench.capacity_grid()?,
         "load_average_1_min": { "before": load_before, "after": load_average() },
     });
-    tell(&document, out)?;
+    print_document(&document, out)?;
     peer.map(drop).map_err(|failure| format!("the peer inference-lab was not measured: {failure}"))
 }
 
@@ -75,7 +75,7 @@ fn servescope(project: &Project) -> Outcome<PathBuf> {
     program.ok_or_else(|| "cargo build names no program of servescope-cli".to_owned())
 }
 
-/// Mean number of busy threads in the last minute, where the system tells it as Linux does.
+/// Mean number of busy threads in the last minute, where the system reports it as Linux does.
 fn load_average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }

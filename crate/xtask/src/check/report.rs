@@ -14,7 +14,7 @@ pub(super) struct Ended {
 }
 
 /// One row a step, then the count and the time of all but the set-up; and whether all passed in time. One step above its
-/// budget is told, since machines differ and steps share the processor; only the total can fail the check.
+/// budget is reported, since machines differ and steps share the processor; only the total can fail the check.
 pub(super) fn table(ended: &[Ended], took: Duration, budget: Option<&Budget>) -> (String, bool) {
     let mut text = String::new();
     for Ended { name, outcome, took } in ended {

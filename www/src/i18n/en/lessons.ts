@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const lessons = area('lessons', {
   'list': 'Lessons',
-  'list.about': 'Each takes about five minutes. You predict, the simulator answers, and you change its numbers.',
+  'list.about': 'Each takes about five minutes. You predict, the simulator shows the result, and you change its settings.',
   'list.failed': 'The lessons could not be fetched.',
   'failed': 'This lesson could not be fetched.',
   'unknown': 'There is no lesson “{id}”.',

@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const turn = area('turn', {
   'title': 'Where does the better one change?',
-  'about': 'A and B are simulated at values of one parameter, with the seeds of the comparison. Between values at which the intervals tell opposite differences the turn is found by bisection.',
+  'about': 'A and B are simulated at values of one parameter, with the seeds of the comparison. Between values at which the intervals show opposite differences, the turn is found by bisection.',
   'parameter': 'Parameter',
   'from': 'From',
   'to': 'To',
@@ -13,8 +13,8 @@ export const turn = area('turn', {
   'again': 'Start again',
   'progress': '{done} of {all} runs so far',
   'told': '{metric}: {below} is better up to {name} {value}, {above} above (95 % interval {low} to {high}, {seeds} seeds).',
-  'told.none': '{metric}: no turn of {name} from {from} to {to}: {better} is better at each of the {n} values, of {all}, at which a difference is told.',
-  'told.no_difference': '{metric}: no difference that {seeds} seeds can tell at any of {all} values of {name} from {from} to {to}.',
+  'told.none': '{metric}: no turn of {name} from {from} to {to}: {better} is better at each of the {n} of {all} values that show a significant difference.',
+  'told.no_difference': '{metric}: no significant difference ({seeds} seeds) at any of {all} values of {name} from {from} to {to}.',
   'chart': 'A and B over the parameter, with the turn',
   'chart.about': 'The mean over the seeds of A and of B at every value that was simulated. The vertical line is the turn, the band its 95 % interval.',
   'role.turn': 'turn, 95 % interval',

@@ -4,7 +4,7 @@ import { area } from '../area.js';
 export const validation = area('validation', {
   'title': 'Validation against recorded runs',
   'intro': 'Points are measurements by the authors of S-LoRA and VTC on real GPUs. Lines are this simulator on the same requests; those of S-LoRA are computed now, in this browser, also between the points. Click a point, or “Open” in a table, to load its settings in the Explore tab: with the same distributions, but newly drawn requests.',
-  'intro.calibrations': 'The solid line has the default calibration of the Explore tab. It was tuned on six of these settings, and its overhead was chosen with all of them in sight, so much of its agreement is not prediction. The dotted line is prediction: a profile of the GPU and two numbers, one from a single recorded run without adapters and one from a single row of this page. The A100 has only this one, as a solid line.',
+  'intro.calibrations': 'The solid line has the default calibration of the Explore tab. It was tuned on six of these settings, and its overhead was chosen with all of them known, so much of its agreement is not prediction. The dotted line is prediction: a profile of the GPU and two numbers, one from a single recorded run without adapters and one from a single row of this page. The A100 has only this one, as a solid line.',
   'suite': 'Suite',
   'suite.S1': 'S1: A10G, Llama-7B, adapters of rank 8',
   'suite.S2': 'S2: A10G, Llama-7B, adapters of rank 64, 32, 16 and 8',
@@ -115,5 +115,5 @@ export const validation = area('validation', {
   'run.within': 'pass',
   'run.off': 'fail',
   'run.settles': 'calibrates the overhead',
-  'run.beyond': 'not predicted: batches of {batch}, the profile covers {law}',
+  'run.beyond': 'not predicted: batches of {batch}, the profile covers at most {law}',
 });

@@ -17,7 +17,7 @@ export const deployment: Translation<typeof english> = {
   'cost.borrowed': '耗时：Roofline 模型，效率借自另一款 GPU（{gpu}），属推算而非实测。在那款 GPU 上，未参与拟合的模型单层误差为 {best}% 到 {worst}%（中位数）；换一款 GPU 则为 5% 到 12%。',
   'cost.peaks': '耗时：直接用规格表上的峰值，任何 GPU 都达不到，因此是下限。实测的预填充约为它的两倍。',
   'cost.timed': '耗时：Vidur 实测的算子（{name}），其中不含输出头、嵌入与采样。{parts}。',
-  'cost.loaded': '耗时：您自己的测量数据（{name}；{file}），其中不含输出头、嵌入与采样。{parts}。',
+  'cost.loaded': '耗时：你自己的测量数据（{name}；{file}），其中不含输出头、嵌入与采样。{parts}。',
   'cost.kernels': '耗时：逐个实测的 kernel（{name}；NVIDIA AIConfigurator 的数据表），kernel 之间的主机时间与间隙按实测部署校准。',
   'cost.stand_ins': '这种部署没有测过以下表，由相近的表代替：{tables}。',
   'cost.operators': '单层算子{origin}，误差中位数 {median}%、P95 {p95}%',

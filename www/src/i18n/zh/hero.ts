@@ -26,5 +26,5 @@ export const hero: Translation<typeof english> = {
   'idle': '空闲',
   'loading': '加载适配器',
   'iteration': '{time}',
-  'sentence': '{time}：网关暂留 {held} 个请求，排队 {waiting} 个，批次中 {running} 个（其中 {prefill} 个预填充），显存占用 {share}',
+  'sentence': '{time}：网关排队 {held} 个请求，引擎排队 {waiting} 个，批次中 {running} 个（其中 {prefill} 个预填充），显存占用 {share}',
 };

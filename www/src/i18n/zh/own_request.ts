@@ -5,7 +5,7 @@ export const ownRequest: Translation<typeof english> = {
   'about': '设定一个额外请求的长度、发送时间、用户和适配器。系统会带上它重新模拟，其他请求不变。',
   'input_tokens': '提示词（token）',
   'output_tokens': '输出（token）',
-  'time_s': '发送时间（s）',
+  'time_s': '发送时间（秒）',
   'user': '用户（编号）',
   'adapter': '适配器（编号；−1 为基座模型）',
   'send': '发送',

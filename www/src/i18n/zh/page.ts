@@ -62,7 +62,7 @@ export const page: Translation<typeof english> = {
   'notice.unexpected': '发生了意外错误：{message}',
   'notice.part_missing': '页面的一部分下载失败，请检查网络后重试。',
   'notice.reload_page': '重新加载页面',
-  'notice.newer': '页面有新版本可用，加载后您的设置不变。',
+  'notice.newer': '页面有新版本可用，加载后你的设置不变。',
   'notice.reload': '加载',
   'notice.dismiss': '关闭',
 
@@ -430,4 +430,8 @@ export const page: Translation<typeof english> = {
   'unit.ms': '毫秒',
   'unit.points': '个百分点',
   'unit.iterations': '步',
+  'unit.USD': '美元',
+  'unit.adapters': '个',
+  'unit.GPUs': '块',
+  'unit.bytes': '字节',
 };

@@ -63,7 +63,7 @@ export const sweep: Translation<typeof english> = {
   'obstacle.below': '{name}为 {value}；闭式解要求小于 {needed}。',
   'law.upper bound: offered rate': '上界：到达率',
   'law.upper bound: full batch': '上界：满批次',
-  'law.upper bound: KV memory': '上界：KV 内存',
+  'law.upper bound: KV memory': '上界：KV 显存',
   'law.upper bound: token budget': '上界：token 预算',
   'csv': '各点（CSV）',
   'command': '复制命令',

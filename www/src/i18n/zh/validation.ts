@@ -4,7 +4,7 @@ import type { validation as english } from '../en/validation.js';
 export const validation: Translation<typeof english> = {
   'title': '与实测对照',
   'intro': '点是 S-LoRA 与 VTC 的作者在真实 GPU 上测得的结果；线是本模拟器对相同请求的结果，其中 S-LoRA 部分（包括点与点之间）就在此浏览器中现场算出。点击一个点，或表格中的“打开”，即可把该设定带到“探索”页继续调整：分布相同，但请求重新抽取。',
-  'intro.calibrations': '实线采用“探索”页的默认标定。它曾用其中六个设定调参，开销一项更是看着全部结果选定的，因此吻合大多不算预测。点线才是预测：除 GPU 的算子 profile 外只有两个数，一个取自一次不带适配器的实测运行，另一个取自本页的一行数据。A100 只有后一种标定，画作实线。',
+  'intro.calibrations': '实线采用“探索”页的默认标定。它曾用其中六个设定调参，开销一项更是在已知全部结果的情况下选定的，因此吻合大多不算预测。点线才是预测：除 GPU 的算子 profile 外只有两个数，一个取自一次不带适配器的实测运行，另一个取自本页的一行数据。A100 只有后一种标定，画作实线。',
   'suite': '测试组',
   'suite.S1': 'S1：A10G，Llama-7B，适配器秩为 8',
   'suite.S2': 'S2：A10G，Llama-7B，适配器秩为 64、32、16、8',
@@ -14,7 +14,7 @@ export const validation: Translation<typeof english> = {
   'sweep.n': '适配器数量',
   'sweep.n.about': '适配器越多，批次之间的加载就越频繁，直到几乎每个请求都需要一个自己的适配器。',
   'sweep.R': '速率',
-  'sweep.R.about': '低于容量时队列很短；超过容量后，等待随运行不断增长。低速率下这里的端到端延迟偏短：A10G 上最多短四分之一，A100 上约短一半。',
+  'sweep.R.about': '低于容量时队列很短；超过容量后，队列随运行不断增长。低速率下这里的端到端延迟偏短：A10G 上最多短四分之一，A100 上约短一半。',
   'sweep.cv': '突发性',
   'sweep.cv.about': '平均间隔不变，请求间隔的起伏越来越大。由于只用一个种子，实际负载也会随之变化，曲线未必平滑。',
   'sweep.alpha': '偏斜',
@@ -92,7 +92,7 @@ export const validation: Translation<typeof english> = {
   'about.checked_run_tokens': '从首个请求到运行最后一个 token 的每秒输入与输出 token 数。',
   'chart.checked_run_gap': '客户端之间的服务差距',
   'about.checked_run_gap': '截至当时所得服务（输入 token 加两倍输出 token，除以客户端权重）的最大值减最小值。若所有客户端始终有请求在等，VTC 保证它不超过 2 max(最长输入, 2 × 显存池)。',
-  'run.title': '{requests} 个请求，{gpu}，显存池 {pool} 个 token，摘要 {digest}',
+  'run.title': '{requests} 个请求，{gpu}，显存池 {pool} 个 token，摘要值 {digest}',
   'run.alike': '各客户端的实测均值过于接近，无法排序。',
   'run.order_note': '{all} 对客户端中有 {right} 对与实测顺序一致。',
   'run.tokens_note': '每秒 {ours} 个 token，实测 {theirs}：{error}。',
@@ -115,5 +115,5 @@ export const validation: Translation<typeof english> = {
   'run.within': '通过',
   'run.off': '未通过',
   'run.settles': '用于标定开销',
-  'run.beyond': '不作预测：批次达 {batch}，profile 只到 {law}',
+  'run.beyond': '不作预测：批次达 {batch}，profile 最多到 {law}',
 };

@@ -75,7 +75,7 @@ pub struct Cell {
     pub admitted: u32,
     /// Requests served to the end.
     pub completed: u32,
-    /// Requests refused, in the order of [`crate::Rejection::ALL`].
+    /// Requests rejected, in the order of [`crate::Rejection::ALL`].
     pub refused: [u32; REASONS],
     /// Requests that had waited too long.
     pub timed_out: u32,
@@ -83,7 +83,7 @@ pub struct Cell {
     pub input_tokens: u64,
     /// Tokens produced.
     pub output_tokens: f64,
-    /// Tokens computed for nothing, told when that became known.
+    /// Tokens computed for nothing, counted when that became known.
     pub wasted_tokens: u64,
     /// Integral of requests in the system, request microseconds.
     pub in_system_us: f64,
@@ -101,7 +101,7 @@ impl Cell {
         self.input_tokens as f64 + OUTPUT_PRICE * self.output_tokens
     }
 
-    /// Requests refused for any reason.
+    /// Requests rejected for any reason.
     pub fn refused_total(&self) -> u32 {
         self.refused.iter().sum()
     }
@@ -214,7 +214,7 @@ impl WindowedTotals {
             .collect()
     }
 
-    /// Counts what the report tells.
+    /// Counts the requests of the report.
     pub(super) fn count(&mut self, report: &Report, client_of: &[ClientId], left_us: &[f64], wasted: &[u64]) {
         let (mut present, mut answers) = (self.spread(), self.spread());
         for (id, result) in report.results.iter().enumerate() {

@@ -24,7 +24,7 @@ pub(super) struct KvOccupancy {
     pub(super) interpolated: u64,
 }
 
-/// A stretch of time with so many more tokens of each request that decodes at its end, growing evenly, and then at once.
+/// A stretch of time with this many more tokens of each request that decodes at its end, growing evenly, and then at once.
 struct KvStretch {
     start_us: f64,
     end_us: f64,
@@ -32,7 +32,7 @@ struct KvStretch {
     jumps: f64,
 }
 
-/// What one client holds that is told by the common count of iterations.
+/// What one client holds that follows from the common count of iterations.
 #[derive(Clone, Copy, Default)]
 struct KvAccount {
     requests: u32,
@@ -61,7 +61,7 @@ struct KvSweep<'a> {
 }
 
 /// A request on its replica: between its first token and its end it holds tokens by the count.
-struct KvStay {
+struct KvResidency {
     id: RequestId,
     from_us: f64,
     to_us: f64,
@@ -85,7 +85,7 @@ pub(super) fn held(
     };
     let preemption_intervals = preemption_intervals(report);
     let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    let mut stays: Vec<Vec<KvStay>> = (0..report.replicas).map(|_| Vec::new()).collect();
+    let mut stays: Vec<Vec<KvResidency>> = (0..report.replicas).map(|_| Vec::new()).collect();
     let mut interpolated = 0;
     for (id, &client) in client_of.iter().enumerate() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
@@ -102,7 +102,7 @@ pub(super) fn held(
         }
         sweep.grow(client, scheduled, first.unwrap_or(to_us), 0.0, input);
         if let Some(from_us) = first.filter(|&first| to_us > first) {
-            stays[report.replica(id)].push(KvStay { id: RequestId::new(id as u32), from_us, to_us });
+            stays[report.replica(id)].push(KvResidency { id: RequestId::new(id as u32), from_us, to_us });
         }
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
@@ -173,7 +173,7 @@ impl KvSweep<'_> {
         &mut self,
         report: &Report,
         client_of: &[ClientId],
-        stays: &[KvStay],
+        stays: &[KvResidency],
         stretches: &mut dyn Iterator<Item = KvStretch>,
     ) {
         let ends: Vec<f64> = stays.iter().map(|stay| stay.to_us).collect();
@@ -237,7 +237,7 @@ impl KvSweep<'_> {
         }
     }
 
-    /// Brings every active client up to date and begins to count anew, so that sums stay small.
+    /// Brings every active client up to date and begins to count again, so that sums stay small.
     fn settle_all(&mut self) {
         for place in 0..self.active.len() {
             self.settle(self.active[place]);
@@ -261,7 +261,7 @@ impl KvSweep<'_> {
         self.cells.add_kv(client, self.cell, token_us);
     }
 
-    /// A request of a client joins or leaves with so many tokens.
+    /// A request of a client joins or leaves with this many tokens.
     fn change(&mut self, client: ClientId, joins: bool, tokens: f64) {
         if self.accounts[client].requests > 0 {
             self.settle(client);

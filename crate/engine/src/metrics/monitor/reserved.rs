@@ -13,7 +13,7 @@ pub(super) fn place(client: ClientId, known: usize, count: usize, kind: Client) 
     if kind == Client::Adapter && client + 1 == known { count - 1 } else { client }
 }
 
-/// Fills the cells and tells each client's integral, token microseconds; `None` where nothing was written down.
+/// Fills the cells and returns each client's integral, token microseconds; `None` where nothing was written down.
 pub(super) fn reserved(
     report: &Report,
     client: Client,

@@ -113,7 +113,7 @@ impl DecisionLog {
         }
     }
 
-    /// A pass is over, in which this many adapters were loaded; `resident` tells those in
+    /// A pass is over, in which this many adapters were loaded; `resident` gives those in
     /// GPU memory now, and is asked where snapshots are taken.
     pub(crate) fn ends_pass(&mut self, load: AdapterLoad, resident: Option<Vec<u32>>) {
         let end = self.len();
@@ -135,7 +135,7 @@ impl DecisionLog {
         self.0.as_ref().map_or(&[], |kept| &kept.loads)
     }
 
-    /// The log without what was kept; it goes on telling each decision once.
+    /// The log without what was kept; it still reports each decision once.
     pub(crate) fn emptied(&self) -> Self {
         Self(
             self.0

@@ -53,12 +53,12 @@ impl AdapterPool {
         }
     }
 
-    /// With so many pool tokens for a unit of rank, in place of [`TOKENS_PER_RANK`]; an adapter takes whole tokens.
+    /// With this many pool tokens for a unit of rank, in place of [`TOKENS_PER_RANK`]; an adapter takes whole tokens.
     pub fn with_tokens_per_rank(self, tokens_per_rank: f64) -> Self {
         Self { tokens_per_rank, ..self }
     }
 
-    /// For batches that use at most so many adapters.
+    /// For batches that use at most this many adapters.
     pub fn with_slots(self, slots: u32) -> Self {
         Self { slots, ..self }
     }
@@ -142,7 +142,7 @@ impl AdapterPool {
         self.resident[adapter as usize]
     }
 
-    /// Offloads every resident adapter without a user, telling each.
+    /// Offloads every resident adapter without a user, reporting each.
     pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
         while let Some(adapter) = self.idle.pop() {
             let i = adapter as usize;

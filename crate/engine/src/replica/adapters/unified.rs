@@ -31,7 +31,7 @@ pub(super) struct Unified {
     ahead: Option<Ahead>,
     /// When the link to the host has carried all that was loaded ahead.
     link_free_us: f64,
-    /// Who goes, while they go.
+    /// The adapters to evict, while they are evicted.
     gone: Vec<u32>,
 }
 

@@ -2,9 +2,9 @@
 //! holds and what stands before it, answers like prompts, from when it is scheduled on. A block that is computed again while
 //! it is cached is cached a second time. Free blocks without contents are taken first, then the longest unused one.
 //!
-//! The trace says which blocks are equal; what it does not tell is equal only to itself. Such a block is found only by its own
-//! request after a preemption. Until then the blocks that a request fills behind those that are told are counted, not kept one
-//! by one.
+//! The trace says which blocks are equal; a block that it does not describe is equal only to itself. Such a block is found
+//! only by its own request after a preemption. Until then the blocks that a request fills behind those that the trace
+//! describes are counted, not kept one by one.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 enum BlockContents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
-    Told(u32, u64, u32),
+    Prefix(u32, u64, u32),
     /// A request's own: which request, which of its blocks.
     Own(RequestId, u32),
 }
@@ -70,7 +70,7 @@ struct Block {
 /// The block that is found for some contents: of several the one that was cached first.
 #[derive(Debug, Clone, Default)]
 struct Index {
-    told: BTreeMap<(u32, u64, u32), u32>,
+    prefix: BTreeMap<(u32, u64, u32), u32>,
     /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
     /// are.
     own: BTreeMap<RequestId, (Vec<u32>, u32)>,
@@ -79,7 +79,7 @@ struct Index {
 impl Index {
     fn get(&self, contents: BlockContents) -> Option<u32> {
         match contents {
-            BlockContents::Told(adapter, block, part) => self.told.get(&(adapter, block, part)).copied(),
+            BlockContents::Prefix(adapter, block, part) => self.prefix.get(&(adapter, block, part)).copied(),
             BlockContents::Own(id, index) => {
                 let found = self.own.get(&id)?.0.get(index as usize);
                 found.copied().filter(|&block| block != NONE)
@@ -90,8 +90,8 @@ impl Index {
     /// The block that is found; `block` from now on, where there was none.
     fn get_or_insert(&mut self, contents: BlockContents, block: u32) -> u32 {
         match contents {
-            BlockContents::Told(adapter, of_block, part) => {
-                *self.told.entry((adapter, of_block, part)).or_insert(block)
+            BlockContents::Prefix(adapter, of_block, part) => {
+                *self.prefix.entry((adapter, of_block, part)).or_insert(block)
             }
             BlockContents::Own(id, index) => {
                 let (blocks, count) = self.own.entry(id).or_default();
@@ -111,11 +111,11 @@ impl Index {
     /// Another block is found from now on, or none ([`NONE`]).
     fn replace(&mut self, contents: BlockContents, block: u32) {
         match contents {
-            BlockContents::Told(adapter, of_block, part) if block == NONE => {
-                self.told.remove(&(adapter, of_block, part));
+            BlockContents::Prefix(adapter, of_block, part) if block == NONE => {
+                self.prefix.remove(&(adapter, of_block, part));
             }
-            BlockContents::Told(adapter, of_block, part) => {
-                self.told.insert((adapter, of_block, part), block);
+            BlockContents::Prefix(adapter, of_block, part) => {
+                self.prefix.insert((adapter, of_block, part), block);
             }
             BlockContents::Own(id, index) => {
                 let Some((blocks, count)) = self.own.get_mut(&id) else { return };
@@ -147,7 +147,7 @@ impl BlockCache {
     /// About what it takes of memory: its blocks, and their places by contents.
     pub(super) fn bytes(&self) -> usize {
         let place = 2 * size_of::<((u32, u64, u32), u32)>();
-        self.blocks.len() * size_of::<Block>() + self.first.told.len() * place
+        self.blocks.len() * size_of::<Block>() + self.first.prefix.len() * place
     }
 
     pub(crate) fn new(block_size: u32) -> Self {
@@ -175,7 +175,7 @@ impl BlockCache {
 
     /// What block `index` of a request holds.
     fn contents(&self, trace: &Trace, id: RequestId, index: u32) -> BlockContents {
-        told(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
+        prefix_contents(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
     }
 
     /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
@@ -206,21 +206,21 @@ impl BlockCache {
         let most = tokens / self.block_size;
         let mut index = held.cached.len() as u32 + held.own;
         while index < most && held.own == 0 {
-            let Some(contents) = told(trace, id, index, self.block_size) else { break };
+            let Some(contents) = prefix_contents(trace, id, index, self.block_size) else { break };
             held.cached.push(self.insert(contents));
             held.plain -= 1;
             index += 1;
         }
-        // The told blocks of a request are its first ones.
+        // The blocks that the trace describes are the first ones of a request.
         held.own += most.saturating_sub(index);
         held.plain -= most.saturating_sub(index);
     }
 
     /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
-    pub(crate) fn release(&mut self, id: RequestId, held: &mut Held, comes_back: bool) -> u32 {
+    pub(crate) fn release(&mut self, id: RequestId, held: &mut Held, is_resumed_later: bool) -> u32 {
         let mut freed = std::mem::take(&mut held.plain);
         let own = std::mem::take(&mut held.own);
-        if comes_back {
+        if is_resumed_later {
             let first = held.cached.len() as u32;
             held.cached.extend((first..first + own).map(|index| self.insert(BlockContents::Own(id, index))));
             held.cached.iter().for_each(|&block| self.publish(block));
@@ -265,7 +265,7 @@ impl BlockCache {
             self.blocks.len() as u32 - 1
         });
         self.blocks[block as usize] = entry;
-        if matches!(contents, BlockContents::Told(..)) {
+        if matches!(contents, BlockContents::Prefix(..)) {
             self.publish(block);
         }
         block
@@ -328,8 +328,8 @@ impl BlockCache {
     }
 }
 
-/// What the trace tells of KV block `index` of a request. `None`: it tells nothing, or not of the whole block.
-fn told(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<BlockContents> {
+/// The contents of KV block `index` of a request by the trace. `None`: the trace describes nothing, or not the whole block.
+fn prefix_contents(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<BlockContents> {
     let i = id.index();
     let prefix = &trace.metadata.as_deref()?.prefix;
     let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
@@ -346,7 +346,7 @@ fn told(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<Blo
         return None;
     };
     let &of_block = prefix.of(i).get(place as usize)?;
-    Some(BlockContents::Told(trace.adapter[i], of_block, part))
+    Some(BlockContents::Prefix(trace.adapter[i], of_block, part))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use super::priority_queue::{Numbered, QueueKey};
 use super::service_counters::ServiceCounters;
 
-/// The waiting requests of one client, first come, first served. Lists are told by numbers, the base model has one, too.
+/// The waiting requests of one client, first come, first served. Lists are identified by numbers, the base model has one, too.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AdapterLists {
     /// Those that are not empty.

@@ -162,7 +162,7 @@ impl ClientQueue {
         self.present == 0
     }
 
-    /// How many clients it tells apart.
+    /// The number of clients that it distinguishes.
     pub fn client_count(&self) -> usize {
         self.clients.len()
     }
@@ -361,9 +361,9 @@ impl ClientQueue {
         }
     }
 
-    /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under virtual
-    /// token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for each gets its
-    /// quantum.
+    /// [`Self::skip_to`] where requests are kept by adapter: a scan skips a client's requests of one adapter at once. Under
+    /// virtual token counters it costs O(log n) for each of the lists, under round robin a client at its turn costs that, for
+    /// each gets its quantum.
     fn skip_to_adapters(
         &mut self,
         among: impl Iterator<Item = u32> + Clone,

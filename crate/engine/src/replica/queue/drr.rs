@@ -23,9 +23,9 @@ const LEAST_QUANTUM: f64 = 1.0;
 pub struct DrrConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
-    /// Price of a prompt token.
+    /// Weight of a prompt token.
     pub input_price: f64,
-    /// Price of an output token.
+    /// Weight of an output token.
     pub output_price: f64,
     /// When output is charged.
     pub accounting: OutputAccounting,
@@ -135,7 +135,7 @@ impl Turns {
         }
     }
 
-    /// The first client that waits, as `waits` tells, and whose deficit counter is, or becomes with its quantum, positive.
+    /// The first client that waits by `waits`, and whose deficit counter is, or becomes with its quantum, positive.
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,

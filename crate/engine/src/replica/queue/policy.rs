@@ -74,12 +74,11 @@ impl QueuePolicy {
 /// How a waiting queue is kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueueConfig {
-    /// Which request is looked at first.
+    /// The order in which waiting requests are considered.
     pub policy: QueuePolicy,
     /// What counts as one client.
     pub client: Client,
-    /// Predicted output tokens of each request, for the policies that use them; absent: max_tokens, which the server is
-    /// told.
+    /// Predicted output tokens of each request, for the policies that use them; absent: max_tokens.
     pub predictions: Option<Vec<f64>>,
 }
 

@@ -19,7 +19,7 @@ impl Limiter {
         Self { limit: limit as usize, accepted_us: vec![VecDeque::new(); clients] }
     }
 
-    /// How many clients it tells apart.
+    /// The number of clients that it distinguishes.
     pub fn clients(&self) -> usize {
         self.accepted_us.len()
     }

@@ -82,19 +82,19 @@ impl TokenCharges {
     }
 
     /// A request is admitted for the first time: its prompt of `tokens[0]` is charged, and what is expected of its output of
-    /// `tokens[1]`, which is `told` where that is not learnt.
+    /// `tokens[1]`, which is `given_tokens` where that is not learnt.
     pub(super) fn admit(
         &mut self,
         queue: &mut ClientQueue,
         client: ClientId,
         id: RequestId,
         tokens: [u32; 2],
-        told: impl FnOnce() -> f64,
+        given_tokens: impl FnOnce() -> f64,
     ) {
         let predicted = match self.prediction {
             Prediction::None => 0.0,
             Prediction::History => self.expected(client),
-            Prediction::Given => told(),
+            Prediction::Given => given_tokens(),
         };
         let [input, output] = tokens.map(f64::from);
         queue.charge(client, queue.token_costs().prompt(client, input, predicted));

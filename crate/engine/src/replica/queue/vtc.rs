@@ -38,9 +38,9 @@ pub enum Lift {
 pub struct VtcConfig {
     /// Weight of each client in turn; clients beyond the list weigh 1.
     pub weights: Vec<f64>,
-    /// Price of a prompt token.
+    /// Weight of a prompt token.
     pub input_price: f64,
-    /// Price of an output token.
+    /// Weight of an output token.
     pub output_price: f64,
     /// What tokens cost.
     pub cost: TokenCost,
@@ -118,7 +118,7 @@ impl LeastCounter {
         self.last_departed = Some(client);
     }
 
-    /// The client that is served next, with its counter; `is_ready` tells which clients may be.
+    /// The client that is served next, with its counter; `is_ready` says which clients may be.
     pub(super) fn first(
         &mut self,
         counters: &mut ServiceCounters,

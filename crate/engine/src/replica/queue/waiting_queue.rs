@@ -31,7 +31,7 @@ pub(crate) struct WaitingQueue {
     /// stay in it until they are at its head, which always waits.
     ahead: VecDeque<RequestId>,
     /// Those of them that are passed over while an iteration is formed.
-    aside: Vec<RequestId>,
+    deferred: Vec<RequestId>,
     /// First come, first served with too few LoRA slots: the requests that wait, instead of `ahead`.
     by_adapter: Option<Box<AdapterQueue>>,
     ranked: Option<Box<Ranked>>,
@@ -45,7 +45,7 @@ struct Ranked {
     queue: ClientQueue,
     charges: TokenCharges,
     accounting: OutputAccounting,
-    /// How many clients are told apart.
+    /// The number of clients that are distinguished.
     clients: usize,
     /// Whether it has a list for each adapter and not for each client, or of each client one for each adapter.
     by_adapter: bool,
@@ -232,7 +232,7 @@ impl WaitingQueue {
             if let Some(skipped) = &mut skipped {
                 skipped.push(first);
             }
-            self.aside.push(first);
+            self.deferred.push(first);
             self.skip_gone(&is_gone);
             let id = self.head(&is_gone)?;
             let adapter = trace.adapter[id];
@@ -244,7 +244,7 @@ impl WaitingQueue {
 
     /// Requests that were passed over are back in their places.
     pub(crate) fn put_back(&mut self) {
-        while let Some(id) = self.aside.pop() {
+        while let Some(id) = self.deferred.pop() {
             self.ahead.push_front(id);
         }
         if let Some(ranked) = &mut self.ranked {

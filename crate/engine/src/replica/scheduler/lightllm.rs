@@ -1,4 +1,4 @@
-//! LightLLM as in Vidur: iterations of prompts alone or of decoding alone, memory token by token. Every so many decode
+//! LightLLM as in Vidur: iterations of prompts alone or of decoding alone, memory token by token. Every given number of decode
 //! iterations prompts are admitted, as long as the batch will fit at its worst moment; the length of an answer counts as
 //! its bound.
 
@@ -92,7 +92,7 @@ impl BatchScheduler for LightLlm {
         let step = u64::from(replica.decode_batch.step);
         let entry = match decoded_to {
             None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
-            // The same entry, told from the last step or the next: nothing may be left, and nothing decoded.
+            // The same entry, from the last step or the next: nothing may be left, and nothing decoded.
             Some(tokens) => match (input + max).checked_sub(tokens + 1) {
                 Some(left) => KvFootprint::new(step, tokens, left),
                 None => KvFootprint::new(step - 1, tokens - 1, input + max - tokens),

@@ -357,7 +357,7 @@ impl State {
                 context.record.departures.push(QueueDrop { time_us: context.now_us, id });
                 context.requests.status[i] = RequestStatus::Finished;
                 context.record.ends(id);
-                replica.leaves_line(context, id);
+                replica.leaves_queue(context, id);
                 replica.outstanding -= 1;
             }
         }
@@ -380,7 +380,7 @@ impl State {
                 batch.load_us += context.config.adapters.loading.us(self.adapters.rank(adapter), true);
                 context.watch.emit(|| Event::Loaded(adapter));
             }
-            replica.leaves_line(context, id);
+            replica.leaves_queue(context, id);
             let tokens = context.trace.input_tokens[id];
             replica.start(context, batch, id, tokens, tokens);
         }

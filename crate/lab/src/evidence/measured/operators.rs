@@ -15,9 +15,9 @@ pub const MEASURED: [&str; 3] = ["a100_80_sxm", "h100_sxm", "a40"];
 pub const HELD_OUT: [(&str, f64, f64); 3] =
     [("a100_80_sxm", 0.022, 0.057), ("h100_sxm", 0.035, 0.060), ("a40", 0.018, 0.040)];
 
-/// Which law of the corrections an operator follows.
+/// Which correction formula an operator follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub enum Formula {
     /// Matrix products.
     Product,
     /// Norms.
@@ -40,8 +40,8 @@ pub enum Law {
     Send,
 }
 
-impl Law {
-    /// Every law, and its name in tables.
+impl Formula {
+    /// Every formula, and its name in tables.
     pub const ALL: [(Self, &'static str); 10] = [
         (Self::Product, "products"),
         (Self::Norm, "norms"),
@@ -87,8 +87,8 @@ pub struct Sample {
     pub model: &'static str,
     /// The iteration that it is a part of: samples of one (GPU, model, degree, tokens) have the same.
     pub iteration: usize,
-    /// Its law.
-    pub law: Law,
+    /// Its formula.
+    pub formula: Formula,
     /// Operations; of a prompt's attention, for each KV token.
     flops: f64,
     /// Bytes.
@@ -104,24 +104,24 @@ impl Sample {
     pub fn predicted_us(&self, c: &Corrections) -> f64 {
         let peaks = (self.gpu.bf16_tflops.value * 1e12, self.gpu.bandwidth_gb_s.value * 1e9);
         let link = self.gpu.link_gb_s.value * 1e9;
-        let (law, overlaps) = (self.law, c.overlaps);
-        match law {
-            Law::Product => c.linear.us(overlaps, (self.flops, self.bytes), peaks),
-            Law::Norm => c.norm.us(overlaps, (0.0, self.bytes), peaks),
-            Law::Rotary => c.rotary.us(overlaps, (0.0, self.bytes), peaks),
-            Law::Activation => c.activation.us(overlaps, (0.0, self.bytes), peaks),
-            Law::Add => c.add.us(overlaps, (0.0, self.bytes), peaks),
-            Law::Embedding => c.embedding.us(overlaps, (0.0, self.bytes), peaks),
-            Law::Prefill => {
+        let (formula, overlaps) = (self.formula, c.overlaps);
+        match formula {
+            Formula::Product => c.linear.us(overlaps, (self.flops, self.bytes), peaks),
+            Formula::Norm => c.norm.us(overlaps, (0.0, self.bytes), peaks),
+            Formula::Rotary => c.rotary.us(overlaps, (0.0, self.bytes), peaks),
+            Formula::Activation => c.activation.us(overlaps, (0.0, self.bytes), peaks),
+            Formula::Add => c.add.us(overlaps, (0.0, self.bytes), peaks),
+            Formula::Embedding => c.embedding.us(overlaps, (0.0, self.bytes), peaks),
+            Formula::Prefill => {
                 let (tokens, kv) = self.count;
                 let pairs = tokens * (kv + c.prefill_square * tokens + c.prefill_bias);
                 c.prefill.us(overlaps, (pairs * self.flops, self.bytes), peaks)
             }
-            Law::Decode => {
+            Formula::Decode => {
                 c.decode_head_us * self.count.0 + c.decode.us(overlaps, (self.flops, self.bytes), peaks)
             }
-            Law::AllReduce => c.all_reduce.us(overlaps, (0.0, self.bytes), (1.0, link)),
-            Law::Send => c.send.us(overlaps, (0.0, self.bytes), (1.0, link)),
+            Formula::AllReduce => c.all_reduce.us(overlaps, (0.0, self.bytes), (1.0, link)),
+            Formula::Send => c.send.us(overlaps, (0.0, self.bytes), (1.0, link)),
         }
     }
 
@@ -168,18 +168,18 @@ fn layers() -> Vec<Sample> {
             (width, hidden),
         ];
         let pointwise = [
-            (Law::Norm, 2.0 * hidden),
-            (Law::Rotary, 2.0 * (queries + keys) * dim),
-            (Law::Activation, (inner + 1.0) * width),
-            (Law::Add, 3.0 * hidden),
-            (Law::Embedding, 2.0 * hidden),
+            (Formula::Norm, 2.0 * hidden),
+            (Formula::Rotary, 2.0 * (queries + keys) * dim),
+            (Formula::Activation, (inner + 1.0) * width),
+            (Formula::Add, 3.0 * hidden),
+            (Formula::Embedding, 2.0 * hidden),
         ];
-        let products = products.map(|shape| (Law::Product, product_work(tokens, shape, 2.0)));
-        let pointwise = pointwise.map(|(law, values)| (law, (0.0, 2.0 * tokens * values)));
-        for ((law, (flops, bytes)), cell) in products.into_iter().chain(pointwise).zip(&row[4..]) {
+        let products = products.map(|shape| (Formula::Product, product_work(tokens, shape, 2.0)));
+        let pointwise = pointwise.map(|(formula, values)| (formula, (0.0, 2.0 * tokens * values)));
+        for ((formula, (flops, bytes)), cell) in products.into_iter().chain(pointwise).zip(&row[4..]) {
             if !cell.is_empty() {
                 let (count, us) = ((0.0, 0.0), number(cell));
-                samples.push(Sample { gpu, model: model.id, iteration, law, flops, bytes, count, us });
+                samples.push(Sample { gpu, model: model.id, iteration, formula, flops, bytes, count, us });
             }
         }
     }
@@ -193,12 +193,12 @@ fn attention() -> Vec<Sample> {
         let (count, kv) = (number(row[4]), number(row[5]));
         let (flops, kv_bytes) = (4.0 * queries * dim, 4.0 * keys * dim);
         let is_prompt = row[3] == "prefill";
-        let (law, flops, bytes, count) = if is_prompt {
-            (Law::Prefill, flops, kv_bytes * (kv + count) + 4.0 * count * queries * dim, (count, kv))
+        let (formula, flops, bytes, count) = if is_prompt {
+            (Formula::Prefill, flops, kv_bytes * (kv + count) + 4.0 * count * queries * dim, (count, kv))
         } else {
-            (Law::Decode, flops * count * kv, kv_bytes * count * kv, (count * keys, 0.0))
+            (Formula::Decode, flops * count * kv, kv_bytes * count * kv, (count * keys, 0.0))
         };
-        Sample { gpu, model: model.id, iteration: 0, law, flops, bytes, count, us: number(row[6]) }
+        Sample { gpu, model: model.id, iteration: 0, formula, flops, bytes, count, us: number(row[6]) }
     };
     rows(include_str!("attention.csv")).map(sample).collect()
 }
@@ -207,22 +207,22 @@ fn collectives() -> Vec<Sample> {
     let sample = |row: Vec<&'static str>| {
         let gpu = Gpu::named(row[0]).expect("a GPU of the table");
         let (gpus, bytes, us) = (number(row[2]), number(row[3]), number(row[4]));
-        let (law, bytes) = if row[1] == "all_reduce" {
-            (Law::AllReduce, 2.0 * (gpus - 1.0) / gpus * bytes)
+        let (formula, bytes) = if row[1] == "all_reduce" {
+            (Formula::AllReduce, 2.0 * (gpus - 1.0) / gpus * bytes)
         } else {
-            (Law::Send, bytes)
+            (Formula::Send, bytes)
         };
-        Sample { gpu, model: "", iteration: 0, law, flops: 0.0, bytes, count: (0.0, 0.0), us }
+        Sample { gpu, model: "", iteration: 0, formula, flops: 0.0, bytes, count: (0.0, 0.0), us }
     };
     rows(include_str!("collectives.csv")).map(sample).collect()
 }
 
-/// Fits the coefficients of every law that has samples; the others stay as they are. The mean square of the logarithm of
+/// Fits the coefficients of every formula that has samples; the others stay as they are. The mean square of the logarithm of
 /// predicted over measured becomes least, coordinate by coordinate, with steps that are halved down to 0.2 %.
 pub fn fit(samples: &[Sample], start: &Corrections) -> Corrections {
     let mut best = Corrections { overlaps: false, ..*start };
-    for (law, _) in Law::ALL {
-        let of_law: Vec<&Sample> = samples.iter().filter(|s| s.law == law).collect();
+    for (formula, _) in Formula::ALL {
+        let of_law: Vec<&Sample> = samples.iter().filter(|s| s.formula == formula).collect();
         if of_law.is_empty() {
             continue;
         }
@@ -234,7 +234,7 @@ pub fn fit(samples: &[Sample], start: &Corrections) -> Corrections {
         let mut step = 0.5;
         while step > 0.002 {
             let mut moved = false;
-            for coefficient in law.free() {
+            for coefficient in formula.free() {
                 for factor in [libm::exp(step), libm::exp(-step)] {
                     let mut next = best;
                     *coefficient(&mut next) *= factor;
@@ -270,10 +270,10 @@ impl Errors {
     }
 }
 
-/// How well a law's committed coefficients describe what they were fitted on.
-pub fn fitted_errors(samples: &[Sample], gpu: &str, law: Law) -> Errors {
+/// How well a formula's committed coefficients describe what they were fitted on.
+pub fn fitted_errors(samples: &[Sample], gpu: &str, formula: Formula) -> Errors {
     let corrections = Corrections::of(gpu);
-    let of_law = samples.iter().filter(|s| s.gpu.id == gpu && s.law == law);
+    let of_law = samples.iter().filter(|s| s.gpu.id == gpu && s.formula == formula);
     Errors::of(of_law.map(|s| s.error(corrections)).collect())
 }
 
@@ -296,7 +296,10 @@ pub struct HeldOut {
 
 /// Whether a sample is a part of a layer, attention and collectives apart.
 fn is_of_layer(s: &Sample) -> bool {
-    matches!(s.law, Law::Product | Law::Norm | Law::Rotary | Law::Activation | Law::Add)
+    matches!(
+        s.formula,
+        Formula::Product | Formula::Norm | Formula::Rotary | Formula::Activation | Formula::Add
+    )
 }
 
 fn errors_on(samples: &[Sample], fits: &[Corrections]) -> [Errors; 3] {
@@ -307,7 +310,7 @@ fn errors_on(samples: &[Sample], fits: &[Corrections]) -> [Errors; 3] {
             for sample in group.iter().filter(|s| is_of_layer(s)) {
                 ours += sample.predicted_us(corrections);
                 theirs += sample.us;
-                let errors = if sample.law == Law::Product { &mut products } else { &mut pointwise };
+                let errors = if sample.formula == Formula::Product { &mut products } else { &mut pointwise };
                 errors.push(sample.error(corrections));
             }
             layer.push((ours / theirs - 1.0).abs());
@@ -378,13 +381,13 @@ mod tests {
         for gpu in MEASURED {
             let here: Vec<Sample> = all
                 .iter()
-                .filter(|s| s.gpu.id == gpu || matches!(s.law, Law::Prefill | Law::Decode))
+                .filter(|s| s.gpu.id == gpu || matches!(s.formula, Formula::Prefill | Formula::Decode))
                 .copied()
                 .collect();
             let committed = Corrections::of(gpu);
             let fitted = fit(&here, committed);
-            for (law, name) in Law::ALL {
-                for (i, coefficient) in law.free().into_iter().enumerate() {
+            for (formula, name) in Formula::ALL {
+                for (i, coefficient) in formula.free().into_iter().enumerate() {
                     let (mut ours, mut found) = (*committed, fitted);
                     let (ours, found) = (*coefficient(&mut ours), *coefficient(&mut found));
                     if (ours / found - 1.0).abs() > TOLERANCE {

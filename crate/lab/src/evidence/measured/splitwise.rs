@@ -137,7 +137,12 @@ impl Quantity {
 }
 
 /// Errors of the points that `wanted` accepts, predicted in one way. Where there is nothing to compare, `count` is 0.
-pub fn off(points: &[Point], what: Quantity, way: Predictor, wanted: impl Fn(&Point) -> bool) -> ErrorStats {
+pub fn errors_of(
+    points: &[Point],
+    what: Quantity,
+    way: Predictor,
+    wanted: impl Fn(&Point) -> bool,
+) -> ErrorStats {
     let predicted = |point: &Point| -> Option<(f64, f64)> {
         let gpu = point.deployment.gpu.id;
         let corrections = Corrections::of(gpu);

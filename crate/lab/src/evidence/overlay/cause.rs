@@ -1,4 +1,4 @@
-//! Where the difference between both runs comes from, as far as the shape of the errors tells.
+//! Where the difference between both runs comes from, as far as the shape of the errors shows it.
 //!
 //! The differences of the TTFT are fitted by a constant, a part in proportion to the prompt, and one that grows over the run.
 //! Whichever of them explains most of the difference, or the time after the first token, names the likeliest culprit:
@@ -27,7 +27,7 @@ pub enum Culprit {
     KvBlocks,
     /// The time between tokens.
     DecodeTime,
-    /// Too few requests with times to tell.
+    /// Too few requests with times for a conclusion.
     Unknown,
 }
 
@@ -52,13 +52,13 @@ impl OverlayCause {
         Self { culprit, sentence, floor_s: None, slope_s_per_token: None, drift_s: None }
     }
 
-    /// What the requests in both runs tell.
+    /// The conclusion from the requests in both runs.
     pub(super) fn of(pairs: &[Pair], metrics: &[PairedMetric]) -> Self {
         let metric = |name: &str| metrics.iter().find(|metric| metric.name == name);
         let bias = |name: &str| metric(name).and_then(|metric| metric.bias);
         let (ttft, tpot, e2e) = (bias("ttft_s"), bias("tpot_s"), bias("e2e_s"));
         if [ttft, tpot, e2e].iter().all(Option::is_none) {
-            let sentence = "The file tells no times that could be compared.".to_owned();
+            let sentence = "The file has no times that could be compared.".to_owned();
             return Self::without_parts(Culprit::Unknown, sentence);
         }
         let parts = parts(pairs);
@@ -111,7 +111,7 @@ fn of_means(ttft: Option<f64>, tpot: Option<f64>) -> OverlayCause {
         return OverlayCause::without_parts(Culprit::DecodeTime, sentence);
     }
     let sentence = format!(
-        "The TTFT is {} the simulated run; means do not tell whether overhead, prefill rate or KV blocks are to blame.",
+        "The TTFT is {} the simulated run; means do not show whether overhead, prefill rate or KV blocks are the cause.",
         way(ttft)
     );
     OverlayCause::without_parts(Culprit::Unknown, sentence)

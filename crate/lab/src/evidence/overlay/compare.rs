@@ -45,7 +45,7 @@ pub struct Overlay {
     pub metrics: Vec<PairedMetric>,
     /// By prompt length, shortest first.
     pub by_length: Vec<LengthBucket>,
-    /// Where the difference comes from, as far as the numbers tell.
+    /// Where the difference comes from, as far as the numbers show it.
     pub cause: OverlayCause,
 }
 
@@ -192,7 +192,7 @@ fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     (x.len() >= 3 && xx > 0.0 && yy > 0.0).then(|| (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0))
 }
 
-/// A rate: its name, what a request counts for, and what the file tells of it.
+/// A rate: its name, what a request counts for, and its value in the file.
 type Counted = (&'static str, fn(&[f64; 3]) -> f64, Option<f64>);
 
 /// What a run produced over time: when each request ended, and its tokens between its first and its last one.

@@ -37,7 +37,7 @@ pub enum FitError {
     #[error("--fit {0}: has no effect in this scenario")]
     NoEffect(&'static str),
     /// A file without times of single requests.
-    #[error("--fit: the file tells no times of single requests")]
+    #[error("--fit: the file has no times of single requests")]
     NoTimes,
     /// The scenario does not run.
     #[error("{}", .0.first().map_or("", |error| &error.message))]

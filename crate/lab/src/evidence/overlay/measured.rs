@@ -18,17 +18,18 @@ pub(super) const MAX_S: f64 = 1e8;
 pub struct MeasuredRequest {
     /// Its name in the file.
     pub name: String,
-    /// When it was sent, seconds after the first one; 0 in a closed loop whose file does not tell.
+    /// When it was sent, seconds after the first one; 0 in a closed loop whose file has no times.
     pub sent_s: f64,
     /// Prompt tokens.
     pub input_tokens: u32,
     /// Output tokens.
     pub output_tokens: u32,
-    /// Time to first token, seconds, where the file tells it.
+    /// Time to first token, seconds, where the file contains it.
     pub ttft_s: Option<f64>,
-    /// End-to-end time, seconds, where the file tells it.
+    /// End-to-end time, seconds, where the file contains it.
     pub e2e_s: Option<f64>,
-    /// Gaps between the chunks of its answer, seconds; empty where the file does not tell them. A chunk may hold several tokens.
+    /// Gaps between the chunks of its answer, seconds; empty where the file does not contain them. A chunk may hold several
+    /// tokens.
     pub gaps_s: Vec<f64>,
 }
 
@@ -39,7 +40,7 @@ impl MeasuredRequest {
         (self.output_tokens > 1).then(|| (e2e_s - ttft_s).max(0.0) / f64::from(self.output_tokens - 1))
     }
 
-    /// Mean gap between the chunks of its answer, seconds; between its tokens where the file does not tell chunks.
+    /// Mean gap between the chunks of its answer, seconds; between its tokens where the file does not contain chunks.
     pub fn itl_s(&self) -> Option<f64> {
         if self.gaps_s.is_empty() {
             return self.tpot_s();
@@ -54,7 +55,7 @@ impl MeasuredRequest {
 pub enum Sending {
     /// At times of their own.
     Times,
-    /// The next one as soon as another one has ended, with so many in flight.
+    /// The next one as soon as another one has ended, with this many in flight.
     InFlight(u32),
 }
 
@@ -68,7 +69,7 @@ impl Sending {
     }
 }
 
-/// Means over all requests, of a file that tells nothing about single ones.
+/// Means over all requests, of a file without single requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MeasuredMeans"))]
 pub struct Means {
@@ -98,9 +99,9 @@ pub struct MeasuredRun {
     pub requests: Vec<MeasuredRequest>,
     /// How they were sent.
     pub sending: Sending,
-    /// Means that the file tells in place of requests.
+    /// Means that the file contains in place of requests.
     pub means: Means,
-    /// What the file tells of the server, by the names that vLLM and the tools have for it.
+    /// Settings of the server in the file, by the names that vLLM and the tools have for it.
     pub reported: Vec<(String, String)>,
     /// What a reader should know.
     pub notes: Vec<String>,
@@ -118,7 +119,7 @@ impl MeasuredRun {
     /// The requests to simulate, each with its place in [`MeasuredRun::requests`] as its id.
     pub fn trace(&self) -> Trace {
         let mut trace = Trace::with_capacity(self.requests.len());
-        let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
+        let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
         for (place, request) in self.requests.iter().enumerate() {
             let is_held = matches!(self.sending, Sending::InFlight(most) if place >= most as usize);
             trace.push(Request {
@@ -129,15 +130,15 @@ impl MeasuredRun {
                 output_tokens: request.output_tokens.max(1),
                 max_tokens: request.output_tokens.max(1),
             });
-            chain.push(if is_held { 0 } else { NO_REQUEST }, 0.0);
+            closed_loop.push(if is_held { 0 } else { NO_REQUEST }, 0.0);
         }
-        if chain.holds_any() {
-            trace.closed_loop = Some(Box::new(chain));
+        if closed_loop.holds_any() {
+            trace.closed_loop = Some(Box::new(closed_loop));
         }
         trace
     }
 
-    /// Whether the file tells times of single requests.
+    /// Whether the file contains times of single requests.
     pub fn has_times(&self) -> bool {
         self.requests.iter().any(|request| request.ttft_s.is_some() || request.e2e_s.is_some())
     }

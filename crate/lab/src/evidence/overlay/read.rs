@@ -123,7 +123,7 @@ fn unknown(text: &str) -> ReadError {
     )
 }
 
-/// Refuses one request too many.
+/// Rejects one request too many.
 fn room(requests: &[MeasuredRequest], place: &str) -> Result<(), ReadError> {
     if requests.len() < MAX_REQUESTS {
         return Ok(());

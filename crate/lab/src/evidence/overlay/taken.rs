@@ -1,4 +1,4 @@
-//! Server settings that a result file tells, taken over where the user has not set them.
+//! Server settings in a result file, taken over where the user has not set them.
 
 use serde::Serialize;
 use servescope_cost::gpus::{GPUS, Gpu};
@@ -21,8 +21,8 @@ pub struct TakenSetting {
     pub from: String,
 }
 
-/// Sets what the file tells of the server, and what such a server has by default, except what the scenario was given. Says what
-/// was set, and what could not be.
+/// Sets what the file contains about the server, and what such a server has by default, except what the scenario was given.
+/// Says what was set, and what could not be.
 pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<TakenSetting>, Vec<String>) {
     let given: Vec<Id> = scenario.given().collect();
     let mut taking = Taking { scenario, given, taken: Vec::new(), notes: Vec::new() };
@@ -145,12 +145,12 @@ impl Taking<'_> {
         if !self.is_set(Id::FleetGpu) && !self.is_set(Id::CostKind) {
             let name = Gpu::named(self.scenario.choice(Id::FleetGpu)).map_or("", |gpu| gpu.name);
             self.notes
-                .push(format!("the file does not tell the GPU; simulated on {name} (--set fleet.gpu=…)"));
+                .push(format!("the file does not name the GPU; simulated on {name} (--set fleet.gpu=…)"));
         }
         if !self.is_set(Id::FleetModel) && !self.is_set(Id::CostKind) {
             let name = self.scenario.choice(Id::FleetModel);
             self.notes.push(format!(
-                "the file does not tell the model; simulated with {name} (--set fleet.model=…)"
+                "the file does not name the model; simulated with {name} (--set fleet.model=…)"
             ));
         }
         if self.is_set(Id::CostKind) {
@@ -177,7 +177,8 @@ fn is_asynchronous(version: &str) -> bool {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (0, 14)
 }
 
-/// The GPU that a name stands for: a catalogue's, that of a system of InferenceX or AIConfigurator, or what CUDA calls the device.
+/// The GPU that a name stands for: a catalogue's, that of a system of InferenceX or AIConfigurator, or what CUDA calls the
+/// device.
 fn gpu(name: &str) -> Option<&'static Gpu> {
     if let Some(gpu) = silicon::gpu(name) {
         return Some(gpu);

@@ -1,14 +1,14 @@
 //! The authors' points beside this simulator's curves: what the page's view of published results is made of.
 //!
-//! A figure is one measure of one sweep of one suite. Its curves are simulated anew at the authors' points and between them,
+//! A figure is one measure of one sweep of one suite. Its curves are simulated again at the authors' points and between them,
 //! with the workload that their generator draws there: with the default calibration, which was tuned on some of the points,
-//! and with the one settled on one run a GPU ([`one_run`](super::one_run)).
+//! and with the one settled on one run a GPU ([`single_run`](super::single_run)).
 
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 
-use super::one_run::{self, A100_POLICY_ROWS, A100_ROWS, OneRun};
 use super::policies::{self, POLICY_ROWS, Policy};
+use super::single_run::{self, A100_POLICY_ROWS, A100_ROWS, SingleRunCalibration};
 use super::{ROWS, Row, THROUGHPUT_BOUND, attainment_bound, is_tuned, scenario_of, simulate};
 use crate::link;
 
@@ -28,7 +28,7 @@ pub enum PublishedMeasure {
     FirstToken,
     /// Share of requests with a first token within 6 s.
     Attainment,
-    /// Requests given up.
+    /// Requests aborted.
     Rejected,
 }
 
@@ -144,7 +144,7 @@ impl Answered {
     fn new(row: &Row, policy: Policy, rejected: Option<u32>) -> Self {
         // The default calibration is one of the A10G.
         let ours = (row.suite != "S4").then(|| simulate(row, &scenario_of(row, policy)));
-        let one_run = simulate(row, &OneRun::of(row.suite).scenario(row, policy));
+        let one_run = simulate(row, &SingleRunCalibration::of(row.suite).scenario(row, policy));
         Self { row: *row, policy, rejected, ours, one_run }
     }
 
@@ -154,7 +154,7 @@ impl Answered {
             _ => measure.of_row(&self.row),
         };
         let scenario = match self.row.suite {
-            "S4" => OneRun::of("S4").scenario(&self.row, self.policy),
+            "S4" => SingleRunCalibration::of("S4").scenario(&self.row, self.policy),
             _ => scenario_of(&self.row, self.policy),
         };
         let is_fcfs = self.policy == Policy::Fcfs;
@@ -165,7 +165,7 @@ impl Answered {
             ours: self.ours.as_ref().map(|ours| measure.of(ours)),
             one_run: measure.of(&self.one_run),
             is_tuned: is_fcfs && is_tuned(&self.row),
-            is_settling: is_fcfs && self.row.is_set_like(OneRun::of(self.row.suite).settling()),
+            is_settling: is_fcfs && self.row.is_set_like(SingleRunCalibration::of(self.row.suite).settling()),
             link: link::encode(&scenario),
         })
     }
@@ -313,8 +313,8 @@ fn figure(
     // Attainment and throughput of a prediction are held against bounds of their own.
     let predicted = points.iter().filter(|p| !p.is_settling).map(|p| measure.error(p.one_run, p.theirs));
     let predicted_bound = match measure {
-        PublishedMeasure::Throughput => Some(one_run::THROUGHPUT_BOUND),
-        PublishedMeasure::Attainment => Some(one_run::ATTAINMENT_BOUND),
+        PublishedMeasure::Throughput => Some(single_run::THROUGHPUT_BOUND),
+        PublishedMeasure::Attainment => Some(single_run::ATTAINMENT_BOUND),
         _ => None,
     };
     let one_run = errors(predicted.collect(), predicted_bound);

@@ -15,7 +15,7 @@ pub enum Policy {
     Fcfs,
     /// Newest first.
     Lifo,
-    /// Newest or oldest first, giving up who would be late.
+    /// Newest or oldest first, aborting requests that would be late.
     EarlyAbort,
 }
 
@@ -50,7 +50,7 @@ pub struct PolicyRow {
     pub cv: f64,
     /// Share of all requests with a first token within 6 s.
     pub attainment: f64,
-    /// Requests given up, of 600.
+    /// Requests aborted, of 600.
     pub rejected: u32,
 }
 

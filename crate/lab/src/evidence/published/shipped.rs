@@ -25,7 +25,7 @@ pub fn text(comparisons: &[VtcComparison]) -> String {
 }
 
 fn run(c: &VtcComparison) -> Json {
-    let beyond = c.server.law_batch.filter(|_| c.is_beyond_the_law());
+    let beyond = c.server.law_batch.filter(|_| c.is_beyond_the_profile());
     let (ordered, pairs) = c.ordered_pairs();
     json!({
         "scheduler": c.scheduler,
@@ -40,7 +40,7 @@ fn run(c: &VtcComparison) -> Json {
         "gap_bound": c.gap_bound,
         "fcfs_gap": short(c.fcfs_gap),
         "digest": format!("{:016x}", c.digest),
-        "link": c.alike.as_ref().map(link::encode),
+        "link": c.equivalent.as_ref().map(link::encode),
         "ticks_s": shorts(&c.recorded.ticks_s),
         "recorded": measured(&c.recorded),
         "ours": measured(&c.ours),

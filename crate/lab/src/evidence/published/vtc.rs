@@ -6,7 +6,7 @@
 //! artifact's accounting. Iteration times are those of the GPU's calibration without its overhead, in whose place stands one
 //! constant a GPU, settled on a single recording ([`ONE_RUN`]). All others are predictions.
 
-mod alike;
+mod equivalent;
 mod measured;
 mod pairs;
 
@@ -22,7 +22,7 @@ use servescope_workload::Trace;
 use servescope_workload::trace::Request;
 
 use super::TOKENIZER_EXTRA;
-use super::one_run::{ONE_RUN, OneRun, bisect};
+use super::single_run::{ONE_RUN, SingleRunCalibration, bisect};
 use crate::scenario::Scenario;
 
 pub use measured::Measured;
@@ -41,7 +41,7 @@ pub struct Recorded {
     pub input_tokens: u32,
     /// Tokens produced.
     pub output_tokens: u32,
-    /// From sending to first token; `None` if it was refused.
+    /// From sending to first token; `None` if it was rejected.
     pub first_token_s: Option<f64>,
     /// From sending to last token.
     pub latency_s: f64,
@@ -73,7 +73,7 @@ pub struct Server {
 
 impl Server {
     /// What was settled for its GPU.
-    pub fn one_run(self) -> &'static OneRun {
+    pub fn one_run(self) -> &'static SingleRunCalibration {
         &ONE_RUN[self.gpu]
     }
 
@@ -110,7 +110,7 @@ impl Recording {
     }
 
     /// Reads a recording called `vtc__SCHEDULER__WORKLOAD.csv` with the columns request time, client, input length, output
-    /// length, first token and latency, a refused request's first token being negative.
+    /// length, first token and latency, a rejected request's first token being negative.
     ///
     /// # Errors
     /// What is wrong and in which row (the header is row 1).
@@ -319,7 +319,7 @@ pub struct VtcComparison {
     /// Fingerprint of the simulated run.
     pub digest: u64,
     /// A scenario like the recording.
-    pub alike: Option<Scenario>,
+    pub equivalent: Option<Scenario>,
 }
 
 impl VtcComparison {
@@ -355,7 +355,7 @@ impl VtcComparison {
     }
 
     /// Whether batches grew beyond what the server's profile was measured for: then nothing is predicted.
-    pub fn is_beyond_the_law(&self) -> bool {
+    pub fn is_beyond_the_profile(&self) -> bool {
         self.server.law_batch.is_some_and(|most| self.largest_batch > most)
     }
 
@@ -401,7 +401,7 @@ pub fn compare(recording: &Recording) -> Option<VtcComparison> {
         ours,
         largest_batch,
         digest,
-        alike: recording.equivalent_scenario(),
+        equivalent: recording.equivalent_scenario(),
     })
 }
 

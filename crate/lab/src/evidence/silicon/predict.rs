@@ -48,7 +48,7 @@ pub enum NotAnswered {
     /// A mode that is neither agg nor disagg.
     #[error("mode not known")]
     Mode,
-    /// The file does not tell how many requests were in flight.
+    /// The file does not contain the number of requests in flight.
     #[error("requests in flight not given")]
     InFlight,
     /// Weights in a format that the model of iteration times does not have.
@@ -71,7 +71,7 @@ pub enum NotAnswered {
 /// Where iteration times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Law {
+pub enum TimeSource {
     /// Kernels that were timed on this GPU for this layout.
     Kernels,
     /// The same, some of them of related shapes or formats.
@@ -80,7 +80,7 @@ pub enum Law {
     Roofline,
 }
 
-impl Law {
+impl TimeSource {
     /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ pub struct Answer {
     /// Mean TPOT, milliseconds.
     pub tpot_ms: f64,
     /// Where iteration times come from.
-    pub law: Law,
+    pub times: TimeSource,
     /// When the last request was sent, seconds after the first ones.
     pub sent_s: f64,
     /// Whether kernels and scheduler are those of vLLM, though the row's engine is another one.
@@ -219,7 +219,7 @@ pub(super) struct Server {
     pub(super) deployment: Deployment,
     attention_data_parallel: u32,
     pub(super) cost: Box<dyn BatchCost>,
-    law: Law,
+    times: TimeSource,
 }
 
 /// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
@@ -267,8 +267,8 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
     if let Some(Ok(cost)) = kernels.map(made) {
         let cost = cost.capturing(captured_tokens(row));
         let is_whole = cost.borrowed().is_empty();
-        let law = if is_whole { Law::Kernels } else { Law::Interpolated };
-        return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), law });
+        let times = if is_whole { TimeSource::Kernels } else { TimeSource::Interpolated };
+        return Ok(Server { deployment, attention_data_parallel, cost: Box::new(cost), times });
     }
     if formats.contains(&Format::Nvfp4) {
         return Err(NotAnswered::Format(row.gemm_format.clone()));
@@ -277,7 +277,7 @@ pub(super) fn server(row: &Row, constants: &Constants) -> Result<Server, NotAnsw
         return Err(NotAnswered::DataParallel);
     }
     let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
-    Ok(Server { deployment, attention_data_parallel, cost, law: Law::Roofline })
+    Ok(Server { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
 }
 
 /// The largest iteration that the server captured a CUDA graph of, tokens.
@@ -344,7 +344,7 @@ pub(in crate::evidence) fn nominal_length(stream: &Stream, place: u32, nominal: 
 fn requests(row: &Row, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
-    let mut chain = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
+    let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
     for place in 0..count {
         let output_tokens = nominal_length(&streams[1], place, row.output_tokens);
@@ -356,9 +356,9 @@ fn requests(row: &Row, in_flight: u32) -> Trace {
             output_tokens,
             max_tokens: output_tokens,
         });
-        chain.push(if place < in_flight { NO_REQUEST } else { 0 }, 0.0);
+        closed_loop.push(if place < in_flight { NO_REQUEST } else { 0 }, 0.0);
     }
-    trace.closed_loop = Some(Box::new(chain));
+    trace.closed_loop = Some(Box::new(closed_loop));
     trace
 }
 
@@ -399,15 +399,15 @@ pub fn predict_with(row: &Row, constants: &Constants) -> Predicted {
         return Err(NotAnswered::Incomplete);
     }
     let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
-    let client_ms = match server.law {
-        Law::Roofline => 0.0,
+    let client_ms = match server.times {
+        TimeSource::Roofline => 0.0,
         _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
     };
-    let (law, sent_us) = (server.law, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
+    let (times, sent_us) = (server.times, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
     Ok(Answer {
         ttft_ms: ttft_ms + client_ms,
         tpot_ms,
-        law,
+        times,
         sent_s: sent_us / 1e6,
         is_borrowed: row.backend != "vllm",
     })

@@ -177,7 +177,7 @@ pub fn document(rows: &[Row], predicted: &[Predicted]) -> Value {
         .map(|(row, predicted)| match predicted {
             Ok(answer) => json!({
                 "id": row.id, "ttft_ms": answer.ttft_ms, "tpot_ms": answer.tpot_ms, "error": null,
-                "borrowed": answer.is_borrowed, "times": answer.law.name(),
+                "borrowed": answer.is_borrowed, "times": answer.times.name(),
             }),
             Err(reason) => {
                 json!({"id": row.id, "ttft_ms": null, "tpot_ms": null, "error": reason.to_string()})

@@ -59,8 +59,8 @@ impl<'a> DeploymentOf<'a> {
     }
 }
 
-/// The file: every row with what was measured, what is predicted here and by AIConfigurator, and the link of its scenario, of which
-/// `common` has the part that all links begin with. Times are milliseconds; numbers have five digits.
+/// The file: every row with what was measured, what is predicted here and by AIConfigurator, and the link of its scenario, of
+/// which `common` has the part that all links begin with. Times are milliseconds; numbers have five digits.
 pub fn shipped(rows: &[Row], predicted: &[Predicted]) -> String {
     let mut places: BTreeMap<DeploymentOf<'_>, usize> =
         rows.iter().map(|row| (DeploymentOf::of(row), 0)).collect();
@@ -80,7 +80,7 @@ pub fn shipped(rows: &[Row], predicted: &[Predicted]) -> String {
         ("own_tpot_ms", own(|answer| answer.tpot_ms)),
         ("aiconfigurator_ttft_ms", theirs(0)),
         ("aiconfigurator_tpot_ms", theirs(1)),
-        ("times", by_row(rows, |place, _| answer(place).map(|answer| answer.law))),
+        ("times", by_row(rows, |place, _| answer(place).map(|answer| answer.times))),
         ("reason", by_row(rows, |place, _| predicted[place].as_ref().err())),
         (
             "link",

@@ -1,4 +1,4 @@
-use super::told::{REASONS, SENTENCES};
+use super::sentences::{REASONS, SENTENCES};
 use super::*;
 use servescope_engine::Rejection;
 

@@ -9,7 +9,7 @@ use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
-use super::told::{self, Told};
+use super::sentences::{self, Sentence};
 use crate::scenario::Scenario;
 
 /// The run that a step is of.
@@ -59,7 +59,7 @@ pub struct TestView {
     /// What there was.
     pub have: Option<u32>,
     /// In a sentence.
-    pub told: Told,
+    pub told: Sentence,
 }
 
 /// A request of a queue.
@@ -280,7 +280,7 @@ pub struct StepView {
     /// What was decided: the name of the verdict, or "loaded".
     pub verdict: &'static str,
     /// What was decided, in a sentence.
-    pub told: Told,
+    pub told: Sentence,
     /// The request that it is about; none: the whole queue, or adapters.
     pub candidate: Option<Candidate>,
     /// The request for which another one is preempted.
@@ -384,7 +384,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
     let candidate = decision.and_then(Decision::request);
     let loaded = || {
         let adapters = state.replica.as_ref().map_or(&[][..], |replica| &replica.loaded);
-        told::loaded(adapters, load.map_or(0, |load| load.count))
+        sentences::loaded(adapters, load.map_or(0, |load| load.count))
     };
     let looked = state.replica.as_ref().filter(|replica| replica.is_look);
     let of_replica =
@@ -396,7 +396,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
         time_s: step.time_us() / 1e6,
         replica: step.replica().map(ReplicaIndex::get),
         verdict: decision.map_or("loaded", |decision| decision.verdict.name()),
-        told: decision.map_or_else(loaded, told::verdict),
+        told: decision.map_or_else(loaded, sentences::verdict),
         candidate: candidate.map(|id| context.candidate(id)),
         for_request: decision.and_then(Decision::on_behalf_of).map(RequestId::get),
         test: decision.and_then(|decision| test(context, decision)),
@@ -415,7 +415,7 @@ pub(super) fn view(context: &Context<'_>, step: &Step, state: &StepState) -> Ste
 }
 
 fn test(context: &Context<'_>, decision: &Decision) -> Option<TestView> {
-    let told = told::test(decision, context.sums_prompts())?;
+    let told = sentences::test(decision, context.sums_prompts())?;
     let numbers = decision.compared.numbers();
     let name = decision.compared.test.name();
     Some(TestView { name, need: numbers.map(|pair| pair.0), have: numbers.map(|pair| pair.1), told })

@@ -15,7 +15,7 @@ pub fn batches_csv(report: &Report) -> String {
     text
 }
 
-/// Writes the file. Where the cost model tells what an iteration is made of, it has the number of prompts, milliseconds by
+/// Writes the file. Where the cost model knows the parts of an iteration, it has the number of prompts, milliseconds by
 /// class of operator, all stages together, and FLOPs and bytes that a GPU is asked for, empty where the model does not
 /// know them.
 ///

@@ -124,7 +124,7 @@ fn write_waiting(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
 fn waiting(report: &Report) -> Vec<(f64, ReplicaIndex, i32)> {
     let mut changes: Vec<(f64, ReplicaIndex, i32)> = Vec::new();
     for (id, result) in report.results.iter().enumerate() {
-        // When one that was never scheduled left the line is not told; it is left out.
+        // The time at which one that was never scheduled left the queue is not recorded; it is left out.
         let left_us =
             report.scheduled_us(id).or((result.outcome == Outcome::Unfinished).then_some(f64::INFINITY));
         if let Some(left_us) = left_us {

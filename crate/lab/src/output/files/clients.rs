@@ -136,7 +136,7 @@ fn number(to: &mut dyn fmt::Write, number: Option<f64>) -> fmt::Result {
     }
 }
 
-/// Who keeps counters of clients.
+/// What keeps counters of clients: the engine or the gateway.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CounterSource {
     /// The engine's scheduling policy.
@@ -148,7 +148,7 @@ pub(crate) enum CounterSource {
 /// The counters that one of them kept.
 pub(crate) struct Kept<'a> {
     pub(crate) client: Client,
-    /// How many clients it told apart.
+    /// The number of clients that it distinguished.
     count: usize,
     values: &'a [(ClientId, f64)],
     samples: &'a [CounterSample],

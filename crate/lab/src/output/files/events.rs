@@ -124,14 +124,14 @@ fn events(report: &Report) -> Vec<EventRow> {
     events
 }
 
-/// What is told of requests in lists of their own, by request and then in order of time.
+/// Events of requests that have lists of their own, by request and then in order of time.
 struct EventParts {
     left_us: Vec<f64>,
     retries: Vec<Retry>,
     /// When a request was preempted, and resumed.
     preempted: Vec<(u32, f64)>,
     resumed: Vec<(u32, f64)>,
-    /// How many of each list are told.
+    /// How many of each list are written.
     told: [usize; 3],
 }
 

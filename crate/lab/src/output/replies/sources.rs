@@ -380,7 +380,7 @@ impl StepRefusal {
 /// [`CallErrors`](super::CallErrors) of the studio's own code.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRefusals {
-    /// The refusal.
+    /// The rejection.
     pub errors: [StepRefusal; 1],
 }
 

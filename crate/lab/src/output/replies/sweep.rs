@@ -42,7 +42,7 @@ pub struct SweepPlan {
     pub metrics: Vec<String>,
     /// The bound that the SLO sets to each metric.
     pub bounds: Vec<Option<f64>>,
-    /// What laws of queueing theory say of each metric: null where none speaks of it.
+    /// Values of closed forms of queueing theory for each metric: null where none is known for it.
     pub expected: Vec<Option<Expected>>,
     /// The terminal's command for the same.
     pub command: String,

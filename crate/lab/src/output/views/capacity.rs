@@ -31,7 +31,7 @@ pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> Chart {
     plane(name, ("req/s", rates().collect()), series)
 }
 
-/// The runs without those between whose rates a longer one tells more.
+/// The runs without those between whose rates there is a longer, more precise one.
 fn longest(probes: &[Probe]) -> Vec<&Probe> {
     let is_covered = |probe: &&Probe| {
         let longer = || probes.iter().filter(|other| other.duration_s > probe.duration_s);

@@ -13,7 +13,7 @@ fn seconds(us: &[f64]) -> Vec<f64> {
     us.iter().map(|t| t / 1e6).collect()
 }
 
-/// Arrivals, completions and refusals a second. Bins are wider than columns, for a rate needs a few events.
+/// Arrivals, completions and rejections a second. Bins are wider than columns, for a rate needs a few events.
 pub(super) fn rates(run: &Run, window: &Window) -> Chart {
     let report = &run.report;
     let trace = &report.trace;

@@ -81,7 +81,7 @@ fn waiting(shown: &[Sample], window: &Window) -> Chart {
     window.chart_from_zero("gateway_waiting", "requests", series)
 }
 
-/// Attempts a second, and those of them that were answered with a refusal or a timeout.
+/// Attempts a second, and those of them that were answered with a rejection or a timeout.
 fn refusals(log: &GatewayLog, window: &Window) -> Chart {
     let bins = window.columns.min(120);
     let blank = Columns::new(window.start_us, window.end_us, bins);

@@ -62,7 +62,7 @@ pub(super) fn latency_cdf(run: &Run) -> Chart {
     }
 }
 
-/// TTFT of each request at its arrival, of several users in the colours of the users; refused requests lie at 0. Too many
+/// TTFT of each request at its arrival, of several users in the colours of the users; rejected requests lie at 0. Too many
 /// points are thinned to the extremes of each stretch.
 pub(super) fn ttft_by_arrival(run: &Run, window: &Window) -> Chart {
     let report = &run.report;

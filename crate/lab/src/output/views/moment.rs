@@ -8,7 +8,7 @@ use servescope_engine::{Outcome, Report};
 
 use crate::run::Run;
 
-/// Requests that are told one by one, of each station.
+/// Requests that are listed one by one, of each station.
 const MOST: usize = 400;
 
 /// What a request of the batch is doing.
@@ -80,7 +80,7 @@ pub struct Moment {
     pub pool_tokens: f64,
 }
 
-/// The service of a run at a time; those that arrive within `span_s` after it are told as well.
+/// The service of a run at a time; those that arrive within `span_s` after it are listed as well.
 pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
     let report = &run.report;
     let replicas = f64::from(report.replicas);

@@ -1,4 +1,4 @@
-//! Who uses what over time: service, KV memory held and reserved by client, stacked, and the counters of the orders of
+//! Usage by client over time: service, KV memory held and reserved by client, stacked, and the counters of the orders of
 //! service.
 
 use std::borrow::Cow;

@@ -20,7 +20,7 @@ const TIMES: [(&str, &str, Of); 3] = [
 /// The chart of the error by prompt length.
 const BY_INPUT: &str = "ttft_error_by_input";
 
-/// The charts of a run whose file tells times of single requests; of any other none.
+/// The charts of a run whose file contains times of single requests; of any other none.
 pub fn overlay_charts(overlay: &Overlay) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (of_all, of_each, of) in TIMES {

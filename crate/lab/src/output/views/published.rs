@@ -13,7 +13,7 @@ pub fn figure(figure: &PublishedFigure) -> Chart {
     let is_split = figure.sweep == "policies" && figure.measure == PublishedMeasure::Attainment;
     let has_default = figure.curves.iter().any(|curve| !curve.is_one_run);
     let mut series: Vec<Series> = Vec::new();
-    // Lines of three policies under two calibrations could not be told apart.
+    // Lines of three policies under two calibrations could not be distinguished.
     let drawn = figure.curves.iter().filter(|curve| !(is_split && has_default && curve.is_one_run));
     for curve in drawn {
         let role = match policy_roles(curve.policy).filter(|_| is_split) {

@@ -9,7 +9,7 @@ use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, Window, empty, y_axis_from_zero};
 use crate::run::Run;
 
-/// Most lanes that can be told apart.
+/// Most lanes that can be distinguished.
 const MOST_LANES: u32 = 32;
 /// Most places over all lanes at which a bar may begin.
 const MOST_BARS: usize = 12_000;
@@ -134,7 +134,7 @@ fn role_of(class: OperatorClass) -> Role {
         OperatorClass::Communication => Role::Communication,
         OperatorClass::Adapters => Role::Adapters,
         OperatorClass::Host => Role::Host,
-        OperatorClass::Whole => Role::Whole,
+        OperatorClass::Unattributed => Role::Whole,
     }
 }
 

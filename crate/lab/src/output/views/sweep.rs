@@ -30,7 +30,7 @@ pub struct SweepChart {
     pub metric: String,
     /// The parameter of the horizontal axis.
     pub x: String,
-    /// The names of the laws that are drawn.
+    /// The names of the closed forms that are drawn.
     pub laws: Vec<String>,
     /// The curves: their roles, and their values of the other parameters.
     pub curves: Vec<(Role, Map<String, Json>)>,
@@ -54,7 +54,7 @@ pub struct SweepView {
     pub x: String,
     /// Of a heat map: the parameter of the vertical axis.
     pub y: Option<String>,
-    /// The names of the laws that are drawn.
+    /// The names of the closed forms that are drawn.
     pub laws: Vec<String>,
     /// Of a heat map: its values of the other parameters.
     #[cfg_attr(feature = "types", ts(type = "Record<string, ParameterValue>"))]
@@ -153,7 +153,7 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
         SweepChart {
             metric: results.shape.metrics[place].clone(),
             x: results.axes[x].path.clone(),
-            laws: laws_of(results, place, groups.iter().flat_map(|(_, rows)| rows).copied()),
+            laws: closed_forms_of(results, place, groups.iter().flat_map(|(_, rows)| rows).copied()),
             curves: named.collect(),
             y: None,
             fixed: Map::new(),
@@ -165,8 +165,12 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
     (0..results.shape.metrics.len()).flat_map(of_metric).map(|(place, groups)| chart(place, groups)).collect()
 }
 
-/// The names of the laws that speak of any of the rows, each once.
-pub fn laws_of<'r>(results: &Results, metric: usize, rows: impl Iterator<Item = &'r Row>) -> Vec<String> {
+/// The names of the closed forms that apply to any of the rows, each once.
+pub fn closed_forms_of<'r>(
+    results: &Results,
+    metric: usize,
+    rows: impl Iterator<Item = &'r Row>,
+) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for told in rows.filter_map(|row| results.expected(row, metric)) {
         if !names.contains(&told.law) {
@@ -176,8 +180,8 @@ pub fn laws_of<'r>(results: &Results, metric: usize, rows: impl Iterator<Item = 
     names
 }
 
-/// The rows in groups that differ only in the axes `within`, in the order of the sweep; groups without a row are there, too, so that
-/// a curve keeps its role while others are added.
+/// The rows in groups that differ only in the axes `within`, in the order of the sweep; groups without a row are there, too,
+/// so that a curve keeps its role while others are added.
 fn groups<'r>(results: &'r Results, within: &[usize]) -> Vec<(Map<String, Json>, Vec<&'r Row>)> {
     let mut points = vec![Map::new()];
     for (_, axis) in results.axes.iter().enumerate().filter(|(place, _)| !within.contains(place)) {
@@ -212,7 +216,7 @@ fn groups<'r>(results: &'r Results, within: &[usize]) -> Vec<(Map<String, Json>,
 pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) -> Chart {
     let over = &results.axes[x];
     let (mut all, mut bands, mut lines, mut heights) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut laws = Vec::new();
+    let mut closed_forms = Vec::new();
     for (rows, role) in groups.iter().zip(CURVES) {
         let mut told: Vec<[f64; 5]> = rows
             .iter()
@@ -237,12 +241,12 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
                 ..Series::default()
             });
         }
-        laws.extend(law_line(results, x, metric, rows));
+        closed_forms.extend(closed_form_line(results, x, metric, rows));
         lines.push(Series { role, mark: Mark::Line, x: at.clone(), y: mean.clone(), ..Series::default() });
         lines.push(Series { role, mark: Mark::Points, x: at, y: mean, id, ..Series::default() });
     }
-    // A law may go through the roof where the simulation of a finite time does not: it does not move the axis.
-    bands.extend(laws);
+    // A closed form may be far above the axis where the simulation of a finite time does not: it does not move the axis.
+    bands.extend(closed_forms);
     bands.extend(lines);
     // The whole range from the start: the axis does not move as points come.
     let ends = over.numbers().unwrap_or(all);
@@ -251,8 +255,8 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
     Chart::untitled(x, y_axis(&results.shape.metrics[metric], &heights), bands)
 }
 
-/// What laws say along a curve, over its points so far.
-fn law_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
+/// Values of closed forms along a curve, over its points so far.
+fn closed_form_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
     let told = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
     let mut told: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
     told.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -9,7 +9,7 @@ use crate::run::Run;
 
 const BARS: usize = 40;
 
-/// Gaps between arrivals as a histogram of their density, with the law's density over it, each bar's worth.
+/// Gaps between arrivals as a histogram of their density, with the distribution's density over it, each bar's worth.
 pub(super) fn gaps(run: &Run) -> Chart {
     let times = &run.report.trace.arrival_us;
     let mut gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) / 1e6).collect();
@@ -49,7 +49,7 @@ pub(super) fn gaps(run: &Run) -> Chart {
     Chart { name: "gaps", x: axis(top), y, series, empty: "", categories: Vec::new() }
 }
 
-/// Share of the requests by adapter: drawn as bars, the law's as a step line. Many adapters share a bar.
+/// Share of the requests by adapter: drawn as bars, by the distribution as a step line. Many adapters share a bar.
 pub(super) fn shares(run: &Run) -> Chart {
     const MOST_BARS: usize = 200;
     let trace = &run.report.trace;

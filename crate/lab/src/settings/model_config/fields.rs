@@ -62,7 +62,7 @@ const ENDS_WITHOUT_BEARING: &[&str] = &[
 ];
 
 /// Fields of models whose layers are no attention and MLP of one size, or whose attention keeps another cache: with the code
-/// of the refusal.
+/// of the rejection.
 const REFUSED: &[(&str, &str)] = &[
     ("kv_lora_rank", "config_latent"),
     ("index_topk", "config_other_layers"),
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
         Some(x)
     }
 
-    /// Tells a number that is not whole or beyond the bounds of a parameter.
+    /// Reports a number that is not whole or beyond the bounds of a parameter.
     pub(super) fn in_bounds(&mut self, name: &str, x: f64, id: Id) {
         let (min, max) = id.row().bounds().expect("a number has bounds");
         if !(min..=max).contains(&x) {
@@ -264,7 +264,7 @@ impl<'a> Fields<'a> {
         (0..layers.clamp(0.0, 1e4) as u32).filter(|&layer| is_dense(layer)).count() as f64
     }
 
-    /// The format of the weights where the file tells it; the name of one that is not known.
+    /// The format of the weights where the file contains it; the name of one that is not known.
     pub(super) fn weights(&mut self) -> Option<Result<Weights, String>> {
         let has_type = self.get("torch_dtype").or_else(|| self.get("dtype")).is_some();
         let Some(json) = self.get("quantization_config") else {

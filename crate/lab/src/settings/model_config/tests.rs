@@ -1,4 +1,4 @@
-//! Fields of real and of made-up files, what is refused, and that every text is read or refused.
+//! Fields of real and of made-up files, what is rejected, and that every text is read or rejected.
 
 use proptest::prelude::*;
 use servescope_cost::models::{Attention, Experts, Model, Window};

@@ -23,7 +23,7 @@ pub struct Traffic {
     pub has_sessions: bool,
     /// Whether requests wait for others.
     pub is_closed: bool,
-    /// Whether prompts are told in blocks.
+    /// Whether prompts are given in blocks.
     pub has_prefixes: bool,
     /// Whether some request sends another `max_tokens` than the length of its output.
     pub has_caps: bool,
@@ -40,7 +40,7 @@ impl Traffic {
             has_ranks: different(adapters().map(rank)) > 1,
             users: different(trace.user.iter().copied()),
             has_sessions: metadata.is_some_and(|metadata| !metadata.session.is_empty()),
-            is_closed: trace.closed_loop.as_ref().is_some_and(|chain| chain.holds_any()),
+            is_closed: trace.closed_loop.as_ref().is_some_and(|closed_loop| closed_loop.holds_any()),
             has_prefixes: metadata.is_some_and(|metadata| !metadata.prefix.is_empty()),
             has_caps: trace.max_tokens.iter().zip(&trace.output_tokens).any(|(max, output)| max != output),
         }

@@ -1,7 +1,7 @@
 //! Notes that need the run: settings that act in general, and whose case did not occur.
 //!
 //! Whether an order ever had a choice, and whether a request was preempted, follows from how the load meets the memory. No
-//! condition on settings tells it: a proxy that reserves KV memory usually keeps the engine's waiting queue empty, and not
+//! condition on settings covers it: a proxy that reserves KV memory usually keeps the engine's waiting queue empty, and not
 //! always.
 
 use servescope_engine::Report;
@@ -58,7 +58,7 @@ fn sorts_only(order: Order) -> bool {
 
 /// Whether some decision depended on the order of the waiting requests.
 fn has_choice(report: &Report) -> bool {
-    // Who is admitted first also decides which adapter in a LoRA slot is the least recently used.
+    // Which request is admitted first also decides which adapter in a LoRA slot is the least recently used.
     if report.preemptions > 0 || (report.adapters.stay && report.adapters.evictions > 0) {
         return true;
     }

@@ -44,7 +44,7 @@ pub enum Kind {
         /// Default.
         default: &'static [f64],
     },
-    /// Texts written as one ([`super::texts`]) of at most so many characters; none by default.
+    /// Texts written as one ([`super::texts`]) of at most this many characters; none by default.
     Text {
         /// Most characters.
         most: usize,

@@ -1,8 +1,8 @@
 //! How far timed operators are off where nothing was timed: at profiled points that a fit has not seen, and for attention
-//! heads that the law of attention has not seen. What was found on the data of the shipped profiles is recorded.
+//! heads that the attention formula has not seen. What was found on the data of the shipped profiles is recorded.
 
 use serde::Serialize;
-use servescope_cost::profile::{AttentionLaw, Degree, Origin, Profile, RawAttention, RawTables, Speed};
+use servescope_cost::profile::{AttentionFormula, Degree, Origin, Profile, RawAttention, RawTables, Speed};
 
 use super::{Folder, Summed, file_name, raw_tables, summed};
 
@@ -15,7 +15,7 @@ pub const UNSEEN_HEADS: [UnseenHeads; 2] = [
     UnseenHeads { name: "prompts", best: 0.183, worst: 0.218 },
 ];
 
-/// Median errors of the law of attention for heads on which it was not fitted.
+/// Median errors of the attention formula for heads on which it was not fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnseenHeads {
     /// `decode` or `prompts`.
@@ -33,7 +33,7 @@ pub struct HeldOutError {
     /// `products`, `decode` or `prompts`.
     #[cfg_attr(feature = "types", ts(type = "'products' | 'decode' | 'prompts'"))]
     pub name: &'static str,
-    /// What the fit had not seen: every other of the `points`, or, where attention is a law, the `heads`.
+    /// What the fit had not seen: every other of the `points`, or, where attention is a formula, the `heads`.
     #[cfg_attr(feature = "types", ts(type = "'points' | 'heads'"))]
     pub unseen: &'static str,
     /// Median of the relative errors; of heads that of the best predicted.
@@ -57,7 +57,7 @@ pub fn held_out(folder: &dyn Folder) -> Result<Vec<Summed>, String> {
     Ok(summed(errors.into_iter()))
 }
 
-/// Every attention that was taken on the law's GPU, once for each number of heads.
+/// Every attention that was taken on the formula's GPU, once for each number of heads.
 pub fn law_attention(all: &[RawTables]) -> Vec<&RawAttention> {
     let a100 = all.iter().filter(|raw| raw.gpu == "a100");
     let mut sets: Vec<&RawAttention> = Vec::new();
@@ -69,10 +69,10 @@ pub fn law_attention(all: &[RawTables]) -> Vec<&RawAttention> {
     sets
 }
 
-/// Median and 95th percentile of the relative errors of a law: of decoding, and of prompts.
-pub fn law_errors(law: &AttentionLaw, set: &RawAttention) -> [[f64; 2]; 2] {
-    let decode = law.decode_law(&set.heads, Speed::SAME);
-    let prefill = law.prefill_law(&set.heads, Speed::SAME);
+/// Median and 95th percentile of the relative errors of a formula: of decoding, and of prompts.
+pub fn formula_errors(formula: &AttentionFormula, set: &RawAttention) -> [[f64; 2]; 2] {
+    let decode = formula.decode_formula(&set.heads, Speed::SAME);
+    let prefill = formula.prefill_formula(&set.heads, Speed::SAME);
     let spread = |mut errors: Vec<f64>| {
         errors.sort_by(f64::total_cmp);
         let at = |place: usize| errors.get(place).copied().unwrap_or(0.0);
@@ -87,7 +87,7 @@ pub fn law_errors(law: &AttentionLaw, set: &RawAttention) -> [[f64; 2]; 2] {
     ]
 }
 
-/// Fits the law of attention to one number of heads and predicts another, both ways between neighbours. `None` where fewer
+/// Fits the attention formula to one number of heads and predicts another, both ways between neighbours. `None` where fewer
 /// than two were timed, or none was timed on the hardware.
 ///
 /// # Errors
@@ -101,7 +101,7 @@ pub fn unseen_heads(folder: &dyn Folder) -> Result<Option<[UnseenHeads; 2]>, Str
     let pairs = sets.windows(2).flat_map(|two| [(two[0], two[1]), (two[1], two[0])]);
     let medians: Vec<[f64; 2]> = pairs
         .map(|(seen, unseen)| {
-            law_errors(&AttentionLaw::fit(&[seen.measured()]), unseen).map(|[median, _]| median)
+            formula_errors(&AttentionFormula::fit(&[seen.measured()]), unseen).map(|[median, _]| median)
         })
         .collect();
     let spread = |name, i: usize| {

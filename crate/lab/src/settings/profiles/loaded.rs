@@ -252,7 +252,7 @@ impl LoadedProfile {
         Ok((loaded, notes))
     }
 
-    /// Refuses dimensions that no model has: memory and rooflines follow from them.
+    /// Rejects dimensions that no model has: memory and rooflines follow from them.
     fn checked(name: &str, profile: Profile, errors: Vec<OperatorError>) -> Result<Self, Diagnostic> {
         let s = &profile.shape;
         for (key, value, most) in [

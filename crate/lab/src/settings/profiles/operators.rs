@@ -7,16 +7,16 @@ use servescope_cost::profile::{Attention, By, OperatorLine, Profile};
 /// The columns of [`operators_csv`].
 const HEAD: &str = "operator,class,origin,tensor_parallel,tokens,bytes,requests,kv_tokens,time_us\n";
 
-/// Sizes at which attention is told that no table times: requests or tokens of a chunk, and KV tokens.
+/// Sizes at which the times of attention without a table are given: requests or tokens of a chunk, and KV tokens.
 const MODELLED: ([u32; 8], [u32; 7]) =
     ([1, 4, 16, 64, 256, 1024, 2048, 4096], [0, 64, 256, 1024, 4096, 16_384, 65_536]);
 
 /// A row for each operator and size of its input at which the profile has a time; between them times lie on straight lines.
 ///
-/// Columns: `operator` in Vidur's words, `class` ([`servescope_cost::OperatorClass`]), `origin` (measured, reconstructed, synthetic,
-/// modelled), `tensor_parallel` (empty: of every degree), the size that its time depends on (`tokens` of the iteration or of a
-/// prompt's chunk, `bytes` of a message, `requests`, `kv_tokens` of each request; the others are empty) and `time_us`, of one layer,
-/// message or stage. Attention without a table is told by its formula, at powers of four.
+/// Columns: `operator` in Vidur's words, `class` ([`servescope_cost::OperatorClass`]), `origin` (measured, reconstructed,
+/// synthetic, modelled), `tensor_parallel` (empty: of every degree), the size that its time depends on (`tokens` of the
+/// iteration or of a prompt's chunk, `bytes` of a message, `requests`, `kv_tokens` of each request; the others are empty) and
+/// `time_us`, of one layer, message or stage. Attention without a table is given by its formula, at powers of four.
 pub fn operators_csv(profile: &Profile) -> String {
     let mut text = HEAD.to_owned();
     lines(&mut text, "", &profile.lines);
@@ -43,16 +43,17 @@ fn lines(text: &mut String, gpus: &str, lines: &[OperatorLine]) {
 }
 
 fn attention(text: &mut String, gpus: &str, attention: &Attention) {
-    let Attention { origin, decode_law, prefill_law, decode, prefill } = attention;
+    let Attention { origin, decode_formula, prefill_formula, decode, prefill } = attention;
     let (sizes, kv_sizes) = (&MODELLED.0[..], &MODELLED.1[..]);
     let axes = |rows: &[u32], columns: &[u32]| (rows.to_vec(), columns.to_vec());
     let (rows, columns) =
         decode.as_ref().map_or_else(|| axes(&sizes[..5], kv_sizes), |grid| axes(&grid.rows, &grid.columns));
     for (i, &requests) in rows.iter().enumerate() {
         for (j, &kv) in columns.iter().enumerate() {
-            let law_us = || decode_law.at(requests.into(), kv.into());
-            let us =
-                decode.as_ref().map_or_else(law_us, |grid| grid.cells[i * columns.len() + j] as f64 / 10.0);
+            let formula_us = || decode_formula.at(requests.into(), kv.into());
+            let us = decode
+                .as_ref()
+                .map_or_else(formula_us, |grid| grid.cells[i * columns.len() + j] as f64 / 10.0);
             let _ = writeln!(
                 text,
                 "attn_decode,decode_attention,{},{gpus},,,{requests},{kv},{us}",
@@ -65,7 +66,7 @@ fn attention(text: &mut String, gpus: &str, attention: &Attention) {
     for (i, &chunk) in rows.iter().enumerate() {
         for (j, &kv) in columns.iter().enumerate() {
             let ratio = prefill.as_ref().map_or(1.0, |grid| grid.cells[i * columns.len() + j] as f64 / 1e3);
-            let us = ratio * prefill_law.at(kv.into(), chunk.into());
+            let us = ratio * prefill_formula.at(kv.into(), chunk.into());
             let _ =
                 writeln!(text, "attn_prefill,prefill_attention,{},{gpus},{chunk},,,{kv},{us}", origin.name());
         }

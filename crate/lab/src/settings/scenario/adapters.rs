@@ -125,7 +125,7 @@ impl Scenario {
         }
     }
 
-    /// A host that keeps fewer adapters than there are slots, which vLLM refuses.
+    /// A host that keeps fewer adapters than there are slots, which vLLM rejects.
     pub(super) fn adapter_problems(&self) -> Option<Diagnostic> {
         let (slots, host) = (self.number(Id::MaxLoras), self.number(Id::MaxCpuLoras));
         let is_bad = self.is_active(Id::MaxCpuLoras) && host > 0.0 && host < slots;
@@ -133,7 +133,7 @@ impl Scenario {
     }
 }
 
-/// Why a pool of so many tokens is too small for the adapters.
+/// Why a pool of this many tokens is too small for the adapters.
 pub(super) fn adapters_over_pool(reserved: u32, pool: u32) -> Diagnostic {
     let path = Id::AdapterMemory.row().id;
     let message = format!(

@@ -75,7 +75,7 @@ impl Scenario {
         problems
     }
 
-    /// The proxy before an engine with so many tokens of KV memory, unless it is told another size; `None` where requests go
+    /// The proxy before an engine with this many tokens of KV memory, unless another size is set; `None` where requests go
     /// to the engine at once.
     pub fn gateway(&self, engine_pool_tokens: f64) -> Option<GatewayConfig> {
         let told = Some(self.number(Id::GatewayPool)).filter(|&tokens| tokens > 0.0);

@@ -1,4 +1,4 @@
-//! The scenario's lengths: laws of prompts and answers, or pairs of both.
+//! The scenario's lengths: distributions of prompts and outputs, or pairs of both.
 
 use servescope_workload::LengthDistribution;
 use servescope_workload::lengths::{LengthError, LengthPairs, Percentiles, Table, Zipf};
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::choices::{ChoiceId, LengthKind, LengthSource, MixtureKind};
 
-/// The parameters of a law of lengths.
+/// The parameters of a distribution of lengths.
 pub(super) struct LengthRows {
     kind: ChoiceId<LengthKind>,
     value: Id,
@@ -87,7 +87,7 @@ pub(super) const OUTPUT: LengthRows = LengthRows {
 };
 
 impl Scenario {
-    /// A law of lengths; where its numbers make none, one token, and [`Scenario::length_problems`] says why.
+    /// A length distribution; where its parameters make none, one token, and [`Scenario::length_problems`] says why.
     pub(super) fn length(&self, rows: &LengthRows) -> LengthDistribution {
         let (low, high) = (self.whole(rows.low), self.whole(rows.high).max(self.whole(rows.low)));
         let lognormal = |median, sigma| LengthDistribution::Lognormal {
@@ -229,7 +229,7 @@ mod tests {
             trace.output_tokens.iter().filter(|l| range.contains(l)).count() as f64 / trace.len() as f64
         };
         assert!((share(100..=101) - 0.25).abs() < 0.08 && (share(900..=901) - 0.75).abs() < 0.08);
-        // What a law that is not chosen has is of no concern.
+        // Parameters of a distribution that is not chosen do not matter.
         assert!(set(&[(histogram, "1, 2")]).problems().is_empty());
     }
 
@@ -240,7 +240,7 @@ mod tests {
             ("workload.lengths.pairs", "10, 900, 700, 3"),
             ("workload.input_tokens.low", "900"),
         ]);
-        assert!(pairs.problems().is_empty(), "the laws' bounds are of no concern");
+        assert!(pairs.problems().is_empty(), "the bounds of distributions do not matter");
         let trace = generate(&pairs.workload());
         let drawn: Vec<(u32, u32)> =
             trace.input_tokens.iter().copied().zip(trace.output_tokens.iter().copied()).collect();
@@ -255,10 +255,10 @@ mod tests {
     #[test]
     fn what_is_out_of_order_is_named() {
         let crossed = |path: &str| [("bounds_crossed", path.to_owned())];
-        let law = ("workload.input_tokens.kind", "percentiles");
-        let scenario = set(&[law, ("workload.input_tokens.p90", "150")]);
+        let kind = ("workload.input_tokens.kind", "percentiles");
+        let scenario = set(&[kind, ("workload.input_tokens.p90", "150")]);
         assert_eq!(paths(&scenario), crossed("workload.input_tokens.p90"));
-        let scenario = set(&[law, ("workload.input_tokens.p99", "399")]);
+        let scenario = set(&[kind, ("workload.input_tokens.p99", "399")]);
         assert_eq!(paths(&scenario), crossed("workload.input_tokens.p99"));
         let mixture = ("workload.output_tokens.kind", "mixture");
         let scenario = set(&[mixture, ("workload.output_tokens.mixture.low", "512")]);

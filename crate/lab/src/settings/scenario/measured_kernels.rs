@@ -91,7 +91,7 @@ impl Scenario {
                 has_peer_access: self.flag(Id::PeerAccess),
             };
             match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
-                // Products of another format do not tell what these take.
+                // Products of another format do not show how long these take.
                 Ok(cost) if !cost.has_borrowed_format() => {
                     return Ok(cost.in_stages(deployment).capturing(captured));
                 }

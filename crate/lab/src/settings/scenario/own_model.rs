@@ -15,7 +15,7 @@ impl Scenario {
         self.choice(Id::FleetModel) == OWN
     }
 
-    /// The model of the dimensions given. What they do not tell is as in Llama: two norms a layer without biases, and one
+    /// The model of the dimensions given. What they do not contain is as in Llama: two norms a layer without biases, and one
     /// before the head. Where they contradict each other ([`Scenario::own_model_problems`]), the nearest model that there can be.
     pub(super) fn own_model(&self) -> Model {
         let [layers, hidden, heads] =

@@ -32,7 +32,7 @@ impl Scenario {
     }
 }
 
-/// What the system of `form` would refuse, each at its parameter.
+/// What the system of `form` would reject, each at its parameter.
 pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Diagnostic> {
     let error = |refused: Refused| {
         let path = format!("workload.sampling.{}", refused.name());

@@ -57,7 +57,7 @@ impl Scenario {
         Ok(FleetConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
     }
 
-    /// The fleet whose replicas have so many tokens of KV memory; its adapters take no room and no time.
+    /// The fleet whose replicas have this many tokens of KV memory; its adapters take no room and no time.
     fn fleet_with(&self, pool_tokens: u32) -> FleetConfig {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => SchedulerKind::Slora,

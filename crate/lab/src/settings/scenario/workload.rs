@@ -100,7 +100,7 @@ impl Scenario {
                 busy_share: self.number(Id::BusyShare),
                 busy_s: self.number(Id::BusySpell),
             }),
-            ArrivalKind::Batch => Arrivals::Batch { size: self.whole(Id::BatchSize) },
+            ArrivalKind::Batch => Arrivals::BatchPoisson { size: self.whole(Id::BatchSize) },
         }
     }
 
@@ -126,7 +126,7 @@ impl Scenario {
     }
 
     fn sessions(&self, pace: Pace) -> SessionSpec {
-        /// Most turns of a lognormal law.
+        /// Most turns of a lognormal distribution.
         const MOST_TURNS: u32 = 100_000;
         let mean = self.number(Id::TurnMean);
         let sigma = self.number(Id::TurnSigma);

@@ -6,7 +6,7 @@ use servescope_workload::fit::{DistributionDistance, Fit, GapFit, LengthFit};
 
 use super::{Twin, scenario};
 
-/// Windows whose dispersion the text tells, seconds.
+/// Windows whose dispersion the text contains, seconds.
 const WINDOWS_S: [f64; 4] = [1.0, 10.0, 60.0, 600.0];
 
 fn distribution(distribution: Option<DistributionDistance>) -> String {

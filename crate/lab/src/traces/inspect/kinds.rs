@@ -1,4 +1,4 @@
-//! What each kind of file is told by: the entries of a `stats.json` as `trace_stats.py` makes them.
+//! How each kind of file is described: the entries of a `stats.json` as `trace_stats.py` makes them.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn uses(labels: &Labels) -> Vec<f64> {
 }
 
 fn azure(trace: &Trace, start_ticks: i64) -> Json {
-    // Seconds since 1970 in one double, as Python has them: times are told with its rounding.
+    // Seconds since 1970 in one double, as Python has them: times have its rounding.
     let epoch_s = |us: f64| {
         let ticks = start_ticks + (us * 10.0 + 0.5) as i64;
         ticks.div_euclid(10_000_000) as f64 + ticks.rem_euclid(10_000_000) as f64 / 1e7

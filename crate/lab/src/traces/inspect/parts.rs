@@ -12,7 +12,7 @@ pub(super) fn round(value: f64) -> Json {
     round_to(value, 6)
 }
 
-/// A number to so many significant digits, as its decimal text is rounded.
+/// A number to this many significant digits, as its decimal text is rounded.
 fn round_to(value: f64, digits: usize) -> Json {
     let text = format!("{value:.places$e}", places = digits - 1);
     text.parse::<f64>().ok().filter(|v| v.is_finite()).map_or(Json::Null, Json::from)
@@ -133,7 +133,7 @@ pub(super) fn lengths(input: &[f64], output: &[f64]) -> Json {
     })
 }
 
-/// Most labels that the popularity of blocks is told for.
+/// Most labels for which the popularity of blocks is given.
 const MOST_BLOCKS: usize = 20_000;
 
 /// Reuse of prefix blocks; `sizes` has the number of blocks of each request.

@@ -20,7 +20,7 @@ pub const CHECKED: u32 = 3;
 /// Requests of a check at most.
 const MOST_REQUESTS: f64 = 200_000.0;
 
-/// Requests of the run that tells what limits a deployment at most: its decisions are kept.
+/// Most requests of the run that finds what limits a deployment: its decisions are kept.
 const LIMITED_REQUESTS: f64 = 5_000.0;
 
 /// What a check showed.
@@ -90,7 +90,7 @@ pub struct Check {
     goal: Goal,
     running: Option<SimulationHandle>,
     checked: Option<Checked>,
-    /// The run that tells what limits the deployment: under way once the load was simulated.
+    /// The run that finds what limits the deployment: started once the load was simulated.
     limited: Option<SimulationHandle>,
 }
 
@@ -102,7 +102,7 @@ impl Check {
     /// needed, `requests`, where its traffic can go on so long. `missed_rps` is the lowest rate that the search saw fail.
     ///
     /// # Errors
-    /// Every [`Diagnostic`] of the scenario, or that so many replicas cannot be simulated.
+    /// Every [`Diagnostic`] of the scenario, or that this many replicas cannot be simulated.
     pub fn new(
         scenario: &Scenario,
         loaded: Option<&LoadedTrace>,
@@ -160,10 +160,10 @@ impl Check {
     }
 }
 
-/// The scenario that a check simulates: so many replicas, for as long as so many requests take to come.
+/// The scenario that a check simulates: this many replicas, for as long as this many requests take to come.
 ///
 /// # Errors
-/// That so many replicas cannot be simulated.
+/// That this many replicas cannot be simulated.
 fn checked_scenario(
     scenario: &Scenario,
     loaded: Option<&LoadedTrace>,

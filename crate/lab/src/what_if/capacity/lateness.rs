@@ -101,7 +101,7 @@ fn jackknife(without: impl Fn(usize) -> f64) -> f64 {
 const FAR: f64 = std::f64::consts::LN_2;
 
 /// The standard deviation of the logarithm of the rate at which more than may be are late: the jackknife over the parts of
-/// the run. `runs` are the rates that were tried, ascending, with their counts. Where the counts do not tell one, it is
+/// the run. `runs` are the rates that were tried, ascending, with their counts. Where the counts do not give one, it is
 /// infinite.
 pub(super) fn deviation(runs: &[(f64, &Lateness)]) -> f64 {
     let points = |without: Option<usize>| -> Vec<(f64, f64)> {
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(crossing(&[(0.0, -1.0), (1.0, -1.0)]), 1.0 + FAR);
     }
 
-    /// One part with all the late ones tells less than the same number spread over the run.
+    /// One part with all the late ones says less than the same number spread over the run.
     #[test]
     fn what_is_rare_is_known_less_well() {
         let late = |of_part: &dyn Fn(usize) -> u64| {

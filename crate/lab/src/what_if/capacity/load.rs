@@ -36,7 +36,7 @@ impl Load {
 }
 
 /// The capacity search of a scenario with a wider tolerance and shorter runs, where its own are not wider or shorter: it
-/// tells the load in a few runs.
+/// finds the load in a few runs.
 ///
 /// # Errors
 /// Those of [`Search::new`].

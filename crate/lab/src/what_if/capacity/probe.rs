@@ -172,7 +172,7 @@ fn bound(quantile_s: [Option<f64>; METRICS.len()], goal: &Goal) -> Option<Miss> 
     })
 }
 
-/// A run too short to tell is not called growing; bounds decide there, or a longer run.
+/// A run too short to decide is not called growing; bounds decide there, or a longer run.
 fn grows(growth: Growth, goal: &Goal) -> bool {
     growth.verdict() == Verdict::Growing && growth.share > goal.tolerance / 4.0
 }

@@ -56,7 +56,7 @@ pub struct CapacityEntry {
 pub struct Tried {
     /// How many.
     pub replicas: u32,
-    /// Whether the goal held; none where so many cannot be simulated.
+    /// Whether the goal held; none where this many cannot be simulated.
     pub holds: Option<bool>,
 }
 
@@ -152,7 +152,7 @@ impl CapacityEntry {
         Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / 3600.0)
     }
 
-    /// What serves the load, where that can be told: as many replicas as its capacity says, or one more where the goal does
+    /// What serves the load, where that is known: as many replicas as its capacity says, or one more where the goal does
     /// not hold with these.
     pub fn need(&self) -> Option<Need> {
         let replicas = f64::from(self.replicas.max(1));
@@ -390,7 +390,7 @@ impl std::fmt::Display for Miss {
     }
 }
 
-/// A value above a bound, with as many digits as tell them apart, three at least.
+/// A value above a bound, with as many digits as distinguish them, three at least.
 fn above(value: f64, bound: f64) -> String {
     let digits = (3..9).find(|&digits| format!("{value:.digits$}") != format!("{bound:.digits$}"));
     format!("{value:.0$}", digits.unwrap_or(9))
@@ -447,7 +447,7 @@ pub fn csv(grid: &Grid, ranking: &[Ranked]) -> String {
     text
 }
 
-/// The columns of the CSV that tell what serves the load, at which price.
+/// The columns of the CSV with what serves the load, and its price.
 const OF_LOAD: [&str; 15] = [
     "rank",
     "load_rps",

@@ -28,7 +28,7 @@ pub struct Capacity {
     pub measures: Option<Measures>,
     /// How long that run was, seconds.
     pub run_s: Option<f64>,
-    /// One standard deviation of the rate, as a share of it; none where the runs do not tell it.
+    /// One standard deviation of the rate, as a share of it; none where the runs do not give it.
     pub deviation: Option<f64>,
     /// Where the runs were too short for the tolerance: how long they should be, seconds.
     pub needs_s: Option<f64>,
@@ -58,7 +58,7 @@ const SLACK: f64 = 1.3;
 /// Requests, and sessions, may take up to this share of a run before the load is what it stays.
 const MOST_WARM_UP: f64 = 0.125;
 
-/// In the shortest run, so many requests or gaps may be late.
+/// In the shortest run, this many requests or gaps may be late.
 const LEAST_LATE: f64 = 5.0;
 
 /// A run is made longer by these factors at least and at most.
@@ -270,7 +270,7 @@ impl Search {
         }
     }
 
-    /// One standard deviation of the logarithm of the rate found; infinite where the runs do not tell it.
+    /// One standard deviation of the logarithm of the rate found; infinite where the runs do not give it.
     fn deviation(&self) -> f64 {
         let Some(missed) = self.missed.map(|place| &self.probes[place]) else { return f64::INFINITY };
         if let Some(Miss::Growing { .. }) = missed.miss {
@@ -363,12 +363,12 @@ impl Search {
         let run_s = passed.map(|p| {
             if self.loaded.is_some() { p.measures.requests as f64 / p.rate_rps } else { p.duration_s }
         });
-        // Where nothing is known of it, the next longer run would tell more.
+        // Where nothing is known of it, the next longer run would show more.
         let needs_s = run_s
             .filter(|_| is_bracketed && wanted > 1.0)
             .map(|s| s * if wanted.is_finite() { wanted } else { LONGER[1] });
         let mut notes: Vec<Diagnostic> = Vec::new();
-        // Of traffic that changes over the run its parts do not tell how well the rate is known.
+        // Of traffic that changes over the run its parts do not show how well the rate is known.
         let changing = self.scenario.changes_with_time().filter(|_| self.loaded.is_none());
         let needs_s = needs_s.filter(|_| changing.is_none());
         let deviation = if changing.is_some() { f64::INFINITY } else { deviation };

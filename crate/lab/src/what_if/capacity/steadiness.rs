@@ -163,13 +163,13 @@ pub fn check(setting: &Setting, seeds: u32) -> Steadiness {
 /// Every setting on a line.
 pub fn table(all: &[Steadiness], extent: Extent) -> String {
     let mut lines = vec![format!(
-        "Capacity from {SHORT_S} s, {} seeds, beside that from {LONG_S} s (requests/s; within {:.0} %, or told as too short)",
+        "Capacity from {SHORT_S} s, {} seeds, beside that from {LONG_S} s (requests/s; within {:.0} %, or reported as too short)",
         extent.seeds,
         100.0 * APART
     )];
     lines.push(format!(
         "{:<34}{:>10}{:>10}{:>10}{:>8}{:>8}{:>12}",
-        "", "long", "lowest", "highest", "within", "told", "run s"
+        "", "long", "lowest", "highest", "within", "reported", "run s"
     ));
     for one in all {
         let rates: Vec<f64> = one.short.iter().map(|short| short.rate_rps.unwrap_or(f64::NAN)).collect();
@@ -177,7 +177,7 @@ pub fn table(all: &[Steadiness], extent: Extent) -> String {
         runs_s.sort_unstable_by(f64::total_cmp);
         let verdict = match (one.is_near(), one.misses_are_reported()) {
             (true, _) => "ok",
-            (false, true) => "told",
+            (false, true) => "reported",
             (false, false) => "OFF",
         };
         lines.push(format!(

@@ -76,7 +76,7 @@ impl Batches {
             self.batch_requests, self.cut_requests
         );
         if self.is_dependent {
-            text.push_str("; the batches depend on one another, so the interval is too narrow: a longer run or more seeds tell more");
+            text.push_str("; the batches depend on one another, so the interval is too narrow: use a longer run or more seeds");
         }
         text
     }

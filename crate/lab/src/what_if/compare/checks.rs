@@ -49,7 +49,7 @@ impl Extent {
 pub struct Checks {
     /// Comparisons of equal settings.
     pub alarm_trials: usize,
-    /// Of them, those that told a difference, by metric.
+    /// Of them, those that showed a difference, by metric.
     pub alarms: Vec<(Metric, usize)>,
     /// The duration of a decode iteration in B at which mean TTFT differs by [`DIFFERENCE`], and in A, milliseconds.
     pub decode_base_ms: [f64; 2],
@@ -57,7 +57,7 @@ pub struct Checks {
     pub difference: f64,
     /// Comparisons of [`PAIRS`] seeds.
     pub power_trials: usize,
-    /// Of them, those that told the difference in its direction.
+    /// Of them, those that showed the difference in its direction.
     pub found: usize,
     /// A change and the factor by which common random numbers shrink the interval of mean TTFT: by the formula from the
     /// same runs, and measured with other seeds in B.
@@ -194,7 +194,7 @@ pub fn table(checks: &Checks) -> String {
     )];
     for (metric, count) in &checks.alarms {
         lines.push(format!(
-            "equal settings, other seeds: {:<12} {count} of {} comparisons tell a difference (95 %; at most {})  {}",
+            "equal settings, other seeds: {:<12} {count} of {} comparisons show a difference (95 %; at most {})  {}",
             metric.path(),
             checks.alarm_trials,
             checks.most_alarms(),

@@ -1,11 +1,12 @@
 //! Confidence intervals over seeds: a mean, and a difference of pairs that share their random numbers.
 //!
 //! - The mean of n values: Student's t with n - 1 degrees of freedom.
-//! - The difference of n pairs (a, b), from [`LEAST_SUBSETS`] pairs on: Hartigan's typical values (Hartigan 1969). The means of b - a over
+//! - The difference of n pairs (a, b), from [`LEAST_SUBSETS`] pairs on: Hartigan's typical values (Hartigan 1969). The means
+//! of b - a over
 //!   all non-empty subsets of the pairs cut the line into pieces that hold the centre of symmetric differences with equal
 //!   probability, whatever their distribution; the outer 2.5 % on either side are left out. It is the interval that inverts
 //!   the randomisation test in which each difference changes its sign. Between equal settings differences are symmetric, so
-//!   5 % of the comparisons tell a difference, also of heavy tails, where Student's t tells fewer and misses many that are
+//!   5 % of the comparisons show a difference, also of heavy tails, where Student's t shows fewer and misses many that are
 //!   real. Of more than [`EXACT`] pairs [`SUBSETS`] random subsets stand for all, the same ones always.
 //! - Of fewer pairs: Student's t over the differences.
 //! - The relative difference mean(b) / mean(a) - 1 of positive a, by the same subsets: sum(b) / sum(a) - 1 over each. Of fewer

@@ -6,7 +6,7 @@ use crate::metric::{Metric, Unit};
 /// Above this relative difference a factor is easier to read than a percentage.
 const FACTOR_FROM: f64 = 2.0;
 
-/// What the pairs of a metric say: by how much B lowers or raises it, or that they tell no difference. `samples` names what
+/// What the pairs of a metric say: by how much B lowers or raises it, or that they show no difference. `samples` names what
 /// the pairs are, such as `20 seeds`.
 pub fn sentence(metric: &Metric, paired: Option<&Paired>, samples: &str) -> String {
     let title = metric.title();
@@ -24,7 +24,7 @@ pub fn sentence(metric: &Metric, paired: Option<&Paired>, samples: &str) -> Stri
         return format!("{title} is the same in A and B ({samples})");
     }
     if !bounds.leaves_out_zero() {
-        return format!("{title}: no difference that {samples} can tell");
+        return format!("{title}: no significant difference ({samples})");
     }
     let (verb, by) = amount(metric.unit(), paired, Some((bounds, samples))).expect("0 is left out");
     format!("B {verb} {title} by {by}")
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn no_difference_is_told_too() {
         let noise: Vec<(f64, f64)> = (0..20).map(|i| (1.0, if i % 2 == 0 { 1.1 } else { 0.9 })).collect();
-        assert_eq!(described("ttft_s.mean", &noise), "mean TTFT: no difference that 20 seeds can tell");
+        assert_eq!(described("ttft_s.mean", &noise), "mean TTFT: no significant difference (20 seeds)");
         assert_eq!(
             described("ttft_s.mean", &[(1.0, 1.0), (2.0, 2.0)]),
             "mean TTFT is the same in A and B (2 seeds)"

@@ -1,5 +1,5 @@
 //! A comparison from its two settings to its answer: what to simulate, in parts that a caller may put on any number of threads,
-//! and everything that is told of the runs.
+//! and everything that is reported of the runs.
 
 use serde_json::{Value as Json, json};
 
@@ -31,7 +31,7 @@ pub struct Task {
     pub seeds: Vec<u64>,
 }
 
-/// What a comparison tells.
+/// The result of a comparison.
 #[derive(Debug)]
 pub struct Outcome {
     /// The metrics.
@@ -96,7 +96,7 @@ impl Task {
         run.map_err(|errors| of_side(side, errors))
     }
 
-    /// What the runs tell: those of the first seed, and the metrics of the further ones in their order.
+    /// The results of the runs: those of the first seed, and the metrics of the further ones in their order.
     pub fn outcome(&self, a: &Run, b: &Run, further: &[Measured]) -> Outcome {
         let (comparison, is_without_chance) = if let [seed] = self.seeds[..] {
             (Comparison::of_one_run(&self.metrics, seed, a, b), false)

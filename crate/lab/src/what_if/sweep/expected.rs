@@ -1,33 +1,34 @@
-//! What laws of queueing theory say of the points of a sweep.
+//! Values of closed forms of queueing theory at the points of a sweep.
 
 use serde::{Deserialize, Serialize};
 
 use super::Sweep;
-use crate::laws::{Obstacle, law};
+use crate::applicable::{Obstacle, closed_form_of};
 
-/// A law at a point.
+/// A closed form at a point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedValue {
-    /// The law's name.
+    /// The name of the closed form.
     pub law: String,
     /// What it says, in the metric's unit.
     pub value: f64,
 }
 
-/// What laws say of one metric.
+/// Values of closed forms for one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "SweepExpected"))]
 pub struct Expected {
-    /// A value each point, in the order of the sweep; none where no law holds.
+    /// A value each point, in the order of the sweep; none where no closed form holds.
     pub points: Vec<Option<ExpectedValue>>,
-    /// What breaks the law at the first point where none holds.
-    #[cfg_attr(feature = "types", ts(as = "Vec<crate::laws::LawObstacle>"))]
+    /// The settings that violate its conditions at the first point where none holds.
+    #[cfg_attr(feature = "types", ts(as = "Vec<crate::applicable::ClosedFormObstacle>"))]
     pub obstacles: Vec<Obstacle>,
 }
 
 impl Sweep {
-    /// What laws say of each metric; none of a metric that no law speaks of, and of a trace, whose arrivals have no distribution.
+    /// Values of closed forms for each metric; none for a metric without one, and for a trace, whose arrivals have no
+    /// distribution.
     pub fn expected(&self) -> Vec<Option<Expected>> {
         let metrics = self.metrics.iter();
         if self.inputs.trace.is_some() {
@@ -37,14 +38,14 @@ impl Sweep {
             .map(|metric| {
                 let mut expected = Expected { points: Vec::new(), obstacles: Vec::new() };
                 for index in (0..self.runs()).step_by(self.seeds.len()) {
-                    let found = law(&self.scenario(index), metric)?;
+                    let found = closed_form_of(&self.scenario(index), metric)?;
                     if let Err(obstacles) = &found
                         && expected.obstacles.is_empty()
                     {
                         expected.obstacles.clone_from(obstacles);
                     }
                     let value =
-                        found.ok().map(|law| ExpectedValue { law: law.name.to_owned(), value: law.value });
+                        found.ok().map(|form| ExpectedValue { law: form.name.to_owned(), value: form.value });
                     expected.points.push(value);
                 }
                 Some(expected)

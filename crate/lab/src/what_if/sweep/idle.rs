@@ -10,7 +10,7 @@ const ASKED: usize = 64;
 
 impl Sweep {
     /// Settings without effect in any of the points, as far as they are asked, a line for each reason; an axis among them is
-    /// told by itself.
+    /// reported by itself.
     pub fn idle_settings(&self, loaded: Option<&LoadedTrace>) -> Vec<String> {
         let context = loaded.map_or_else(Context::default, |loaded| loaded.context(Purpose::Run));
         let step = self.runs().div_ceil(ASKED).max(1);

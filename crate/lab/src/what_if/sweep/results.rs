@@ -67,7 +67,7 @@ pub struct SweepPoint {
     pub point: Map<String, Json>,
     /// The metrics.
     pub metrics: Ordered<SweepCell>,
-    /// By metric, where a law speaks of it.
+    /// By metric, where a closed form is known for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub expected: Option<Ordered<ExpectedValue>>,
@@ -86,7 +86,7 @@ pub struct Results {
     pub axes: Vec<AxisValues>,
     /// The points in the order of the sweep.
     pub rows: Vec<Row>,
-    /// What laws say of each metric, point by point in the order of the sweep; empty where they were not asked for.
+    /// Values of closed forms for each metric, point by point in the order of the sweep; empty where they were not asked for.
     pub expected: Vec<Vec<Option<ExpectedValue>>>,
 }
 
@@ -134,12 +134,12 @@ impl Results {
         self.axes.iter().zip(&row.point).map(place).fold(0, |number, (of, place)| number * of + place)
     }
 
-    /// What a law says of a metric at a point.
+    /// The value of a closed form for a metric at a point.
     pub fn expected(&self, row: &Row, metric: usize) -> Option<&ExpectedValue> {
         self.expected.get(metric)?.get(self.number(row))?.as_ref()
     }
 
-    /// Whether a law says anything of a metric at any point.
+    /// Whether a closed form is known for a metric at any point.
     fn is_expected(&self, metric: usize) -> bool {
         self.expected.get(metric).is_some_and(|points| points.iter().any(Option::is_some))
     }
@@ -170,18 +170,18 @@ impl Results {
         Self { shape: shape.clone(), axes, rows, expected: Vec::new() }
     }
 
-    /// Each point with mean, interval and number of seeds of each metric, and what laws say of it.
+    /// Each point with mean, interval and number of seeds of each metric, and the values of closed forms for it.
     pub fn points(&self) -> Vec<SweepPoint> {
         let point = |row: &Row| {
             let metrics = &self.shape.metrics;
-            let law = |(place, metric): (usize, &String)| {
+            let expected = |(place, metric): (usize, &String)| {
                 Some((metric.clone(), self.expected(row, place)?.clone()))
             };
-            let laws: Vec<_> = metrics.iter().enumerate().filter_map(law).collect();
+            let forms: Vec<_> = metrics.iter().enumerate().filter_map(expected).collect();
             SweepPoint {
                 point: self.shape.paths.iter().cloned().zip(row.point.iter().cloned()).collect(),
                 metrics: metrics.iter().cloned().zip(row.cells.iter().copied().map(SweepCell::of)).collect(),
-                expected: (!laws.is_empty()).then_some(Ordered(laws)),
+                expected: (!forms.is_empty()).then_some(Ordered(forms)),
                 error: row.error.clone(),
             }
         };
@@ -199,14 +199,14 @@ impl Results {
         })
     }
 
-    /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds, and where a law says
-    /// anything of it, the law and its value.
+    /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds, and where a closed
+    /// form is known for it, its name and its value.
     pub fn csv(&self) -> String {
         let mut header = self.shape.paths.clone();
         for (place, metric) in self.shape.metrics.iter().enumerate() {
-            let laws: &[&str] = if self.is_expected(place) { &[".law", ".expected"] } else { &[] };
+            let ends: &[&str] = if self.is_expected(place) { &[".law", ".expected"] } else { &[] };
             header.extend(
-                ["", ".low", ".high", ".seeds"].iter().chain(laws).map(|end| format!("{metric}{end}")),
+                ["", ".low", ".high", ".seeds"].iter().chain(ends).map(|end| format!("{metric}{end}")),
             );
         }
         header.push("error".to_owned());
@@ -233,7 +233,7 @@ impl Results {
     }
 
     /// The points as rows of a table: the values of the axes, then of each metric the mean and half of the width of its
-    /// interval, with what a law says of it.
+    /// interval, with the value of a closed form for it.
     pub fn table(&self) -> Vec<Vec<String>> {
         let mut head = self.shape.paths.clone();
         for (place, metric) in self.shape.metrics.iter().enumerate() {
@@ -271,7 +271,7 @@ impl Results {
     }
 }
 
-/// What a law says, with the figures of the mean beside it.
+/// The value of a closed form, with as many digits as the mean beside it.
 fn law_cell(told: Option<&ExpectedValue>, beside: Option<&MeanInterval>) -> String {
     let Some(ExpectedValue { law, value }) = told else { return "-".to_owned() };
     let half = beside.and_then(|cell| cell.bounds).map_or(0.0, |b| 0.5 * (b.high - b.low));

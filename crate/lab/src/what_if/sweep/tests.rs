@@ -219,9 +219,9 @@ fn single_server(settings: &[(&str, &str)]) -> Scenario {
     scenario
 }
 
-/// Whatever the load, simulated waits lie within three standard errors of the law of their queue.
+/// Whatever the load, simulated waits lie within three standard errors of the closed form of their queue.
 #[test]
-fn sweeps_of_load_follow_their_laws() {
+fn sweeps_of_load_follow_their_closed_forms() {
     const LOADS: &str = "workload.rate_rps=0.1,0.3,0.5,0.7,0.8,0.9,0.95";
     let uniform = [
         ("workload.output_tokens.kind", "uniform"),

@@ -173,14 +173,14 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     requests.preemptions[i] = requests.preemptions[i].saturating_add(1);
     let (time_us, replica_index) = (context.now_us, replica.index);
     context.record.preemptions.push(PreemptionEvent { time_us, id, replica: replica_index, lost_tokens });
-    replica.back_to_line(context, id);
+    replica.requeue(context, id);
     // Where adapters share the KV memory, those that no request uses any more make room.
     replica.adapters.offload_unused(&mut replica.kv);
 }
 
 impl Replica {
     /// A request that was admitted waits again.
-    pub(super) fn back_to_line(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+    pub(super) fn requeue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
         self.num_waiting += 1;
         self.adapters.waits(context.adapter(id).0);

@@ -58,7 +58,7 @@ pub(super) fn schedule(
         }
     }
     for &id in passed.iter().rev() {
-        replica.back_to_line(context, id);
+        replica.requeue(context, id);
     }
     if !step.defers_prompts {
         let state = &mut replica.state.vllm;
@@ -76,7 +76,7 @@ fn defer(
     passed: &mut Vec<RequestId>,
     id: RequestId,
 ) {
-    replica.leave_line(context);
+    replica.pop_waiting(context);
     passed.push(id);
     let deferred = &mut replica.state.vllm.deferred;
     if !deferred.contains(&id) {
@@ -115,7 +115,7 @@ fn admit(
     if free.is_none_or(|free| wanted > u64::from(free)) {
         return (Err(BlockReason::Memory), compared);
     }
-    replica.leave_line(context);
+    replica.pop_waiting(context);
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
     let mut held = Held::default();

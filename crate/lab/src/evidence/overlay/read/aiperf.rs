@@ -1,7 +1,7 @@
 //! AIPerf's `profile_export.jsonl` (github.com/ai-dynamo/aiperf): one request a line, `metadata` with the times of the client's
-//! clock in nanoseconds and `metrics` with a value and a unit each; beside it `profile_export_aiperf.json` with the settings of the
-//! run, which has the name of the export before `_aiperf.json`. `servescope replay` writes the same form, with what the server
-//! told under `servescope.server`.
+//! clock in nanoseconds and `metrics` with a value and a unit each; beside it `profile_export_aiperf.json` with the settings
+//! of the run, which has the name of the export before `_aiperf.json`. `servescope replay` writes the same form, with what the
+//! server stored under `servescope.server`.
 
 use serde_json::Value as Json;
 
@@ -82,7 +82,7 @@ fn phase(json: &Json) -> Option<&Json> {
     phases.iter().find(|phase| phase.get("kind").is_none_or(|kind| kind == "profiling"))
 }
 
-/// A phase of the type `concurrency`, and one of older versions without a rate, keeps so many requests in flight.
+/// A phase of the type `concurrency`, and one of older versions without a rate, keeps this many requests in flight.
 fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
     let old = || {
         json.pointer("/input_config/loadgen")

@@ -74,7 +74,7 @@ impl<'a> Field<'a> {
         number.ok_or_else(|| self.bad(&format!("a number from {low} to {high}")))
     }
 
-    /// Seconds, of a value in a unit of so many seconds.
+    /// Seconds, of a value in a unit of this many seconds.
     pub(super) fn seconds(&self, unit_s: f64) -> Result<f64, ReadError> {
         Ok(self.number(0.0, MAX_S / unit_s)? * unit_s)
     }
@@ -93,7 +93,7 @@ impl<'a> Field<'a> {
         self.json.as_str().ok_or_else(|| self.bad("a text"))
     }
 
-    /// The times of a list, seconds, each in a unit of so many.
+    /// The times of a list, seconds, each in a unit of this many.
     pub(super) fn times(&self, unit_s: f64) -> Result<Vec<f64>, ReadError> {
         let items = self.items()?;
         items.iter().enumerate().map(|(place, json)| self.item(json, place).seconds(unit_s)).collect()

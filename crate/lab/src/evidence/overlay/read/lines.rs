@@ -29,7 +29,7 @@ pub(super) struct RequestLines {
     pub(super) notes: Vec<String>,
 }
 
-/// Reads the lines that are not empty; `read` is told the place of each among those of the measured run, from 1 on.
+/// Reads the lines that are not empty; `read` gets the place of each among those of the measured run, from 1 on.
 pub(super) fn lines(
     text: &str,
     mut read: impl FnMut(&Field, usize) -> Result<RequestLine, ReadError>,

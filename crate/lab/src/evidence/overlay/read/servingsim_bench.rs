@@ -54,7 +54,7 @@ fn request(line: &Field, place: usize) -> Result<Option<MeasuredRequest>, ReadEr
     }))
 }
 
-/// What `meta.json` tells of the server.
+/// Settings of the server in `meta.json`.
 fn reported(json: &Json) -> Vec<(String, String)> {
     let root = Field::root(json);
     let mut reported = Vec::new();

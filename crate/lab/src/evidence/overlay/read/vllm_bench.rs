@@ -10,7 +10,7 @@ use super::json::Field;
 use super::{ReadError, Tool, room, tell_failed};
 use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, Sending};
 
-/// Keys that tell of the client or the result; what else stands there was added with `--metadata`.
+/// Keys about the client or the result; what else stands there was added with `--metadata`.
 const OWN: [&str; 12] = [
     "date",
     "endpoint_type",

@@ -54,7 +54,7 @@ choices! {
 
     /// What a client does whose request is rejected.
     RetryKind (ID = RetryKind) {
-        /// It gives up.
+        /// It does not retry.
         Never = "never",
         /// It retries at once.
         AtOnce = "at_once",

@@ -81,7 +81,7 @@ macro_rules! clients {
                 .doc("Think times", "Distribution of the time between an output and the same user's next request.");
             ThinkMean = row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
                 .when(&[any(&[when_in(Id::Loop, &["closed"]), when_in(Id::SessionKind, TALKS)])])
-                .doc("Mean think time", "How long a user thinks in the mean before the next request.");
+                .doc("Mean think time", "Mean time that a user thinks before the next request.");
             ThinkSigma = row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
                 .when(&[when_in(Id::ThinkKind, &["lognormal"])])
                 .doc("Spread of think times", "Standard deviation of the logarithm of a think time.");
@@ -101,7 +101,7 @@ macro_rules! clients {
                 .doc("Longest context", "No prompt of a session is longer than this.");
             AtCap = row("workload.sessions.at_cap", "ac", "sessions", choice(choices::AtCap::ID))
                 .when(&[when_in(Id::SessionKind, TALKS)])
-                .doc("At the longest context", "Drop the oldest part, end the session, or begin anew with the user's own words.");
+                .doc("At the longest context", "Drop the oldest part, end the session, or restart with the user's new message alone.");
             AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)
                 .when(&[when_in(Id::SessionKind, &["timed"]), when_in(Id::Loop, &["open"])])
                 .doc("Assumed output time", "With times fixed in advance, how long each output is taken to last.");

@@ -21,7 +21,7 @@ macro_rules! gateway {
                     ]),
                     any(&[SOME_USERS, HAS_ADAPTERS]),
                 ])
-                .doc("Clients are", "Who has a quota and a share of service: a user, or an adapter.");
+                .doc("Clients are", "Client (tenant): whether quotas and fairness apply per user or per adapter.");
             GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
                 .off_at_zero().doc("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
@@ -48,13 +48,13 @@ macro_rules! gateway {
                 .doc("When over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
             Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
-                .doc("Lend idle quota", "Dynamic TPM: what clients leave of their token quotas beyond their floors is lent out while the service is not saturated.");
+                .doc("Lend idle quota", "Dynamic TPM: token quota that clients do not use, beyond their guaranteed share, is lent to others while the service is not saturated.");
             LendingThreshold = row("gateway.lending.threshold", "glt", "gateway", number(0.0, 100.0, 0.8)).linear(0.0, 1.5, 0.05)
                 .when(LENDING)
                 .doc("Lending threshold", "Load pressure from which no quota is lent; 1 is overload.");
             LendingFloor = row("gateway.lending.floor", "glf", "gateway", number(0.0, 1.0, 0.25)).linear(0.0, 1.0, 0.01)
                 .when(LENDING)
-                .doc("Guaranteed share", "Share of its token quota that no other client can borrow, whatever the client used lately; at 1 nothing is lent.");
+                .doc("Guaranteed share", "Share of its token quota that other clients can never borrow; at 1 nothing is lent.");
             MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
                 .when(&[any(&[when_in(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
                 .off_at_zero().doc("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
@@ -69,7 +69,7 @@ macro_rules! gateway {
                 .off_at_zero().doc("Max queued tokens at the gateway", "Predicted tokens of requests that wait at the gateway; a request beyond is rejected. 0 = no limit.");
             GatewayPool = row("gateway.kv.pool_tokens", "gkp", "gateway", whole(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 500_000.0, 1000.0)
                 .when(PROXY)
-                .doc("KV pool of the proxy", "KV memory of the whole service that the proxy reckons with, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
+                .doc("KV pool of the proxy", "KV memory of the whole service that the proxy assumes, in the check kv and in the load state; it may differ from what the engine has. 0 takes the engine's own.");
             KvHeadroom = row("gateway.kv.headroom", "gkh", "gateway", number(0.0, 0.9, 0.05)).linear(0.0, 0.5, 0.01)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
                 .doc("KV headroom", "Share of KV memory that the feasibility check leaves free: a request is admitted if its predicted KV is at most free − headroom − reserved.");
@@ -89,10 +89,10 @@ macro_rules! gateway {
                 .doc("Multiple of the estimate", "A request waits at most this multiple of its estimated TTFT.");
             Sweep = row("gateway.sweep_ms", "gs", "gateway", number(1.0, 60_000.0, 50.0)).unit("ms").linear(1.0, 1000.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
-                .doc("Deadline sweep", "How often the gateway looks at deadlines and at quotas that have come back.");
+                .doc("Deadline sweep", "How often the gateway checks deadlines and replenished quotas.");
             TtftBound = row("gateway.ttft.bound_s", "gtb", "gateway", number(0.0, 1e6, 0.0)).unit("s").linear(0.0, 60.0, 0.5)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("ttft")])
-                .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO on TTFT.");
+                .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO's bound on TTFT.");
             EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
                 .when(PROXY)
                 .doc("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
@@ -119,7 +119,7 @@ macro_rules! gateway {
                 .doc("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
             PredictBias = row("gateway.predict.bias", "gpb", "gateway", number(0.01, 100.0, 1.0)).log(0.2, 5.0, 0.01)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["noisy"])])
-                .doc("Bias", "Factor on the true length: above 1 predicts too much, below too little.");
+                .doc("Bias", "Factor on the true length: above 1 overestimates, below 1 underestimates.");
             PredictNoise = row("gateway.predict.noise", "gpn", "gateway", number(0.0, 3.0, 0.3)).linear(0.0, 1.5, 0.01)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["noisy"])])
                 .doc("Noise", "Standard deviation of the logarithm of a lognormal factor on the true length.");
@@ -128,7 +128,7 @@ macro_rules! gateway {
                 .doc("History half-life", "After this many more outputs of its client an output counts half.");
             PredictCold = row("gateway.predict.cold_start", "gpc", "gateway", whole(1.0, 10_000.0, 5.0)).unit("requests").linear(1.0, 50.0, 1.0)
                 .when(HISTORY)
-                .doc("Cold start", "Before a client has this many outputs, max_tokens is taken.");
+                .doc("Cold start", "Until a client has this many outputs, max_tokens is the prediction.");
             LoadKv = row("gateway.load.kv", "glk", "gateway", number(0.0, 1.0, 0.95)).linear(0.0, 1.0, 0.01)
                 .when(PROXY)
                 .off_at_zero().doc("Overload: KV use", "Share of KV memory in use that counts as overload; 0 leaves it out.");
@@ -155,7 +155,7 @@ macro_rules! gateway {
                 .doc("When overloaded", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
             GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
-                .doc("Scheduling policy of the gateway", "The order in which the gateway admits requests. Prices, weights, lift, quantum and classes are those of the engine's scheduling policies.");
+                .doc("Scheduling policy of the gateway", "The order in which the gateway admits requests. Token weights, client weights, counter lift, quantum and classes are those of the engine's scheduling policies.");
         }
     };
 }

@@ -59,19 +59,19 @@ macro_rules! queue {
                 .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
             OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
                 .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
-                .doc("Clients are", "Whose requests and service is counted together: a user's, or an adapter's as in S-LoRA and VTC.");
+                .doc("Clients are", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.");
             FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
                 .when(&[FAIR])
                 .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
             FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::FairCost::ID))
                 .when(&[COUNTED])
-                .doc("Cost of a token", "Fixed prices, or the time that VTC's authors measured on an A10G for such a request.");
+                .doc("Cost of a token", "Fixed weights per token, or the time that VTC's authors measured on an A10G for such a request.");
             FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
                 .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
-                .doc("Price of a prompt token", "What a prompt token adds to its client's counter.");
+                .doc("Weight of a prompt token", "What a prompt token adds to its client's counter.");
             FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
                 .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
-                .doc("Price of an output token", "What an output token adds to its client's counter.");
+                .doc("Weight of an output token", "What an output token adds to its client's counter.");
             FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::FairCharging::ID))
                 .when(&[FAIR])
                 .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
@@ -80,7 +80,7 @@ macro_rules! queue {
                 .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
             FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
                 .when(&[COUNTED])
-                .doc("Charged ahead", "Output that is charged at admission and settled at the end of the request: none, the mean of the client's last outputs, or a prediction.");
+                .doc("Charged ahead", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");
             PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
                 .when(&[PREDICTS, when_in(Id::MaxTokensKind, &["cap"])])
                 .doc("Prediction of", "Predictions are centred on the true output length, or on the request's max_tokens.");
@@ -95,7 +95,7 @@ macro_rules! queue {
                 .doc("Requests a minute", "A client with as many accepted requests in the last 60 s is rejected.");
             AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
                 .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
-                .doc("Early-abort deadline", "A request that cannot have its first token by then is rejected; that is decided 0.5 s before.");
+                .doc("Early-abort deadline", "A request whose first token cannot come by then is rejected (early abort); that is decided 0.5 s before.");
             ClusterAdapters = row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
                 .when(&[when_in(Id::SchedulerOrder, &["cluster"])])
                 .doc("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");

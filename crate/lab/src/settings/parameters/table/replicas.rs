@@ -5,10 +5,10 @@ macro_rules! replicas {
         table! { [$($next)*] $($before)*
             FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
                 .when(HARDWARE)
-                .doc("GPU", "What the replicas run on.");
+                .doc("GPU", "GPU type of the replicas.");
             FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
                 .when(HARDWARE)
-                .doc("Model", "What they serve; own is a model whose dimensions you give (model.layers and those after it), or that a config.json of Hugging Face tells.");
+                .doc("Model", "The model that the replicas serve; own is a model whose dimensions you set (model.layers and those after it), or that come from a config.json of Hugging Face.");
             TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
                 .doc("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
@@ -17,7 +17,7 @@ macro_rules! replicas {
                 .doc("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
             PeerAccess = row("fleet.peer_access", "p2p", "fleet", Kind::Flag(true))
                 .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), above(Id::TensorParallel, 1.0)])
-                .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r tells).");
+                .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r shows it).");
             Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
                 .when(FORMATS)
                 .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
@@ -29,13 +29,13 @@ macro_rules! replicas {
                 .doc("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.");
             MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
                 .when(&[when_in(Id::KvPool, &["planned"])])
-                .doc("Memory plan", "Counts everything, or as Vidur does: the layers' matrices only, and whole requests of the longest length.");
+                .doc("Memory plan", "All allocations, or as Vidur plans: the layers' matrices only, and whole requests of the longest length.");
             MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
                 .when(&[
                     when_in(Id::KvPool, &["planned"]),
                     any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
                 ])
-                .doc("Memory margin", "Share of each GPU's memory that is left alone.");
+                .doc("Memory margin", "Share of each GPU's memory that is not used.");
             KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
                 .when(&[when_in(Id::MemoryPlan, &["whole"])])
                 .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
@@ -72,7 +72,7 @@ macro_rules! replicas {
             PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
                 .also(&["scheduler.enable_prefix_caching"])
                 .when(VLLM_V1)
-                .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests whose prompts begin alike, where the traffic tells which do, and for preempted requests (vLLM's --enable-prefix-caching).");
+                .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching).");
             MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
                 .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
                 .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
@@ -82,7 +82,7 @@ macro_rules! replicas {
                 .doc("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, its default and LightLLM's. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start.");
             MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
                 .when(&[SLOTS])
-                .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is passed over. The default of 8 is our choice: vLLM's is 1.");
+                .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.");
             MaxLoraRank = row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
                 .when(&[SLOTS])
                 .doc("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
@@ -91,7 +91,7 @@ macro_rules! replicas {
                 .doc("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
             HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
                 .when(&[when_in(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
-                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear cost has cost.adapters.load_base_ms and load_per_rank_ms in its place.");
+                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear model uses cost.adapters.load_base_ms and load_per_rank_ms instead.");
             DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
                 .when(&[SLOTS, ON_HARDWARE])
                 .doc("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");

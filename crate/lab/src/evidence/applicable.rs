@@ -1,10 +1,11 @@
-//! Laws of queueing theory for a scenario: the one that it meets with its value, or what in it breaks the law.
+//! Closed forms of queueing theory for a scenario: the one whose conditions it meets, with its value, or the settings that
+//! violate them.
 //!
 //! Servers of one, several or any number of requests at a time are in [`servers`], servers that lose requests in [`losses`],
 //! and what no scheduler can exceed in [`bounds`].
 //!
-//! The laws hold for the server of [`closed_forms`](crate::closed_forms): every setting that acts and is none of a law's own must be
-//! as it is there.
+//! The closed forms hold for the server of [`closed_forms`](crate::closed_forms): every setting that acts and is none of a
+//! closed form's own must be as it is there.
 
 mod bounds;
 mod losses;
@@ -19,16 +20,16 @@ use crate::metric::Metric;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
-/// A law with what it says of a scenario.
+/// A closed form with its value for a scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Law {
+pub struct ClosedFormValue {
     /// Its name: in the notation of Kendall where it has one.
     pub name: &'static str,
     /// What it says of the metric, in the metric's unit.
     pub value: f64,
 }
 
-/// What a law needs of a setting.
+/// What a closed form requires of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wanted {
     /// This value.
@@ -43,14 +44,14 @@ pub enum Wanted {
     Below(f64),
 }
 
-/// A setting that breaks a law.
+/// A setting that violates a condition of a closed form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Obstacle {
     /// The setting.
     pub id: Id,
     /// Its value.
     pub value: Value,
-    /// What the law needs.
+    /// What the closed form requires.
     pub wanted: Wanted,
 }
 
@@ -71,12 +72,12 @@ impl fmt::Display for Obstacle {
 /// An obstacle as a page shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct LawObstacle {
+pub struct ClosedFormObstacle {
     /// Path of the parameter.
     pub path: &'static str,
     /// Its value.
     pub value: Value,
-    /// What the law needs: one of `wanted`, or a number at least, above or below it.
+    /// What the closed form requires: one of `wanted`, or a number at least, above or below it.
     #[cfg_attr(feature = "types", ts(type = "'is' | 'at_least' | 'above' | 'below'"))]
     pub kind: &'static str,
     /// The values.
@@ -91,7 +92,7 @@ impl Serialize for Obstacle {
 
 impl Obstacle {
     /// As a page shows it.
-    pub fn shown(&self) -> LawObstacle {
+    pub fn shown(&self) -> ClosedFormObstacle {
         let (kind, wanted) = match &self.wanted {
             Wanted::Is(value) => ("is", vec![value.clone()]),
             Wanted::OneOf(options) => ("is", options.iter().copied().map(Value::Choice).collect()),
@@ -99,11 +100,11 @@ impl Obstacle {
             Wanted::Above(bound) => ("above", vec![Value::Number(*bound)]),
             Wanted::Below(bound) => ("below", vec![Value::Number(*bound)]),
         };
-        LawObstacle { path: self.id.row().id, value: self.value.clone(), kind, wanted }
+        ClosedFormObstacle { path: self.id.row().id, value: self.value.clone(), kind, wanted }
     }
 }
 
-/// Settings that the laws are told by, or that no law depends on.
+/// Settings that select the closed form, or on which none depends.
 fn is_free(id: Id) -> bool {
     let free = [
         Id::Seed,
@@ -169,7 +170,7 @@ fn length(scenario: &Scenario, kind: Id, [value, mean, low, high]: [Id; 4]) -> O
 /// Output lengths whose mean and variance are known.
 const LENGTHS: &[&str] = &["fixed", "geometric", "uniform"];
 
-/// Collects what breaks a law.
+/// Collects the settings that violate a condition.
 struct Test<'s> {
     scenario: &'s Scenario,
     obstacles: Vec<Obstacle>,
@@ -190,7 +191,7 @@ impl Test<'_> {
         self.needs(id, self.scenario.number(id) >= least, Wanted::AtLeast(least));
     }
 
-    /// That everything but `own`, the settings that the law itself speaks of, is as in the closed forms' server.
+    /// That everything but `own`, the settings of the closed form itself, is as in the closed forms' server.
     fn needs_open_server(&mut self, own: &[Id]) {
         let open = open_server();
         for &id in Id::ALL.iter().filter(|id| !is_free(**id) && !own.contains(id)) {
@@ -227,11 +228,14 @@ impl Test<'_> {
     }
 }
 
-/// The law of a metric in a scenario whose requests are generated; none where no law says anything of this metric.
+/// The closed form of a metric in a scenario whose requests are generated; none where no closed form is known for this metric.
 ///
 /// # Errors
-/// What breaks the law.
-pub fn law(scenario: &Scenario, metric: &Metric) -> Option<Result<Law, Vec<Obstacle>>> {
+/// The settings that violate its conditions.
+pub fn closed_form_of(
+    scenario: &Scenario,
+    metric: &Metric,
+) -> Option<Result<ClosedFormValue, Vec<Obstacle>>> {
     let mut test = Test { scenario, obstacles: Vec::new() };
     let is_single = scenario.number(Id::MaxRunning) == 1.0;
     let found = match metric.path() {

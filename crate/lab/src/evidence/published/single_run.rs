@@ -2,9 +2,9 @@
 //!
 //! What an iteration takes comes from profiles, not from runs of the server: VTC's authors' of the A10G, DistServe's of the
 //! A100 (see [`servescope_cost::calibration`]). A profile knows nothing of Python around it nor of adapters, so two numbers
-//! are settled, each where it alone decides: [`OneRun::overhead_ms`] by the throughput of one recording of VTC's artifact,
-//! which computes no adapters, and [`OneRun::load_per_rank_ms`] by the mean latency of one of S-LoRA's rows. Adapters are
-//! taken to cost their loading and nothing else.
+//! are settled, each where it alone decides: [`SingleRunCalibration::overhead_ms`] by the throughput of one recording of VTC's
+//! artifact, which computes no adapters, and [`SingleRunCalibration::load_per_rank_ms`] by the mean latency of one of S-LoRA's
+//! rows. Adapters are taken to cost their loading and nothing else.
 //!
 //! Rows: as those of [`super::ROWS`] and [`super::policies`], recorded on an A100-80 with Llama-13B and 400 adapters.
 
@@ -47,7 +47,7 @@ policy_rows! {
 
 /// A GPU's two settled numbers, and where they come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OneRun {
+pub struct SingleRunCalibration {
     /// GPU and model of the rows.
     pub title: &'static str,
     /// The profile: a value of `cost.calibration`.
@@ -63,8 +63,8 @@ pub struct OneRun {
 }
 
 /// The A10G with Llama-7B, and the A100-80 with Llama-13B, whose profile is of OPT-13B.
-pub static ONE_RUN: [OneRun; 2] = [
-    OneRun {
+pub static ONE_RUN: [SingleRunCalibration; 2] = [
+    SingleRunCalibration {
         title: "A10G, Llama-7B",
         calibration: "a10g-llama-7b",
         recording: "vtc__FCFS__overload.csv",
@@ -72,7 +72,7 @@ pub static ONE_RUN: [OneRun; 2] = [
         row: ("S2", "n", 200, 2.0, 1.0),
         load_per_rank_ms: 2.17,
     },
-    OneRun {
+    SingleRunCalibration {
         title: "A100-80, Llama-13B",
         calibration: "a100-80-opt-13b",
         recording: "vtc__sec6.4__35000__VTC-512__overload-s4.csv",
@@ -87,7 +87,7 @@ pub const THROUGHPUT_BOUND: f64 = 0.10;
 /// See [`THROUGHPUT_BOUND`].
 pub const ATTAINMENT_BOUND: f64 = 0.10;
 
-impl OneRun {
+impl SingleRunCalibration {
     /// The one of a suite's GPU.
     pub fn of(suite: &str) -> &'static Self {
         &ONE_RUN[usize::from(suite == "S4")]
@@ -168,7 +168,8 @@ impl Predicted {
 
     /// Whether it has the setting that settled the calibration.
     pub fn is_settling(&self) -> bool {
-        self.policy == Policy::Fcfs && self.row.is_set_like(OneRun::of(self.row.suite).settling())
+        self.policy == Policy::Fcfs
+            && self.row.is_set_like(SingleRunCalibration::of(self.row.suite).settling())
     }
 }
 
@@ -184,7 +185,7 @@ pub fn predict_policy(row: &PolicyRow) -> Predicted {
 }
 
 fn predicted(row: &Row, policy: Policy) -> Predicted {
-    let ours = simulate(row, &OneRun::of(row.suite).scenario(row, policy));
+    let ours = simulate(row, &SingleRunCalibration::of(row.suite).scenario(row, policy));
     Predicted { row: *row, policy, ours }
 }
 

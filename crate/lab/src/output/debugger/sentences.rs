@@ -10,7 +10,7 @@ use crate::diagnostic::Param;
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTold"))]
-pub struct Told {
+pub struct Sentence {
     /// One of [`SENTENCES`].
     pub code: &'static str,
     /// What fills its places.
@@ -118,7 +118,7 @@ fn of_table(
     table.iter().find(|row| row.0 == name)
 }
 
-impl Told {
+impl Sentence {
     /// A sentence of the table.
     pub(crate) fn new(code: &'static str, params: impl IntoIterator<Item = (&'static str, Param)>) -> Self {
         let params: BTreeMap<&'static str, Param> = params.into_iter().collect();
@@ -142,33 +142,33 @@ fn number(value: u32) -> Param {
 }
 
 /// What was decided.
-pub(crate) fn verdict(decision: &Decision) -> Told {
+pub(crate) fn verdict(decision: &Decision) -> Sentence {
     let is_gateways = decision.replica().is_none();
-    let Some(id) = decision.request() else { return Told::new("queue_waits", []) };
+    let Some(id) = decision.request() else { return Sentence::new("queue_waits", []) };
     let request = ("request", number(id.get()));
     let other = decision.on_behalf_of().filter(|&other| other != id);
     let for_other = |code: &'static str, itself: &'static str| match other {
-        Some(other) => Told::new(code, [("request", number(id.get())), ("other", number(other.get()))]),
-        None => Told::new(itself, [("request", number(id.get()))]),
+        Some(other) => Sentence::new(code, [("request", number(id.get())), ("other", number(other.get()))]),
+        None => Sentence::new(itself, [("request", number(id.get()))]),
     };
     match decision.verdict {
-        Verdict::Forwarded => Told::new("forwarded", [request]),
-        Verdict::Admitted => Told::new("admitted", [request]),
-        Verdict::Waits => Told::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
-        Verdict::Skipped => Told::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
+        Verdict::Forwarded => Sentence::new("forwarded", [request]),
+        Verdict::Admitted => Sentence::new("admitted", [request]),
+        Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
+        Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
         Verdict::Preempted => for_other("preempted", "preempted_itself"),
         Verdict::SwappedOut => for_other("swapped_out", "swapped_out_itself"),
-        Verdict::SwappedIn => Told::new("swapped_in", [request]),
+        Verdict::SwappedIn => Sentence::new("swapped_in", [request]),
         Verdict::Rejected(reason) => {
-            Told::new("rejected", [request, ("reason", Param::Text(reason.name().to_owned()))])
+            Sentence::new("rejected", [request, ("reason", Param::Text(reason.name().to_owned()))])
         }
-        Verdict::TimedOut => Told::new("timed_out", [request]),
+        Verdict::TimedOut => Sentence::new("timed_out", [request]),
     }
 }
 
 /// What the test compared; none of a decision without a test. `sums_prompts`: whether the token budget is compared with all
 /// prompts of the iteration.
-pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Told> {
+pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> {
     let compared = &decision.compared;
     let passes = matches!(decision.verdict, Verdict::Admitted | Verdict::SwappedIn);
     let preempts = matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut);
@@ -206,13 +206,13 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Told> {
     if code == "kv_blocks_preempt" {
         params.extend(decision.on_behalf_of().map(|other| ("other", number(other.get()))));
     }
-    Some(Told::new(code, params))
+    Some(Sentence::new(code, params))
 }
 
 /// Adapters were loaded.
-pub(crate) fn loaded(adapters: &[u32], count: u32) -> Told {
+pub(crate) fn loaded(adapters: &[u32], count: u32) -> Sentence {
     let list: Vec<String> = adapters.iter().map(u32::to_string).collect();
     // One that was loaded and evicted within the look is not on the list.
     let list = if list.is_empty() { count.to_string() } else { list.join(", ") };
-    Told::new("loaded", [("adapters", Param::Text(list))])
+    Sentence::new("loaded", [("adapters", Param::Text(list))])
 }

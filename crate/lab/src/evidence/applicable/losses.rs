@@ -1,8 +1,8 @@
 //! Servers that lose requests: those without a queue, and those whose requests do not wait for ever. The metrics are counts, so
-//! the laws' shares are times the requests that the duration lets expect.
+//! the shares of the closed forms are multiplied by the requests that the duration lets expect.
 
 use super::servers::LONGEST;
-use super::{Law, Test, Wanted, output};
+use super::{ClosedFormValue, Test, Wanted, output};
 use crate::closed_forms::{erlang_b_share, impatient_share};
 use crate::parameters::Id;
 
@@ -13,7 +13,7 @@ fn expected_requests(test: &Test<'_>) -> f64 {
 
 /// As many requests at the replica as it runs, in iterations whose length does not depend on the batch: Erlang's loss formula,
 /// whatever the distribution of lengths. The first token is free.
-pub(super) fn no_queue(test: &mut Test<'_>) -> Option<Law> {
+pub(super) fn no_queue(test: &mut Test<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[Id::MaxInSystem]);
     let slots = scenario.number(Id::MaxRunning);
@@ -24,11 +24,14 @@ pub(super) fn no_queue(test: &mut Test<'_>) -> Option<Law> {
     let (mean, _) = output(scenario)?;
     test.needs_room(LONGEST * mean * slots);
     let offered = scenario.number(Id::Rate) * (mean - 1.0) * scenario.number(Id::DecodeBase) / 1e3;
-    Some(Law { name: "Erlang B", value: erlang_b_share(slots as u32, offered) * expected_requests(test) })
+    Some(ClosedFormValue {
+        name: "Erlang B",
+        value: erlang_b_share(slots as u32, offered) * expected_requests(test),
+    })
 }
 
 /// One request at a time, and requests that leave the queue after a fixed wait: M/M/1+D.
-pub(super) fn patience(test: &mut Test<'_>) -> Option<Law> {
+pub(super) fn patience(test: &mut Test<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[Id::QueueTimeout]);
     test.needs_number(Id::MaxRunning, 1.0);
@@ -44,5 +47,5 @@ pub(super) fn patience(test: &mut Test<'_>) -> Option<Law> {
     let patience_s = scenario.number(Id::QueueTimeout);
     test.needs(Id::QueueTimeout, patience_s > 0.0, Wanted::Above(0.0));
     let share = impatient_share(load, patience_s / service_s);
-    Some(Law { name: "M/M/1+D", value: share * expected_requests(test) })
+    Some(ClosedFormValue { name: "M/M/1+D", value: share * expected_requests(test) })
 }

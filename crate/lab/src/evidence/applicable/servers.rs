@@ -1,6 +1,6 @@
 //! Servers of one request, of several and of any number at a time.
 
-use super::{Law, Test, Wanted, output};
+use super::{ClosedFormValue, Test, Wanted, output};
 use crate::closed_forms::{erlang_c_wait, gamma_over_exponential};
 use crate::parameters::Id;
 
@@ -9,7 +9,7 @@ pub(super) const LONGEST: f64 = 40.0;
 
 /// One request at a time: a prefill that yields the first token, then an iteration a token. The formula of Pollaczek and
 /// Khinchine for Poisson arrivals; GI/M/1 for gamma gaps and geometric lengths.
-pub(super) fn single_server(test: &mut Test<'_>, is_wait: bool) -> Option<Law> {
+pub(super) fn single_server(test: &mut Test<'_>, is_wait: bool) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[]);
     let (mean, variance) = output(scenario)?;
@@ -38,12 +38,12 @@ pub(super) fn single_server(test: &mut Test<'_>, is_wait: bool) -> Option<Law> {
         }
         ("GI/M/1", gamma_over_exponential(cv, load) * service_s)
     };
-    Some(Law { name, value: if is_wait { wait_s } else { wait_s + service_s } })
+    Some(ClosedFormValue { name, value: if is_wait { wait_s } else { wait_s + service_s } })
 }
 
 /// Every request runs at once: an iteration of `a + b` x batch is a server whose speed is shared (processor sharing), whatever
 /// the distribution of lengths. The first token is free. A request that finds others running waits up to an iteration more.
-pub(super) fn shared_server(test: &mut Test<'_>) -> Option<Law> {
+pub(super) fn shared_server(test: &mut Test<'_>) -> Option<ClosedFormValue> {
     const MANY: f64 = 10_000.0;
     let scenario = test.scenario;
     test.needs_open_server(&[]);
@@ -56,12 +56,12 @@ pub(super) fn shared_server(test: &mut Test<'_>) -> Option<Law> {
     let (rate, tokens) = (scenario.number(Id::Rate), mean - 1.0);
     test.needs(Id::Rate, rate * tokens * b < 1.0, Wanted::Below(1.0 / (tokens * b)));
     let name = if b == 0.0 { "M/G/∞" } else { "M/G/1-PS" };
-    Some(Law { name, value: tokens * (a + b) / (1.0 - rate * tokens * b) })
+    Some(ClosedFormValue { name, value: tokens * (a + b) / (1.0 - rate * tokens * b) })
 }
 
 /// Several requests at a time, each in iterations whose length does not depend on the batch, so each like a server of its own:
 /// Erlang's formula of waiting for Poisson arrivals and geometric lengths. The first token is free.
-pub(super) fn several_servers(test: &mut Test<'_>) -> Option<Law> {
+pub(super) fn several_servers(test: &mut Test<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[]);
     test.needs_number(Id::PrefillBase, 0.0);
@@ -75,5 +75,5 @@ pub(super) fn several_servers(test: &mut Test<'_>) -> Option<Law> {
     let service_s = (mean - 1.0) * scenario.number(Id::DecodeBase) / 1e3;
     let offered = scenario.number(Id::Rate) * service_s;
     test.needs(Id::Rate, offered < servers, Wanted::Below(servers / service_s));
-    Some(Law { name: "M/M/c", value: erlang_c_wait(servers as u32, offered) * service_s })
+    Some(ClosedFormValue { name: "M/M/c", value: erlang_c_wait(servers as u32, offered) * service_s })
 }

@@ -1,14 +1,14 @@
 //! What no scheduler of one replica can exceed with linear iteration times: the batch full all the time, the KV memory, or the
 //! token budget of iterations.
 
-use super::{LENGTHS, Law, Test, Wanted, mean_prompt, output};
+use super::{ClosedFormValue, LENGTHS, Test, Wanted, mean_prompt, output};
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// The least of the rate at which requests come, what a full batch serves, c / (m (a + b c)), and what the KV memory lets
-/// through, M / (a E\[s o + o (o + 1) / 2\]) (Nie, Si and Zhou, ICML 2026), m decode iterations a request, s tokens of prompt and o
-/// of output. Prefills come on top, so they only lower what is served.
-pub(super) fn throughput(test: &mut Test<'_>) -> Option<Law> {
+/// through, M / (a E\[s o + o (o + 1) / 2\]) (Nie, Si and Zhou, ICML 2026), m decode iterations a request, s tokens of prompt
+/// and o of output. Prefills come on top, so they only lower what is served.
+pub(super) fn throughput(test: &mut Test<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     for (id, wanted) in [
         (Id::CostKind, Value::Choice("linear")),
@@ -41,7 +41,7 @@ pub(super) fn throughput(test: &mut Test<'_>) -> Option<Law> {
     ];
     let least =
         bounds.into_iter().filter(|(_, bound)| bound.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(Law { name: least.0, value: least.1 })
+    Some(ClosedFormValue { name: least.0, value: least.1 })
 }
 
 /// The most tokens of an iteration, of prompts and of outputs together, where the scheduler has such a budget: the chunk of

@@ -2,12 +2,12 @@ use super::*;
 use crate::closed_forms::{Measure, all};
 use crate::run::Run;
 
-fn of(scenario: &Scenario, path: &str) -> Result<Law, Vec<Obstacle>> {
-    law(scenario, &Metric::parse(path).unwrap()).unwrap()
+fn of(scenario: &Scenario, path: &str) -> Result<ClosedFormValue, Vec<Obstacle>> {
+    closed_form_of(scenario, &Metric::parse(path).unwrap()).unwrap()
 }
 
 #[test]
-fn every_closed_form_of_a_time_has_its_law() {
+fn every_closed_form_of_a_time_is_found() {
     let mut found = Vec::new();
     for form in all() {
         let path = match (form.measure, form.id) {
@@ -16,17 +16,17 @@ fn every_closed_form_of_a_time_has_its_law() {
             (Measure::Lost, "A11") => "requests.rejected_total",
             (Measure::Lost, _) => "requests.timed_out",
         };
-        let of_law = if form.measure == Measure::Lost {
+        let scale = if form.measure == Measure::Lost {
             1.0 / (form.scenario.number(Id::Rate) * form.scenario.number(Id::Duration))
         } else {
             1.0
         };
-        let law = of(&form.scenario, path).unwrap_or_else(|why| panic!("{}: {why:?}", form.title));
+        let form_value = of(&form.scenario, path).unwrap_or_else(|why| panic!("{}: {why:?}", form.title));
         // Where the form takes a thousand geometric tokens for an exponential time, or counts the free first token.
         let apart = if ["A6", "A11", "A12"].contains(&form.id) { 1e-3 } else { 1e-9 };
-        let value = law.value * of_law;
-        assert!((value / form.value - 1.0).abs() < apart, "{}: {law:?}, {}", form.title, form.value);
-        found.push(law.name);
+        let value = form_value.value * scale;
+        assert!((value / form.value - 1.0).abs() < apart, "{}: {form_value:?}, {}", form.title, form.value);
+        found.push(form_value.name);
     }
     found.dedup();
     let names = ["M/M/1", "M/D/1", "M/G/1", "M/G/∞", "GI/M/1", "M/M/1", "GI/M/1", "M/G/1-PS"];
@@ -34,7 +34,7 @@ fn every_closed_form_of_a_time_has_its_law() {
 }
 
 #[test]
-fn what_breaks_a_law_is_named() {
+fn violated_conditions_are_named() {
     let named = |scenario: &Scenario, path: &str| -> Vec<&'static str> {
         of(scenario, path).unwrap_err().iter().map(|obstacle| obstacle.id.row().id).collect()
     };
@@ -62,7 +62,7 @@ fn what_breaks_a_law_is_named() {
     let profile = with(&[("cost.kind", "roofline")]);
     assert_eq!(named(&profile, "throughput_rps"), ["cost.kind"]);
     assert!(named(&Scenario::default(), "queue_s.mean").contains(&"cost.linear.prefill_per_token_ms"));
-    assert!(law(&single, &Metric::parse("ttft_s.p99").unwrap()).is_none());
+    assert!(closed_form_of(&single, &Metric::parse("ttft_s.p99").unwrap()).is_none());
 }
 
 #[test]
@@ -80,14 +80,17 @@ fn no_scheduler_serves_more_than_the_bound() {
         let run = Run::simulate(&scenario, None).unwrap();
         let metric = Metric::parse("throughput_rps").unwrap();
         let served = crate::metric::Measured::of(&run, std::slice::from_ref(&metric)).values[0].unwrap();
-        let law = of(&scenario, metric.path()).unwrap();
+        let form_value = of(&scenario, metric.path()).unwrap();
         assert_eq!(
-            law.name,
+            form_value.name,
             if check.id == "B1" { "upper bound: full batch" } else { "upper bound: KV memory" }
         );
-        assert!(served <= law.value, "{}: {served} of {law:?}", check.title);
+        assert!(served <= form_value.value, "{}: {served} of {form_value:?}", check.title);
         scenario.set(Id::Rate, Value::Number(1.0)).unwrap();
-        assert_eq!(of(&scenario, metric.path()), Ok(Law { name: "upper bound: offered rate", value: 1.0 }));
+        assert_eq!(
+            of(&scenario, metric.path()),
+            Ok(ClosedFormValue { name: "upper bound: offered rate", value: 1.0 })
+        );
     }
 }
 
@@ -113,10 +116,13 @@ fn a_token_budget_bounds_throughput() {
         .unwrap();
         scenario.set_text(budget, "256").unwrap();
         let metric = Metric::parse("throughput_rps").unwrap();
-        let law = of(&scenario, metric.path()).unwrap();
-        assert_eq!(law.name, "upper bound: token budget", "{kind}");
+        let form_value = of(&scenario, metric.path()).unwrap();
+        assert_eq!(form_value.name, "upper bound: token budget", "{kind}");
         let run = Run::simulate(&scenario, None).unwrap();
         let served = crate::metric::Measured::of(&run, std::slice::from_ref(&metric)).values[0].unwrap();
-        assert!(served <= law.value && served > 0.4 * law.value, "{kind}: {served} of {law:?}");
+        assert!(
+            served <= form_value.value && served > 0.4 * form_value.value,
+            "{kind}: {served} of {form_value:?}"
+        );
     }
 }

@@ -99,7 +99,7 @@ fn order_texts(order: &QueuePolicy) -> Option<Vec<(&'static str, String)>> {
     Some(texts)
 }
 
-/// Paths of a length's law: its kind, its one value, and bounds and quantiles.
+/// Paths of a length distribution: its kind, its one value, and bounds and quantiles.
 type LengthPaths = [&'static str; 7];
 
 const INPUT_PATHS: LengthPaths = [
