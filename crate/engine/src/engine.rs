@@ -21,9 +21,11 @@ mod events;
 mod fast_forward;
 mod one_stage;
 mod pipeline;
+mod pipeline_groups;
 mod pipeline_turns;
 pub(crate) mod rejection;
 mod replica_view;
+mod stage_passes;
 pub(crate) mod stepping;
 
 use crate::replica::index::ReplicaIndex;
@@ -531,7 +533,9 @@ impl Fleet {
             let waits_for_end = !policy.arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
-                if self.has_stages {
+                if self.has_stages && self.policy.queues_empty_batches() {
+                    self.play_groups(place, now_us);
+                } else if self.has_stages {
                     self.play_turns(place, now_us);
                 } else {
                     self.fast_forward(place, now_us);

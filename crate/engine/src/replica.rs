@@ -9,6 +9,7 @@ pub(crate) mod batch_scheduler;
 pub(crate) mod context;
 mod decisions;
 pub(crate) mod decode_batch;
+pub(crate) mod decode_groups;
 mod decodes;
 mod departures;
 pub(crate) mod index;

@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
-use super::pipeline_turns::Way;
+use super::pipeline_groups::GroupPasses;
+use super::pipeline_turns::TurnPasses;
+use super::stage_passes::Stage;
 use super::{Event, Fleet};
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
@@ -21,18 +23,11 @@ pub(super) struct Pipeline {
     has_ended: bool,
     /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
     /// until those before it are done.
-    queue: VecDeque<Option<u32>>,
+    pub(super) queue: VecDeque<Option<u32>>,
     /// Batches that have just ended and whose requests may decode on as they are.
     pub(super) again: Vec<u32>,
-    pub(super) way: Way,
-}
-
-#[derive(Debug, Clone, Default)]
-pub(super) struct Stage {
-    pub(super) queue: VecDeque<u32>,
-    pub(super) serves: Option<u32>,
-    /// While turns are played, when it is done with what it serves.
-    pub(super) end_us: f64,
+    pub(super) turns: TurnPasses,
+    pub(super) groups: GroupPasses,
 }
 
 impl Pipeline {
@@ -44,7 +39,8 @@ impl Pipeline {
             has_ended: false,
             queue: VecDeque::new(),
             again: Vec::new(),
-            way: Way::default(),
+            turns: TurnPasses::default(),
+            groups: GroupPasses::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::replica::index::ReplicaIndex;
 use servescope_cost::BatchCost;
 
 use super::Fleet;
-use super::pipeline::Stage;
+use super::stage_passes::{Pass, Stage, StageTimes, place_at};
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{Replica, batch_end};
@@ -17,10 +17,9 @@ impl Fleet {
     pub(super) fn play_turns(&mut self, place: ReplicaIndex, now_us: f64) {
         // Where requests follow others, one may end on another replica before the next arrival that is known.
         let is_bounded = self.record.ended.is_none() || self.replicas.len() == 1;
-        let are_single = self.max_fast_forward == 1 || self.policy.queues_empty_batches();
         let pipeline = &self.pipelines[place];
         let may_form = !pipeline.unused.is_empty() && self.replicas[place].num_waiting > 0;
-        if are_single || !is_bounded || may_form || !pipeline.again.is_empty() {
+        if self.max_fast_forward == 1 || !is_bounded || may_form || !pipeline.again.is_empty() {
             return;
         }
         let until_us = self.next_given_us();
@@ -31,27 +30,27 @@ impl Fleet {
         let pipeline = &mut self.pipelines[place];
         let mut stages = std::mem::take(&mut pipeline.stages);
         let mut batches = std::mem::take(&mut pipeline.batches);
-        let mut way = std::mem::take(&mut pipeline.way);
-        way.passes.clear();
-        way.passes.resize(batches.len() * stages.len(), Pass::BEFORE);
-        way.order.clear();
+        let mut turns = std::mem::take(&mut pipeline.turns);
+        turns.passes.clear();
+        turns.passes.resize(batches.len() * stages.len(), Pass::BEFORE);
+        turns.order.clear();
         let (replica, context, cost) = self.parts(place, now_us);
-        let turns = PipelineTurns {
+        let player = PipelineTurns {
             stages: &mut stages,
             batches: &mut batches,
-            way: &mut way,
+            turns: &mut turns,
             replica,
             context,
             cost,
         };
-        turns.play(until_us);
+        player.play(until_us);
         for (number, stage) in stages.iter().enumerate() {
             if stage.end_us < f64::INFINITY {
                 self.events.push(stage.end_us, place, number);
             }
         }
         let pipeline = &mut self.pipelines[place];
-        (pipeline.stages, pipeline.batches, pipeline.way) = (stages, batches, way);
+        (pipeline.stages, pipeline.batches, pipeline.turns) = (stages, batches, turns);
     }
 
     /// Whether batches under way decode and go on as they are, beside others that go as far as the end of the last stage.
@@ -80,21 +79,9 @@ impl Fleet {
     }
 }
 
-/// When a batch begins and ends on a stage.
-#[derive(Debug, Clone, Copy)]
-struct Pass {
-    begin_us: f64,
-    end_us: f64,
-}
-
-impl Pass {
-    /// Before the turns.
-    const BEFORE: Self = Self { begin_us: f64::NEG_INFINITY, end_us: f64::NEG_INFINITY };
-}
-
-/// The way of the batches over the stages; its buffers are used again.
+/// When batches pass the stages while they take turns; its buffers are used again.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Way {
+pub(super) struct TurnPasses {
     /// By batch and stage.
     passes: Vec<Pass>,
     /// The batches in the order of their turns.
@@ -106,7 +93,7 @@ pub(super) struct Way {
 struct PipelineTurns<'a> {
     stages: &'a mut [Stage],
     batches: &'a mut [ScheduledBatch],
-    way: &'a mut Way,
+    turns: &'a mut TurnPasses,
     replica: &'a mut Replica,
     context: ScheduleContext<'a>,
     cost: &'a dyn BatchCost,
@@ -116,10 +103,10 @@ impl PipelineTurns<'_> {
     /// Plays those that end before a time, as long as a batch that leaves the last stage is formed again at once.
     fn play(mut self, until_us: f64) {
         self.begin();
-        let (count, last) = (self.way.order.len(), self.stages.len() - 1);
+        let (count, last) = (self.turns.order.len(), self.stages.len() - 1);
         let (mut cut_us, mut next) = (until_us, 0);
-        while let Some(&slot) = self.way.order.get(next) {
-            let end_us = self.way.passes[slot as usize * self.stages.len() + last].end_us;
+        while let Some(&slot) = self.turns.order.get(next) {
+            let end_us = self.turns.passes[slot as usize * self.stages.len() + last].end_us;
             if end_us >= until_us {
                 break;
             }
@@ -132,7 +119,7 @@ impl PipelineTurns<'_> {
             self.pass_on(slot, 0, end_us);
             next = if next + 1 == count { 0 } else { next + 1 };
         }
-        self.way.order.rotate_left(next);
+        self.turns.order.rotate_left(next);
         self.end(cut_us);
     }
 
@@ -143,15 +130,15 @@ impl PipelineTurns<'_> {
             let queue = std::mem::take(&mut stage.queue);
             if let Some(slot) = stage.serves {
                 let place = slot as usize * self.stages.len() + number;
-                self.way.passes[place].end_us = self.stages[number].end_us;
-                self.way.order.push(slot);
+                self.turns.passes[place].end_us = self.stages[number].end_us;
+                self.turns.order.push(slot);
                 self.batches[slot as usize].time_stages(self.cost);
                 self.pass_on(slot, number + 1, self.stages[number].end_us);
             } else {
                 stage.end_us = f64::NEG_INFINITY;
             }
             for slot in queue {
-                self.way.order.push(slot);
+                self.turns.order.push(slot);
                 self.batches[slot as usize].time_stages(self.cost);
                 self.pass_on(slot, number, f64::NEG_INFINITY);
             }
@@ -160,30 +147,12 @@ impl PipelineTurns<'_> {
 
     /// A batch goes over the stages from one on, where it is at a time. The stages know when the last batch leaves them.
     #[inline]
-    fn pass_on(&mut self, slot: u32, from: usize, mut ready_us: f64) {
+    fn pass_on(&mut self, slot: u32, from: usize, ready_us: f64) {
         let batch = &mut self.batches[slot as usize];
-        let (inner_us, last_us) = (batch.known_stage_us(false), batch.known_stage_us(true));
         let count = self.stages.len();
-        let passes = &mut self.way.passes[slot as usize * count..][from..count];
-        let mut pass_us = |stage: &mut Stage, pass: &mut Pass, works_us: f64, load_us: f64| {
-            let begin_us = if stage.end_us > ready_us { stage.end_us } else { ready_us };
-            ready_us = begin_us + (works_us + load_us);
-            *pass = Pass { begin_us, end_us: ready_us };
-            stage.end_us = ready_us;
-            batch.busy_us += works_us;
-        };
-        let (Some((last, others)), Some((last_pass, other_passes))) =
-            (self.stages[from..].split_last_mut(), passes.split_last_mut())
-        else {
-            return;
-        };
-        let mut way = others.iter_mut().zip(other_passes);
-        if let Some((stage, pass)) = (from == 0).then(|| way.next()).flatten() {
-            let copying_us = self.context.config.copying_us(batch.copied_blocks);
-            pass_us(stage, pass, inner_us + copying_us, batch.load_us);
-        }
-        way.for_each(|(stage, pass)| pass_us(stage, pass, inner_us, 0.0));
-        pass_us(last, last_pass, last_us, 0.0);
+        let passes = &mut self.turns.passes[slot as usize * count..][..count];
+        let times = StageTimes::of(batch, self.context.config.copying_us(batch.copied_blocks));
+        times.pass(self.stages, passes, from, ready_us, &mut batch.busy_us);
     }
 
     /// Puts the batches where they are at a time, before what happens then.
@@ -192,22 +161,17 @@ impl PipelineTurns<'_> {
         for stage in &mut *self.stages {
             (stage.serves, stage.end_us) = (None, f64::INFINITY);
         }
-        for &slot in &self.way.order {
-            let passes = &self.way.passes[slot as usize * count..][..count];
-            let Some(place) = passes.iter().position(|pass| pass.end_us >= at_us) else { continue };
+        for &slot in &self.turns.order {
+            let passes = &self.turns.passes[slot as usize * count..][..count];
+            let Some((place, is_served)) = place_at(passes, at_us) else { continue };
             let (stage, batch) = (&mut self.stages[place], &mut self.batches[slot as usize]);
-            let is_served = passes[place].begin_us < at_us;
             if is_served {
                 (stage.serves, stage.end_us) = (Some(slot), passes[place].end_us);
             } else {
                 stage.queue.push_back(slot);
             }
-            let begun = place + usize::from(is_served);
-            let copying_us = self.context.config.copying_us(batch.copied_blocks);
-            batch.busy_us = (0..begun).fold(0.0, |us, stage| {
-                let stage_us = batch.known_stage_us(stage + 1 == count);
-                us + if stage == 0 { stage_us + copying_us } else { stage_us }
-            });
+            let times = StageTimes::of(batch, self.context.config.copying_us(batch.copied_blocks));
+            batch.busy_us = times.busy_us(place + usize::from(is_served), count);
             if passes[0].begin_us > f64::NEG_INFINITY {
                 batch.began_us = passes[0].begin_us;
             }

@@ -299,7 +299,7 @@ impl Replica {
     }
 
     /// Whether every waiting request is passed over for want of a LoRA slot, whichever comes first.
-    fn skips_all(&self) -> bool {
+    pub(crate) fn skips_all(&self) -> bool {
         self.adapters.admits_none() && self.kv.host_used() == 0
     }
 

@@ -5,6 +5,7 @@ use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
+use super::decode_groups::DecodeGroups;
 use super::iteration::{Scheduled, ScheduledBatch};
 use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
@@ -236,6 +237,26 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// Whether an empty batch takes the place of another one until those formed before it are done.
     fn queues_empty_batches(&self) -> bool {
         false
+    }
+
+    /// Finds the requests that decode in the same iterations, of a replica of several stages whose empty batches take places;
+    /// says whether until a group may not go on nothing changes but that each of its requests gets a token.
+    fn find_groups(
+        &self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _groups: &mut DecodeGroups,
+    ) -> bool {
+        false
+    }
+
+    /// Iterations of groups were formed and have ended: writes down what their requests got.
+    fn settle_groups(
+        &self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _groups: &mut DecodeGroups,
+    ) {
     }
 
     /// The first stage takes a batch, of a replica that keeps no decode batch.

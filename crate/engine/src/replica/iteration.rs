@@ -99,6 +99,8 @@ pub(crate) struct ScheduledBatch {
     pub(crate) began_us: f64,
     /// How many batches its replica had formed with it.
     pub(crate) number: u64,
+    /// In which schedule it was formed, where the scheduler counts them.
+    pub(crate) schedule: u64,
     /// Time in stages so far.
     pub(crate) busy_us: f64,
     /// The same for iterations in which the same requests decode, none else, one after the other; 0: prompts are in it.

@@ -10,7 +10,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::given::requests;
 
-use super::any::{any_config, any_order, any_trace};
+use super::any::{any_config, any_order, any_trace, any_vllm};
 use super::toy::{TOY, Toy};
 
 prop_compose! {
@@ -67,6 +67,30 @@ proptest! {
         let (block_size, max_request_tokens) = (config.block_size.max(4), 500);
         let config =
             FleetConfig { scheduler, replicas, blocks, block_size, max_requests, max_request_tokens, ..config };
+        let [together, alone] = both(&Arc::new(trace), config, cost, &policy, decides);
+        prop_assert_eq!(together.digest(), alone.digest());
+        prop_assert!(together == alone, "equal outcomes, other timelines");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(150, 3_000) })]
+
+    #[test]
+    fn groups_at_once_equal_single_steps(
+        trace in prop_oneof![3 => long_answers(), 1 => any_trace()],
+        config in any_vllm(),
+        policy in prop_oneof![2 => Just(QueuePolicy::Fcfs), 1 => any_order()],
+        (replicas, stages, growth_us, hold) in
+            (prop_oneof![2 => Just(1u32), 1 => 2u32..4], 2u32..6, prop_oneof![Just(0.0), Just(0.37)], 1u64..20),
+        (blocks, max_requests, decides) in (10u32..400, 2u32..24, prop::bool::weighted(0.2)),
+    ) {
+        let cost = Toy { stages, growth_us, hold };
+        let (block_size, max_request_tokens) = (config.block_size.max(4), 500);
+        let max_batch_tokens = if config.vllm.enable_chunked_prefill { config.max_batch_tokens } else { 500 };
+        let config = FleetConfig {
+            replicas, blocks, block_size, max_requests, max_request_tokens, max_batch_tokens, ..config
+        };
         let [together, alone] = both(&Arc::new(trace), config, cost, &policy, decides);
         prop_assert_eq!(together.digest(), alone.digest());
         prop_assert!(together == alone, "equal outcomes, other timelines");

@@ -8,6 +8,7 @@
 //! a request decodes on before its last token is there.
 
 mod end;
+mod groups;
 mod running;
 mod seen;
 mod steady;
@@ -20,6 +21,7 @@ use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::adapters::Adapters;
+use crate::replica::decode_groups::DecodeGroups;
 use crate::replica::iteration::{Scheduled, TokenWait};
 use crate::replica::kv_cache::Held;
 use crate::replica::requests::{RequestStatus, Requests};
@@ -50,7 +52,8 @@ struct RunningRequest {
     is_scheduled: bool,
     /// Whether its adapter counts among those that are used.
     has_adapter: bool,
-    /// The first look at the replica in which it may decode again.
+    /// The last look at the replica in which it was scheduled, and the first one in which it may decode again.
+    schedule: u64,
     decodes_from: u64,
     held: Held,
     /// How many were admitted before it.
@@ -80,8 +83,9 @@ pub(super) struct State {
     prompts_at: Option<u64>,
     /// Whether requests still waited after the last iteration that could admit them.
     is_capacity_bound: bool,
-    /// Whether the last iteration left a part of a prompt for the next one.
+    /// Whether the last iteration left a part of a prompt for the next one, and whether it preempted a request.
     has_chunk: bool,
+    has_preempted: bool,
     /// Requests that decode in every iteration.
     group: steady::Group,
     /// Requests admitted so far.
@@ -188,6 +192,24 @@ impl BatchScheduler for VllmV1 {
 
     fn end_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) -> u32 {
         steady::end_alike(replica, context, iterations)
+    }
+
+    fn find_groups(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        groups: &mut DecodeGroups,
+    ) -> bool {
+        groups::find(replica, context, groups)
+    }
+
+    fn settle_groups(
+        &self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        groups: &mut DecodeGroups,
+    ) {
+        groups::settle(replica, context, groups);
     }
 
     fn begins(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
@@ -330,6 +352,7 @@ fn schedule(
         let Some(place) = State::place(context, scheduled.id) else { continue };
         let entry = state.entry(place);
         entry.is_scheduled = false;
+        entry.schedule = looks;
         entry.computed += scheduled.tokens;
         entry.under_way += scheduled.tokens;
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
@@ -350,6 +373,7 @@ fn schedule(
             awaits: looks.checked_sub(u64::from(stages)),
         };
     }
+    batch.schedule = looks;
     batch.scheduled = step.scheduled;
     batch.load_us = step.load_us;
     if batch.steady.is_none() && stages == 1 && !batch.is_empty() {
@@ -363,7 +387,8 @@ fn schedule(
 fn schedule_singly(replica: &mut Replica, context: &mut ScheduleContext<'_>, step: &mut Step) -> QueueScan {
     let preempted_before = context.record.preemptions.len();
     running::schedule(replica, context, step);
-    if context.record.preemptions.len() > preempted_before {
+    replica.state.vllm.has_preempted = context.record.preemptions.len() > preempted_before;
+    if replica.state.vllm.has_preempted {
         return QueueScan::Stopped(Some(BlockReason::Memory));
     }
     waiting::schedule(replica, context, step)

@@ -2,7 +2,7 @@
 //!
 //! - The mean of n values: Student's t with n - 1 degrees of freedom.
 //! - The difference of n pairs (a, b), from [`LEAST_SUBSETS`] pairs on: Hartigan's typical values (Hartigan 1969). The means
-//! of b - a over
+//!   of b - a over
 //!   all non-empty subsets of the pairs cut the line into pieces that hold the centre of symmetric differences with equal
 //!   probability, whatever their distribution; the outer 2.5 % on either side are left out. It is the interval that inverts
 //!   the randomisation test in which each difference changes its sign. Between equal settings differences are symmetric, so
