@@ -110,7 +110,7 @@ pub(crate) fn render(name: &str, markdown: &str) -> Rendered {
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => match target(&dest_url, name) {
                 LinkTarget::Outside => {
-                    events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }))
+                    events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
                 }
                 LinkTarget::Page(file, anchor) => {
                     let mark = if anchor.is_empty() { String::new() } else { format!("#{anchor}") };
