@@ -69,7 +69,7 @@ impl Server {
             pool_tokens: number(case, "max_total_tokens"),
             batch_max_tokens: number(case, "batch_max_tokens"),
             max_running_requests: number(case, "running_max_req_size"),
-            original_blocking: true,
+            keeps_cancelled: true,
         };
         Self {
             queue: SloraQueue::new(

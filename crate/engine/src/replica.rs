@@ -1,7 +1,8 @@
 //! One replica: its waiting queue, the requests that hold memory, its KV blocks.
 //!
 //! A replica of one pipeline stage keeps the requests that decode in a [`DecodeBatch`]; one of several stages keeps them in
-//! a list, from which up to as many batches as it has stages are in the pipeline.
+//! a list, from which up to as many batches as it has stages are in the pipeline. vLLM v1 keeps a list of its own, and has only those
+//! requests in the decode batch that decode in every iteration.
 
 pub mod adapters;
 pub(crate) mod batch_end;

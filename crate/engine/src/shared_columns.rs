@@ -9,8 +9,7 @@ use crate::request::RequestResult;
 
 /// Fewest entries of a part.
 const FEWEST: usize = 16;
-/// Parts into which a column with an entry a request is divided, about: more are finer, and each takes a pointer in every
-/// checkpoint.
+/// About how many parts a column is divided into: more of them share more, and each takes a pointer in every checkpoint.
 const PARTS: usize = 256;
 
 /// An entry of a column, which is known by its bits.

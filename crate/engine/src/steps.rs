@@ -5,9 +5,9 @@
 //! run ──> checkpoint ──> checkpoint ──> … ──> Report, Steps ──> snapshot of any step
 //! ```
 //!
-//! Checkpoints are clones without records, at equal numbers of times at which something happens; what has an entry a request they
-//! share, as far as it is the same. When there are more than may be, or than their memory allows, every second one is dropped, so
-//! that those left are about half as many, or more.
+//! Checkpoints are clones without records, one every so many points of time at which something happens. Columns with an entry a
+//! request are shared between them where they are unchanged. When checkpoints become too many, or take too much memory, every
+//! second one is dropped.
 
 use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
@@ -25,8 +25,8 @@ use crate::report::Report;
 
 /// Checkpoints that are kept whatever memory they take, and most of them.
 const CHECKPOINTS: [usize; 2] = [8, 256];
-/// Fewest times between the first checkpoints; of a run of many requests a hundredth of their number, which come at as many
-/// times or more: a shorter interval would be doubled soon.
+/// The first interval between checkpoints, in points of time: at least this many, and at least a hundredth of the number of
+/// requests, as a run has a point of time for each request, so that a shorter interval would be doubled soon.
 const FIRST_INTERVAL: usize = 256;
 const FIRST_SHARE: usize = 100;
 

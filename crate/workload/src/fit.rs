@@ -1,11 +1,11 @@
 //! Fit a trace, make its twin, and measure how close the twin is.
 //!
 //! ```
-//! use servescope_workload::fit::{self, FitOptions, Model};
+//! use servescope_workload::fit::{self, FitOptions, ArrivalModel};
 //! use servescope_workload::{WorkloadSpec, generate};
 //! let source = generate(&WorkloadSpec { rate_rps: 5.0, ..WorkloadSpec::default() });
 //! let fitted = fit::fit(&source, &FitOptions::default());
-//! let twin = fitted.twin(7, Model::Bursts);
+//! let twin = fitted.twin(7, ArrivalModel::Bursts);
 //! assert_eq!(twin.len(), source.len());
 //! assert!(fit::compare(&source, &twin).input_distance < 0.1);
 //! ```

@@ -4,8 +4,8 @@
 //! values and the page's controls all come from there. Every step says what it did in a [`StepEffect`].
 //!
 //! ```
-//! use servescope_workload::{WorkloadSpec, generate, transform::{Step, apply}};
-//! let steps = [TransformStep::parse("window:start_s=60,end_s=120").unwrap(), Step::parse("thin:keep=0.5").unwrap()];
+//! use servescope_workload::{WorkloadSpec, generate, transform::{TransformStep, apply}};
+//! let steps = [TransformStep::parse("window:start_s=60,end_s=120").unwrap(), TransformStep::parse("thin:keep=0.5").unwrap()];
 //! let (trace, notes) = apply(&steps, generate(&WorkloadSpec::default())).unwrap();
 //! assert_eq!(trace.len(), notes[1].after.requests);
 //! ```

@@ -146,6 +146,8 @@ test('the words of the stations are whole on a phone', async ({ page }) => {
 test('a print has every chart, the settings and the digest', async ({ page }) => {
   await open(page, '#v=2&cv=3');
   const of = await digest(page);
+  // Charts out of sight are built after those in sight, and a print cannot wait for them.
+  await expect(page.locator('chart-view[data-chart=lengths] .x-axis')).toHaveCount(1);
   await page.evaluate(() => { dispatchEvent(new Event('beforeprint')); });
   await page.emulateMedia({ media: 'print' });
   const colophon = page.locator('.colophon');

@@ -1,5 +1,5 @@
-//! Fast-forward of replicas of one stage whose scheduler keeps no decode batch: iterations that differ by a token of each
-//! request only take the times of one [`BatchRun`], and as many of them as nothing can change end in one event.
+//! Fast-forward of replicas of one stage whose scheduler has its own list of running requests (vLLM v1): successive iterations that
+//! differ only in one more token for each request share one [`BatchRun`], and while nothing can change the batch they end in one event.
 
 use super::{BatchRun, Fleet};
 use crate::replica::index::ReplicaIndex;

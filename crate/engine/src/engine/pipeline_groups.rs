@@ -1,6 +1,6 @@
-//! Fast-forward of pipelines whose empty batches take places, vLLM's engine. While its running requests only decode, its
-//! schedules follow from which group of them decodes in which: iterations end, are recorded and are formed again here without
-//! a look at any request, until something arrives, goes away or is done, or KV blocks run short.
+//! Fast-forward of pipelines in which an empty batch also takes a place, as in vLLM's engine. While all running requests only decode,
+//! the group that decodes in a schedule determines it: iterations end, are recorded and are formed again here without a look at
+//! any request, until a request arrives, goes away or is done, or KV blocks run short.
 // PERF: guarded by the test `groups_at_once_equal_single_steps`.
 
 use std::collections::VecDeque;
@@ -35,8 +35,9 @@ pub(super) struct GroupPasses {
 /// A batch on its way over the stages.
 #[derive(Debug, Clone, Copy)]
 struct BatchPass {
-    /// Where it is kept, if it was formed before; otherwise how many of its group were formed since then, before it.
+    /// Its place among the replica's batches, if it was formed before the fast-forward began.
     slot: Option<u32>,
+    /// Otherwise its number among the batches of its group that the fast-forward formed.
     nth: u32,
     /// The place of the group whose iteration it is; `None`: no more is foreseen than that it ends.
     group: Option<usize>,

@@ -1,4 +1,5 @@
-//! What a fleet rejects on arrival: requests that its policy could never serve. Vidur lets them block the waiting queue for ever.
+//! What a fleet rejects on arrival: requests that its scheduler could never serve. S-LoRA and Vidur leave such requests in the queue,
+//! whose head they block for ever (head-of-line blocking).
 
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterMemory;

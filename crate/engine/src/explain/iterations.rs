@@ -11,7 +11,7 @@ use crate::record::request_phases::{all_stages_us, prefill_in_iteration_us};
 use crate::record::timeline::{IterationRun, Iterations};
 use crate::report::Report;
 
-/// Nanoseconds of loading, copying and prompts of others, within this many of iterations.
+/// Nanoseconds of adapter loads, KV copies and prompts of other requests, out of the `busy` nanoseconds of iterations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shares {
     pub(super) load: f64,

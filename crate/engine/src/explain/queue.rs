@@ -1,4 +1,4 @@
-//! Why the waiting queue of a replica stood, at every time: what the last scan of it stopped for, and between two scans what the
+//! What the waiting queue of a replica was blocked on, at every time: what the last scan of it stopped for, and between two scans what the
 //! replica did.
 
 use super::cause::{Cause, TimePart, in_ns};

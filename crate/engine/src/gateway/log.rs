@@ -35,9 +35,9 @@ pub struct Sample {
     pub at_engine: u32,
     /// Averaged pressure; 1 is overload.
     pub pressure: f64,
-    /// Attempts so far, and those of them that were answered with a refusal or a timeout.
+    /// Attempts so far.
     pub attempts: u64,
-    /// Of those.
+    /// Attempts so far that ended with a rejection or a timeout.
     pub refusals: u64,
     /// Estimated time to first token of a prompt that comes now, microseconds; NaN = nothing is known yet.
     pub estimate_us: f64,

@@ -9,8 +9,8 @@
 //! The ten points of an admission proxy in front of vLLM: quotas of requests and tokens, concurrency, caps of the queue, KV
 //! feasibility, an estimate of the first token, a queue with deadlines that a sweep looks at, lending of idle quota, load
 //! states, rejections with Retry-After, and clients that come back. The dispatcher is woken by arrivals, by ends of requests
-//! and by the sweep. Everything is handled in order of time; what the engine tells of is kept until its time is due, because
-//! a loop that charges many iterations at once knows the end of one before an arrival within it.
+//! and by the sweep. Everything is handled in order of time: events of the engine are held until their time has come, because
+//! a fast-forward knows the end of an iteration before it handles an arrival that comes earlier.
 
 mod arrival;
 #[cfg(test)]

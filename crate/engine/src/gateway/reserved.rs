@@ -1,9 +1,8 @@
 //! KV memory reserved for each client over a run, as integrals over cells of equal length.
 //!
 //! The cells are as short as the arrivals allow; when there are too many, two become one each and the next ones are twice as
-//! long. So memory is bounded, a run of any length has hundreds of them, and each holds exactly what was reserved in its time:
-//! a request that ends in a cell adds what was reserved for it since the cell began, and so do all that are there when the cell
-//! ends. Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
+//! long. So a run of any length has a few hundred cells. Each is the exact integral of what was reserved in its time: a request adds
+//! its part when it ends, and every request with a reservation does when the cell ends. Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
 
 use crate::replica::queue::client::ClientId;
 use std::ops::Range;

@@ -31,7 +31,7 @@ struct WaitingClient {
 #[derive(Debug, Clone)]
 pub(super) struct Waits {
     clients: Vec<WaitingClient>,
-    /// (since when as bits, client): never later than what it stands for.
+    /// (start of the wait as bits, client). An entry that is out of date is never later than the true start.
     since: BinaryHeap<Reverse<(u64, ClientId)>>,
     /// Of the prompts that wait for the engine.
     estimator: Estimator,

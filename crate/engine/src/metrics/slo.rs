@@ -1,4 +1,4 @@
-//! Whether a request meets the service level objective (SLO): the one rule that every count of such requests takes.
+//! Whether a request meets the service level objective (SLO): the one rule by which requests of a report are counted.
 
 use serde::Serialize;
 

@@ -1,5 +1,6 @@
 //! Continuous batching: what a batch scheduler is, and what it works on: a replica, and beside it the trace, what is kept of each
-//! request, the record, the clock. The two name each other, as a replica asks the scheduler that works on it.
+//! request, the record, the clock. The scheduler and what it works on
+//! refer to each other: a replica calls the scheduler, which changes the replica.
 
 use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};

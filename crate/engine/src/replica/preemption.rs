@@ -1,5 +1,5 @@
-//! Requests that make room for others: they wait at the head of the waiting queue, and are recomputed, or are copied to the
-//! host and back (vLLM: recomputation and swapping; Kwon et al., SOSP 2023, section 4.5).
+//! Preemption by recomputation or swapping (Kwon et al., SOSP 2023, section 4.5): requests that make room for others wait at the head
+//! of the waiting queue, and are recomputed, or are swapped out to the host and in again. vLLM v1 preempts in its own file.
 //!
 //! The link carries the blocks before the iteration begins, which is so much longer. While a request waits to come back
 //! no request new is admitted.

@@ -1,6 +1,6 @@
 //! What the page and the terminal draw: one function a chart, each from a run to columns ready to draw.
 //!
-//! A view knows the run and says nothing about pixels; it is already reduced to about one point a column.
+//! A chart knows the run and has no pixels; it is already reduced to about one point a column.
 
 pub mod bands;
 pub mod capacity;
@@ -105,7 +105,8 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
             "tokens" => engine_charts::tokens(gpu.as_ref()?, &window),
             "latency_cdf" => latency_charts::latency_cdf(run),
             "ttft_by_arrival" => latency_charts::ttft_by_arrival(run, &window),
-            _ => latency_charts::time_split(run, options.split_by),
+            "time_split" => latency_charts::time_split(run, options.split_by),
+            _ => return None,
         })
     };
     let mut views: Vec<Chart> =

@@ -15,13 +15,13 @@
 //! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to decide.
 //!
 //! ```
-//! use servescope_lab::growth::{Growth, Sojourn, Verdict};
+//! use servescope_lab::growth::{Growth, GrowthVerdict, Sojourn};
 //! // A request each second, and a server that takes 2 s.
 //! let sojourns: Vec<Sojourn> = (0..1000).map(|i| {
 //!     let (arrive_us, start_us) = (f64::from(i) * 1e6, f64::from(i) * 2e6);
 //!     Sojourn { arrive_us, start_us: Some(start_us), leave_us: Some(start_us + 2e6) }
 //! }).collect();
-//! assert_eq!(Growth::of(&sojourns, [0.0, 999e6]).verdict(), Verdict::Growing);
+//! assert_eq!(Growth::of(&sojourns, [0.0, 999e6]).verdict(), GrowthVerdict::Growing);
 //! ```
 
 use servescope_engine::{Outcome, Report};

@@ -6,10 +6,10 @@
 //! page comes from here.
 //!
 //! ```
-//! use servescope_lab::{Scenario, notes::{Context, notes}};
+//! use servescope_lab::{Scenario, notes::{NoteContext, notes}};
 //! let mut scenario = Scenario::default();
 //! scenario.set_text("scheduler.chunk_tokens", "256").unwrap();
-//! let notes = notes(&scenario, &Context::default());
+//! let notes = notes(&scenario, &NoteContext::default());
 //! assert_eq!(notes[0].text(), "scheduler.chunk_tokens has no effect here: it acts where scheduler.kind is sarathi");
 //! ```
 

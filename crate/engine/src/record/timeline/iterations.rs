@@ -6,9 +6,8 @@
 //! end, the time that the stages worked and the blocks are written.
 //!
 //! Any other run is a byte of flags, or two, the numbers that they announce, and counts in groups of seven bits (LEB128). A
-//! run begins where one of the last few ended: on one stage the last, in a pipeline mostly the one that many runs ago that
-//! there are stages. A single iteration is its end alone, in steps of the clock, of which there are so many in it that five
-//! bytes tell them.
+//! run begins where one of the last few ended: on one stage the last, in a pipeline mostly the one as many runs ago as there
+//! are stages. A run of one iteration is stored as its end only, in steps of the clock (five bytes at most).
 
 mod merged;
 mod read;
@@ -26,7 +25,7 @@ use merged::Iter;
 use read::{LogCursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
-/// It does not begin when the same of the runs before it ends as for the last one.
+/// It does not begin at the end of the same earlier run, counted backwards, as the previous run did.
 const START: u16 = 1;
 /// It does not end when its law says.
 const END: u16 = 2;

@@ -301,7 +301,7 @@ impl SloraState {
                 pool_tokens: context.config.blocks,
                 batch_max_tokens: context.config.max_batch_tokens,
                 max_running_requests: context.config.max_requests,
-                original_blocking: context.config.reference_quirks,
+                keeps_cancelled: context.config.reference_quirks,
             };
             let mut pass = AdmissionPass::new(
                 limits,

@@ -1,11 +1,14 @@
 //! vLLM v1 by the rules of its own engine, version 0.33.0 (vllm/v1/core/sched/scheduler.py and async_scheduler.py,
 //! vllm/v1/core/kv_cache_manager.py, the order of batches of vllm/v1/engine/core.py).
 //!
-//! An iteration has one budget of tokens. First running requests, in the order in which they were admitted: a token each, or
-//! the next chunk of a prompt. A request that finds no block preempts the last one, under priority the one that is least
-//! urgent, even if it is in this very iteration. Then, if no request was preempted, the waiting requests. Tokens count as
-//! computed from when they are scheduled: with asynchronous scheduling, which forms an iteration when the one before it begins,
-//! a request decodes on before its last token is there.
+//! An iteration has one token budget. First running requests (`running`), in the order in which they were admitted: a token each,
+//! or the next chunk of a prompt (chunked prefill). A request that finds no block preempts the last one, under priority the one
+//! that is least urgent, even if it is in this very iteration. Then, if no request was preempted, the waiting requests
+//! (`waiting`), up to `max_num_seqs`. A token counts as computed as soon as it is scheduled: with asynchronous scheduling the next
+//! iteration is formed while the current one runs, so a request is scheduled for its next decode before its last token is known.
+//!
+//! While running requests only decode, they are kept together and not looked at one by one (`steady` on one pipeline stage,
+//! `groups` on several); `end` has what the end of an iteration changes.
 
 mod end;
 mod groups;
@@ -42,7 +45,7 @@ struct RunningRequest {
     computed: u32,
     /// Those of them whose iterations are under way.
     under_way: u32,
-    /// Tokens of its answer that iterations under way will make (async scheduling alone counts them).
+    /// Tokens of its output that iterations under way will make (async scheduling alone counts them).
     awaited: u32,
     /// Tokens that were under way when it was preempted; it waits until they are back.
     stale: u32,
@@ -52,18 +55,22 @@ struct RunningRequest {
     is_scheduled: bool,
     /// Whether its adapter counts among those that are used.
     has_adapter: bool,
-    /// The last look at the replica in which it was scheduled, and the first one in which it may decode again.
+    /// The number of the last schedule in which it was.
     schedule: u64,
+    /// The number of the first schedule in which it may decode again.
     decodes_from: u64,
     held: Held,
     /// How many were admitted before it.
     admission: u64,
-    /// Whether it is written down with the group only, the first iteration of which it is part there, those before which it
-    /// leaves the group at the latest and before which it is done, and what was known of it when it joined.
+    /// Whether it is in the steady group, in which its counters are not updated one by one.
     is_in_group: bool,
+    /// Its first iteration in the group.
     joined: u32,
+    /// The iteration before which it leaves the group at the latest.
     formed_to: u32,
+    /// The iteration before which it is done.
     ended_to: u32,
+    /// `known` when it joined the group.
     known_at_join: u32,
 }
 

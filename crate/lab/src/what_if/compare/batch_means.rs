@@ -13,6 +13,7 @@
 use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::metrics::distribution::{is_supported, select};
+use servescope_engine::metrics::slo::Slo;
 
 use super::interval::Paired;
 use crate::metric::Metric;
@@ -135,11 +136,10 @@ fn of_path(path: &str) -> Option<(Family, Statistic)> {
 
 /// Of request `id`, seconds, or 0 and 1 for SLO attainment; none where it has no such time. As the summary counts.
 fn value(report: &Report, slo_ttft_s: f64, family: Family, id: usize) -> Option<f64> {
-    let ttft_us = report.ttft_us(id);
     if family == Family::Attainment {
-        return Some(f64::from(u8::from(ttft_us.is_some_and(|us| us / 1e6 < slo_ttft_s))));
+        return Some(f64::from(u8::from(Slo::of_ttft(slo_ttft_s).is_first_in_time(report, id))));
     }
-    let ttft_us = ttft_us.filter(|_| report.is_completed(id))?;
+    let ttft_us = report.ttft_us(id).filter(|_| report.is_completed(id))?;
     let produced = f64::from(report.results[id].produced);
     let e2e_us = report.e2e_us(id)?;
     let us = match family {

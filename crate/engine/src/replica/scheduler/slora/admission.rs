@@ -18,8 +18,8 @@ pub struct Limits {
     pub batch_max_tokens: u32,
     /// Most requests in the batch (S-LoRA: `running_max_req_size`).
     pub max_running_requests: u32,
-    /// Head-of-line blocking: whether a request that can never be admitted blocks the queue for ever, as in S-LoRA.
-    pub original_blocking: bool,
+    /// Whether PEFT and PETS keep cancelled requests in their queue, as in S-LoRA, where these stay in it.
+    pub keeps_cancelled: bool,
 }
 
 /// Times of a prefill, for policies that plan with them. Microseconds.

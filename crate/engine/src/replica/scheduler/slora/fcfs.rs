@@ -2,7 +2,8 @@
 //! adapters).
 //!
 //! Scan in order of arrival, skipping cancelled requests, and admit while the memory test passes and the prompts admitted so
-//! far fit `batch_max_tokens`. Stop at the first that does not: no request overtakes it. The scanned entries leave the queue
+//! far fit `batch_max_tokens`. Stop at the first that does not: no request overtakes it
+//! (head-of-line blocking). The scanned entries leave the queue
 //! only if a request was admitted.
 
 use std::collections::VecDeque;

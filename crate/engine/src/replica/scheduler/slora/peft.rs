@@ -36,7 +36,7 @@ impl Peft {
 
     /// Takes a decision over requests in the order of arrival.
     pub(super) fn decide(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
-        if !pass.limits.original_blocking {
+        if !pass.limits.keeps_cancelled {
             while waiting.front().is_some_and(|&id| pass.is_cancelled(id)) {
                 waiting.pop_front();
             }
@@ -57,7 +57,7 @@ impl Peft {
         let mut scanned = 0;
         let mut kept = Vec::new();
         for &id in waiting.iter() {
-            if adapter_of(id) != adapter || (pass.limits.original_blocking && pass.is_cancelled(id)) {
+            if adapter_of(id) != adapter || (pass.limits.keeps_cancelled && pass.is_cancelled(id)) {
                 kept.push(id);
             } else if !pass.is_cancelled(id) && !pass.admit(id) {
                 break;

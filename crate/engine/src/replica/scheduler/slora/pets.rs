@@ -25,7 +25,7 @@ pub(super) fn decide(waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass
     if pass.is_full() {
         return;
     }
-    if !pass.limits.original_blocking {
+    if !pass.limits.keeps_cancelled {
         waiting.retain(|&id| !pass.is_cancelled(id));
     }
     if waiting.len() <= PLAIN {

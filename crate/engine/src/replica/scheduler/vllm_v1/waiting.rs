@@ -15,6 +15,7 @@ pub(super) fn schedule(
     step: &mut Step,
 ) -> QueueScan {
     let config = context.config;
+    // vLLM's max_num_seqs, or its max_num_active_seqs where that is less.
     let most = step
         .rules
         .max_num_active_seqs
