@@ -272,7 +272,7 @@ export type CapacityStanding = {
   unranked: Unranked | null,
   /** What serves the load; none without a rate. */
   need: CapacityNeed | null,
-  /** Whether that is to be simulated next: [`CapacityCheck`](super::Check). */
+  /** Whether that is to be simulated next: [`CapacityCheck`](super::CapacityCheck). */
   is_next: boolean,
   /** Requests for a dollar, at the rate found. */
   requests_per_usd: number | null,

@@ -8,7 +8,7 @@
 //! An iteration is formed when its replica has a stage free for it: at an arrival, or when another one ends. At equal
 //! times arrivals come first, so that they are seen by the iteration formed then; this order reproduces all of
 //! Vidur's reference runs. On a replica of one stage, iterations in which no request can join or leave are charged at once.
-//! [`Fleet::step_by_step`] charges them one by one, with equal bits.
+//! [`Fleet::without_fast_forward`] charges them one by one, with equal bits.
 //!
 //! Prompts and answers are served by the same replicas. Separate pools would take a second router where a prompt ends
 //! (`Replica::finish_prefill_chunks`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's

@@ -107,6 +107,8 @@ test('the drain behind the traffic is left out until it is asked for', async ({ 
   expect(end).toBeGreaterThan(0);
   const note = page.locator('drain-note .drain-note');
   await expect(note).toContainText('a little after the last arrival');
+  // Only charts in sight are drawn.
+  await page.locator('[data-chart=tokens]').scrollIntoViewIfNeeded();
   await expect(page.locator('[data-chart=tokens] .traffic-end')).toBeVisible();
   await note.locator('[data-action=whole-run]').click();
   await expect(note).toHaveCount(0);

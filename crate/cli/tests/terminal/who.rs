@@ -13,7 +13,7 @@ fn a_closed_loop_written_and_read_again_is_the_same_run() {
         "workload.prefix.kind=tree",
     ];
     let direct = json(&[&["simulate", "--json"], &settings[..]].concat());
-    let folder = folder("chain");
+    let folder = folder("closed_loop");
     for format in ["servescope", "servescope_jsonl"] {
         let path = folder.join(format);
         let written =

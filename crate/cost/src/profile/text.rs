@@ -9,8 +9,8 @@
 //! degree 1 errors 12 130 128 571              layer and attention: median, P95, ten-thousandths
 //! add measured 1 20 …
 //! attention modelled
-//! decode_formula 10 0.3 0.01 0.008                 microseconds
-//! prefill_formula 15 0.03 0.01 0.0001 0.0001
+//! decode_law 10 0.3 0.01 0.008                 microseconds
+//! prefill_law 15 0.03 0.01 0.0001 0.0001
 //! decode rows 1 1 2 columns 32 32 64 cells 90 10 …
 //! prefill rows … columns … cells …
 //! ```

@@ -28,8 +28,8 @@ pub(super) struct GroupPasses {
     /// The schedules to come when the next batch ends, each with its group.
     next: Vec<(u64, Option<usize>)>,
     /// The places, and what they are then.
-    places: Places,
-    places_then: Places,
+    places: BatchPlaces,
+    places_then: BatchPlaces,
 }
 
 /// A batch on its way over the stages.
@@ -55,7 +55,7 @@ struct BatchPass {
 
 /// The places of batches that are formed and not done, the oldest one first: a bit each, which is set unless the batch is empty.
 #[derive(Debug, Clone, Copy, Default)]
-struct Places {
+struct BatchPlaces {
     taken: u128,
     count: u32,
 }
@@ -63,7 +63,7 @@ struct Places {
 /// Most of them.
 const MOST_PLACES: usize = 128;
 
-impl Places {
+impl BatchPlaces {
     fn push(&mut self, is_taken: bool) {
         self.taken |= u128::from(is_taken) << self.count;
         self.count += 1;
@@ -226,7 +226,7 @@ impl GroupPlayer<'_> {
         foreseen.rows.clear();
         foreseen.rows.extend(0..rows);
         foreseen.under_way.clear();
-        foreseen.places = Places::default();
+        foreseen.places = BatchPlaces::default();
         self.queue.drain(..).for_each(|slot| foreseen.places.push(slot.is_some()));
         for number in (0..self.stages.len()).rev() {
             let stage = &mut self.stages[number];

@@ -78,7 +78,7 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
 }
 
 /// Whether batches take turns that end and are formed again alike, where this is one of those under way: until one of its
-/// requests is done or blocks run short, which [`ends_a_turn`] says, or something arrives.
+/// requests is done or blocks run short, which [`next_turn`] says, or something arrives.
 pub(crate) fn takes_turns(
     replica: &mut Replica,
     context: &ScheduleContext<'_>,

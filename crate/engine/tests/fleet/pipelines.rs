@@ -84,10 +84,13 @@ proptest! {
         (replicas, stages, growth_us, hold) in
             (prop_oneof![2 => Just(1u32), 1 => 2u32..4], 2u32..6, prop_oneof![Just(0.0), Just(0.37)], 1u64..20),
         (blocks, max_requests, decides) in (10u32..400, 2u32..24, prop::bool::weighted(0.2)),
+        // The longer ones cut no answer, the shorter ones do.
+        max_request_tokens in prop_oneof![2 => Just(500u32), 1 => 80u32..300],
     ) {
         let cost = Toy { stages, growth_us, hold };
-        let (block_size, max_request_tokens) = (config.block_size.max(4), 500);
-        let max_batch_tokens = if config.vllm.enable_chunked_prefill { config.max_batch_tokens } else { 500 };
+        let block_size = config.block_size.max(4);
+        let max_batch_tokens =
+            if config.vllm.enable_chunked_prefill { config.max_batch_tokens } else { max_request_tokens };
         let config = FleetConfig {
             replicas, blocks, block_size, max_requests, max_request_tokens, max_batch_tokens, ..config
         };

@@ -62,7 +62,7 @@ export const compare: Translation<typeof english> = {
   'verdict.swapped_out': '将请求 {id} 换出到主机',
   'verdict.swapped_in': '将请求 {id} 从主机换入',
   'verdict.rejected': '拒绝请求 {id}',
-  'verdict.timed_out': '请求 {id} 超过期限，排队超时',
+  'verdict.timed_out': '判定请求 {id} 排队超时',
   'test.kv_blocks': '所需与空闲的 KV 块',
   'test.peak_tokens': 'KV token 峰值与上限',
   'test.token_budget': 'token 预算的需求与剩余',

@@ -103,7 +103,7 @@ pub struct CapacityStanding {
     pub unranked: Option<Unranked>,
     /// What serves the load; none without a rate.
     pub need: Option<Need>,
-    /// Whether that is to be simulated next: [`CapacityCheck`](super::Check).
+    /// Whether that is to be simulated next: [`CapacityCheck`](super::CapacityCheck).
     pub is_next: bool,
     /// Requests for a dollar, at the rate found.
     pub requests_per_usd: Option<f64>,
