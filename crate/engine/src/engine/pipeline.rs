@@ -78,6 +78,15 @@ fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
 }
 
 impl Fleet {
+    /// After a fast-forward: the stages that have a batch end it as events.
+    pub(super) fn stages_go_on(&mut self, place: ReplicaIndex, stages: &[Stage]) {
+        for (number, stage) in stages.iter().enumerate() {
+            if stage.end_us < f64::INFINITY {
+                self.events.push(stage.end_us, place, number);
+            }
+        }
+    }
+
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: ReplicaIndex, now_us: f64) {
         if self.policy.queues_empty_batches() {

@@ -44,11 +44,7 @@ impl Fleet {
             cost,
         };
         player.play(until_us);
-        for (number, stage) in stages.iter().enumerate() {
-            if stage.end_us < f64::INFINITY {
-                self.events.push(stage.end_us, place, number);
-            }
-        }
+        self.stages_go_on(place, &stages);
         let pipeline = &mut self.pipelines[place];
         (pipeline.stages, pipeline.batches, pipeline.turns) = (stages, batches, turns);
     }

@@ -2,7 +2,7 @@
 import { area } from '../area.js';
 
 export const capacity = area('capacity', {
-  'goal.title': '4. The answer',
+  'goal.title': '4. The result',
   'load.title': '1. Your load',
   'load.generated': 'Generated requests: {rate} req/s over {duration}, as set in Explore.',
   'load.file': 'The file {name}: {requests} requests, at its own rate.',
