@@ -18,6 +18,9 @@ use crate::Case;
 
 const INTERVAL_MS: f64 = 1000.0;
 
+/// How long a run of ours is where AIBrix's gives no lines.
+const DURATION_MS: f64 = 8000.0;
+
 /// What requests are taken from, with the texts by which AIBrix's lines name them.
 struct Prompts {
     plain: Vec<PromptLengths>,
@@ -196,6 +199,24 @@ impl Run<'_> {
         Ok(generate::choose(&lines, collection, self.most_sessions(), error, 12))
     }
 
+    /// What AIBrix crashes of.
+    fn defect(&self) -> Option<&'static str> {
+        let is_given = |key: &str| !self.argument(key).is_null();
+        let rises = |key: &str| self.pattern(key, NAMED_MEAN_TOKENS).is_some_and(|curve| curve.only_rise);
+        let input = is_given("prompt_len_pattern") || is_given("target_prompt_len");
+        let output = is_given("completion_len_pattern") || is_given("target_completion_len");
+        if is_given("target_completion_len") {
+            Some("a completion length")
+        } else if rises("prompt_len_pattern") || rises("completion_len_pattern") {
+            Some("lengths that only rise")
+        } else if self.sessioned() && (input || output) {
+            Some("the nearest of sessions")
+        } else {
+            (input != output && self.targets().any(|target| self.is_nearest(target)))
+                .then_some("a length not asked for in the nearest")
+        }
+    }
+
     /// What holds for the lines of any such run.
     fn check(&self, whose: &str, lines: &[WorkloadLine<MatchedPrompt>]) {
         let case = self.case;
@@ -236,8 +257,8 @@ impl Run<'_> {
             .any(|key| !self.argument(key).is_null())
     }
 
-    /// Prompts that any pair of lengths on the curves may lead to.
-    fn allowed(&self) -> Vec<usize> {
+    /// Any pair of lengths on the curves.
+    fn targets(&self) -> impl Iterator<Item = TargetLengths> {
         const SAMPLES: usize = 97;
         let lengths = |pattern: &str, target: &str| -> Vec<Option<f64>> {
             match self.pattern(pattern, NAMED_MEAN_TOKENS) {
@@ -245,18 +266,30 @@ impl Run<'_> {
                 None => vec![self.argument(target).as_f64()],
             }
         };
-        let mut allowed = Vec::new();
-        for input_tokens in lengths("prompt_len_pattern", "target_prompt_len") {
-            for &output_tokens in &lengths("completion_len_pattern", "target_completion_len") {
-                let target = TargetLengths { input_tokens, output_tokens };
-                match find(&self.prompts.plain, target, INITIAL_ERROR, ERROR_STEP) {
-                    Some(Match::Band { prompts, .. }) => allowed.extend(prompts),
-                    Some(Match::Nearest(prompt)) => allowed.push(prompt),
-                    None => {}
-                }
-            }
-        }
-        allowed
+        let outputs = lengths("completion_len_pattern", "target_completion_len");
+        lengths("prompt_len_pattern", "target_prompt_len").into_iter().flat_map(move |input_tokens| {
+            let pair = move |output_tokens| TargetLengths { input_tokens, output_tokens };
+            outputs.clone().into_iter().map(pair)
+        })
+    }
+
+    fn find(&self, target: TargetLengths) -> Option<Match> {
+        find(&self.prompts.plain, target, INITIAL_ERROR, ERROR_STEP)
+    }
+
+    fn is_nearest(&self, target: TargetLengths) -> bool {
+        matches!(self.find(target), Some(Match::Nearest(_)))
+    }
+
+    /// Prompts that any pair of lengths on the curves may lead to.
+    fn allowed(&self) -> Vec<usize> {
+        let found = self.targets().filter_map(|target| self.find(target));
+        found
+            .flat_map(|found| match found {
+                Match::Band { prompts, .. } => prompts,
+                Match::Nearest(prompt) => vec![prompt],
+            })
+            .collect()
     }
 
     fn check_azure(&self, whose: &str, lines: &[WorkloadLine<MatchedPrompt>]) {
@@ -288,9 +321,15 @@ fn check(case: &Case<'_>, file: &Value) {
     let run = Run { case, trace_type, prompts: &prompts, azure };
     let allowed = trace_type.check(&run.inputs());
     if case.is_error() {
-        let completion = !run.argument("target_completion_len").is_null();
-        assert!(allowed.is_err() || completion, "{case}: not refused");
-        return;
+        if allowed.is_err() {
+            return;
+        }
+        let defect = run.defect().unwrap_or_else(|| panic!("{case}: not refused"));
+        if run.is_repeatable() {
+            let ours = run.ours(DURATION_MS).unwrap_or_else(|error| panic!("{case}: {error}"));
+            run.check("ours", &ours);
+        }
+        return case.defect(&format!("{defect}, where AIBrix crashes: done right"));
     }
     assert_eq!(allowed, Ok(()), "{case}");
     if !run.is_repeatable() {

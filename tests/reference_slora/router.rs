@@ -283,8 +283,10 @@ fn check_requests(case: &Value, report: &Report) {
 /// `enable_abort`.
 fn order(case: &Value) -> QueuePolicy {
     let is_artifact = case["implementation"] == "VTC-artifact";
-    let weights: Vec<f64> =
-        case["fair_weights"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+    // Weights beyond the last adapter are of no client.
+    let adapters = case["adapters"].as_object().map_or(0, Map::len);
+    let weights = case["fair_weights"].as_array().into_iter().flatten().take(adapters);
+    let weights: Vec<f64> = weights.filter_map(Value::as_f64).collect();
     let accounting = if is_artifact { OutputAccounting::Artifact } else { OutputAccounting::Slora };
     let fair = VtcConfig {
         weights: weights.clone(),

@@ -530,7 +530,7 @@ impl Fleet {
     #[inline]
     fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: ReplicaIndex, now_us: f64) {
         if !self.pipelines.is_empty() {
-            let waits_for_end = !policy.arrival_invalidates_decision() && self.replicas[place].in_flight > 0;
+            let waits_for_end = policy.queues_empty_batches() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
                 if self.has_stages && self.policy.queues_empty_batches() {

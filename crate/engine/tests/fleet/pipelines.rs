@@ -120,3 +120,22 @@ fn stages_wait_for_tokens_under_asynchronous_scheduling() {
     assert_eq!(waiting.0, without_workers.0);
     assert!(without_workers.1 < waiting.1 - 1_000.0, "{without_workers:?} {waiting:?}");
 }
+
+/// A static batch is formed as soon as a stage has room for one more, also while the batch before it is under way.
+#[test]
+fn a_static_batch_of_an_arrival_joins_a_pipeline_that_runs() {
+    let config =
+        FleetConfig { scheduler: SchedulerKind::Static, max_request_tokens: 300, ..FleetConfig::default() };
+    let run = |rows: &[(f64, u32, u32, u32, u32)]| {
+        let trace = Arc::new(requests(rows.iter().copied()));
+        let [together, singly] = both(&trace, config, Toy { stages: 2, ..TOY }, &QueuePolicy::Fcfs, false);
+        assert!(together == singly);
+        together
+    };
+    let first = (0.0, 0, BASE_MODEL, 200, 40);
+    let alone = run(&[first]);
+    let arrival_us = 0.5 * (alone.first_token_us(0).unwrap() + alone.results[0].finish_us.unwrap());
+    let two = run(&[first, (arrival_us, 0, BASE_MODEL, 100, 3)]);
+    assert_eq!(two.scheduled_us(1), Some(arrival_us));
+    assert!(two.results[1].finish_us.unwrap() < two.results[0].finish_us.unwrap());
+}

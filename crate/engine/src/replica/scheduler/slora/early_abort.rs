@@ -12,14 +12,14 @@ use servescope_workload::RequestId;
 use super::admission::AdmissionPass;
 use crate::record::observer::RouterEvent;
 
-/// A request is rejected this long before the bound, microseconds.
-const MARGIN_US: f64 = 500_000.0;
+/// A request is rejected this long before the bound, seconds.
+const MARGIN_S: f64 = 0.5;
 
-/// When the waiting requests arrived, and the two estimates.
+/// When the waiting requests are too late, and the two estimates.
 #[derive(Debug, Clone)]
 pub(super) struct EarlyAbort {
-    /// When the waiting requests arrived, in their order, microseconds.
-    pub(super) arrived_us: VecDeque<f64>,
+    /// When the waiting requests are too late, in the order of their arrival, microseconds.
+    late_from_us: VecDeque<f64>,
     /// Requests that the last decision rejected, newest first.
     pub(super) rejected: Vec<RequestId>,
     /// Estimated arrivals between two decisions.
@@ -28,7 +28,7 @@ pub(super) struct EarlyAbort {
     pub(super) batch_size: i64,
     /// Requests left waiting by the last decision that admitted a request.
     pub(super) last_waiting: usize,
-    queue_timeout_us: f64,
+    bound_s: f64,
     /// Whether one more decision over the same queue would leave the rate as it is.
     settled: bool,
 }
@@ -37,12 +37,12 @@ impl EarlyAbort {
     /// A policy that rejects requests whose first token would come after `bound_us`.
     pub(super) fn new(bound_us: f64) -> Self {
         Self {
-            arrived_us: VecDeque::new(),
+            late_from_us: VecDeque::new(),
             rejected: Vec::new(),
             request_rate: 1,
             batch_size: 1,
             last_waiting: 0,
-            queue_timeout_us: bound_us - MARGIN_US,
+            bound_s: bound_us / 1e6,
             settled: false,
         }
     }
@@ -52,9 +52,14 @@ impl EarlyAbort {
         self.settled
     }
 
+    /// A request joins the queue at `at_us`.
+    pub(super) fn arrive(&mut self, at_us: f64) {
+        self.late_from_us.push_back(late_from_us(self.bound_s, at_us));
+    }
+
     /// When the oldest request will be rejected, microseconds.
     pub(super) fn due_us(&self) -> Option<f64> {
-        self.arrived_us.front().map(|&at_us| at_us + self.queue_timeout_us)
+        self.late_from_us.front().copied()
     }
 
     fn next_rate(&self, waiting: usize) -> i64 {
@@ -65,7 +70,7 @@ impl EarlyAbort {
     /// Takes up to `decisions` decisions over an empty queue.
     pub(super) fn idle(&mut self, decisions: f64) {
         let mut taken = 0.0;
-        while taken < decisions && self.arrived_us.is_empty() && !self.settled {
+        while taken < decisions && self.late_from_us.is_empty() && !self.settled {
             self.request_rate = self.next_rate(0);
             self.settled = self.next_rate(0) == self.request_rate;
             taken += 1.0;
@@ -94,10 +99,10 @@ impl EarlyAbort {
         if !pass.admitted.is_empty() {
             if newest_first {
                 waiting.truncate(waiting.len() - scanned);
-                self.arrived_us.truncate(waiting.len());
+                self.late_from_us.truncate(waiting.len());
             } else {
                 waiting.drain(..scanned);
-                self.arrived_us.drain(..scanned);
+                self.late_from_us.drain(..scanned);
             }
             self.last_waiting = waiting.len();
             let admitted = pass.admitted.len() as f64;
@@ -113,12 +118,41 @@ impl EarlyAbort {
     /// Rejects the oldest requests as far as they have waited too long.
     fn reject_late(&mut self, waiting: &mut VecDeque<RequestId>, pass: &mut AdmissionPass<'_>) {
         while self.due_us().is_some_and(|due| pass.now_us >= due) {
-            self.arrived_us.pop_front();
+            self.late_from_us.pop_front();
             self.rejected.extend(waiting.pop_front());
         }
         self.rejected.reverse();
         for &id in &self.rejected {
             pass.watch.emit(|| RouterEvent::Rejected(id));
+        }
+    }
+}
+
+/// From when on a request that arrived at `at_us` is too late, microseconds. S-LoRA counts seconds in floating-point numbers, so
+/// about a wait of just the bound rounding decides.
+fn late_from_us(bound_s: f64, at_us: f64) -> f64 {
+    let is_late = |now_us: f64| now_us / 1e6 - at_us / 1e6 + MARGIN_S >= bound_s;
+    let mut from_us = at_us + (bound_s - MARGIN_S) * 1e6;
+    let mut step_us = from_us.next_up() - from_us;
+    while !is_late(from_us) {
+        from_us += step_us;
+        step_us *= 2.0;
+    }
+    from_us
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_of_just_the_bound_is_too_late_unless_its_seconds_round_below_it() {
+        let waits = |at_us: f64, wait_us: f64| at_us + wait_us >= late_from_us(6.0, at_us);
+        assert!(waits(23_210_000.0, 5_500_000.0));
+        assert!(!waits(28_010_000.0, 5_500_000.0), "33.51 - 28.01 + 0.5 is 5.999999999999996");
+        assert_eq!(late_from_us(f64::INFINITY, 1.0), f64::INFINITY);
+        for at_us in [0.0, 1.0, 28_010_000.0, 1e12] {
+            assert!(waits(at_us, 5_500_001.0) && !waits(at_us, 5_499_999.0), "{at_us}");
         }
     }
 }

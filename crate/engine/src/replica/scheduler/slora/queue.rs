@@ -76,7 +76,7 @@ impl SloraQueue {
     #[inline]
     pub fn arrive(&mut self, id: RequestId, at_us: f64, trace: &Trace) {
         if let Policy::EarlyAbort(policy) = &mut self.policy {
-            policy.arrived_us.push_back(at_us);
+            policy.arrive(at_us);
         }
         self.queue.push(trace, id, at_us);
     }

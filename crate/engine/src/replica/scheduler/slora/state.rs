@@ -103,13 +103,8 @@ impl SloraState {
         if invalidates {
             self.least_leap = 0;
         }
-        // Behind a head that can never be admitted no request is admitted either.
-        invalidates
-            || if self.sleep.is_some() {
-                self.next_admissible_step == 0 || self.queue.is_empty()
-            } else {
-                self.queue.is_empty()
-            }
+        // A router that sleeps hears of it at its next poll, also behind a head that can never be admitted.
+        invalidates || self.sleep.is_some() || self.queue.is_empty()
     }
 
     pub(in crate::replica::scheduler) fn notify_refusal(&mut self, id: RequestId) {
