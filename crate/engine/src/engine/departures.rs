@@ -9,6 +9,7 @@ use servescope_workload::RequestId;
 use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::timeline::QueueDrop;
+use crate::replica::index::ReplicaIndex;
 use crate::replica::requests::RequestStatus;
 use crate::request::Outcome;
 
@@ -64,6 +65,7 @@ impl Fleet {
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
             context.policy.release_aborted(replica, &mut context, id);
+            self.note_left(place);
             self.dirty_replicas.push(place);
         }
     }
@@ -88,8 +90,16 @@ impl Fleet {
         self.dirty_replicas.push(place);
     }
 
+    /// A request has left a replica between two batches.
+    fn note_left(&mut self, place: ReplicaIndex) {
+        if let Some(pipeline) = self.pipelines.get_mut(place.index()) {
+            pipeline.has_left = true;
+        }
+    }
+
     fn leave_queue(&mut self, id: RequestId, now_us: f64) {
         let place = self.requests.replica[id];
+        self.note_left(place);
         let (replica, mut context, _) = self.parts(place, now_us);
         let outcome = context.record.results[id].outcome;
         let may_be_next = replica.drop_waiting(&mut context, id);

@@ -21,6 +21,9 @@ pub(super) struct Pipeline {
     pub(super) stages: Vec<Stage>,
     /// Whether a batch has ended since batches were formed.
     has_ended: bool,
+    /// Whether a request has left since a batch was formed: vLLM forms one more to tell its workers, an empty one where no
+    /// request is left.
+    pub(super) has_left: bool,
     /// Batches that are formed and not done, the oldest one first, where an empty one (`None`) takes the place of another
     /// until those before it are done.
     pub(super) queue: VecDeque<Option<u32>>,
@@ -37,6 +40,7 @@ impl Pipeline {
             unused: (0..batches).rev().collect(),
             stages: (0..stages).map(|_| Stage::default()).collect(),
             has_ended: false,
+            has_left: false,
             queue: VecDeque::new(),
             again: Vec::new(),
             turns: TurnPasses::default(),
@@ -140,12 +144,13 @@ impl Fleet {
         let most = self.pipelines[place].batches.len();
         let mut empty = 0;
         loop {
-            let queue = &mut self.pipelines[place].queue;
+            let Pipeline { queue, has_left, .. } = &mut self.pipelines[place];
             while queue.front() == Some(&None) && (queue.len() >= most || queue.iter().all(Option::is_none)) {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            if queue.len() >= most || empty > most || replica.num_running + replica.num_waiting == 0 {
+            let has_requests = *has_left || replica.num_running + replica.num_waiting > 0;
+            if queue.len() >= most || empty > most || !has_requests {
                 return;
             }
             let batch = self.form_batch(place, now_us);
@@ -158,6 +163,7 @@ impl Fleet {
     fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
         self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
+        self.pipelines[place].has_left = false;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];
         let (replica, mut context, _) = self.parts(place, now_us);
@@ -243,6 +249,7 @@ impl Fleet {
         let mut batches = std::mem::take(&mut pipeline.batches);
         let mut again = std::mem::take(&mut pipeline.again);
         let (replica, mut context, _) = self.parts(place, now_us);
+        let requests_before = replica.num_running + replica.num_waiting;
         let goes_on =
             replica.stages > 1 && batch_end::ends_alike(replica, &mut context, &mut batches[slot as usize]);
         let mut apart = Vec::new();
@@ -256,10 +263,12 @@ impl Fleet {
             batch_end::write_down(&mut context, batch);
             context.policy.end_batch(replica, &mut context, batch);
         }
+        let has_left = replica.num_running + replica.num_waiting < requests_before;
         let pipeline = &mut self.pipelines[place];
         pipeline.again = again;
         pipeline.unused.append(&mut apart);
         pipeline.has_ended = true;
+        pipeline.has_left |= has_left;
         pipeline.batches = batches;
         if goes_on {
             pipeline.again.push(slot);
