@@ -215,6 +215,8 @@ impl Scenario {
                 &[Id::BatchMaxTokens, Id::MaxRunning]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
+            Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
+            Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
             Id::SchedulerKind => &[Id::AdapterMemory, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark],
             _ => &[],
         }

@@ -1,7 +1,7 @@
 //! A setting as a command of vLLM: `vllm serve` with the flags that stand for it.
 //!
-//! Flags as vLLM 0.11 to 0.24 has them (`vllm serve --help`, `vllm/engine/arg_utils.py`). What no flag stands for is said in
-//! comments, so that nothing is lost unseen.
+//! Flags as vLLM 0.33.0 has them (`vllm serve --help`, `vllm/engine/arg_utils.py`); those that versions before it lack are
+//! written only where they are not at vLLM's default. What no flag stands for is said in comments, so that nothing is lost unseen.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// Ranks that vLLM makes slots for.
-const SLOT_RANKS: [u32; 8] = [8, 16, 32, 64, 128, 256, 320, 512];
+const SLOT_RANKS: [u32; 9] = [1, 8, 16, 32, 64, 128, 256, 320, 512];
 
 /// The command, a flag a line, and comments with what it leaves out.
 ///
@@ -66,6 +66,13 @@ impl ServeFlags<'_> {
         self.lines.push(format!("--{flag} {}", self.scenario.number(id)));
     }
 
+    /// A flag that is vLLM's default where the setting is `usual`.
+    fn unusual(&mut self, flag: &str, id: Id, usual: f64) {
+        if self.scenario.is_active(id) && self.scenario.number(id) != usual {
+            self.number(flag, id);
+        }
+    }
+
     /// A flag that is switched off by `--no-`.
     fn switch(&mut self, flag: &str, id: Id) {
         self.lines.push(format!("--{}{flag}", if self.is_on(id) { "" } else { "no-" }));
@@ -119,7 +126,11 @@ impl ServeFlags<'_> {
             self.lines.push(format!("--gpu-memory-utilization {used}"));
         }
         self.switch("enable-prefix-caching", Id::PrefixCache);
-        self.leave_out(Id::Watermark, &Value::Number(0.0), "no flag of vLLM v1 keeps blocks free");
+        if self.scenario.number(Id::Watermark) < 1.0 {
+            self.unusual("watermark", Id::Watermark, 0.0);
+        } else {
+            self.leave_out(Id::Watermark, &Value::Number(0.0), "vLLM takes shares below 1");
+        }
     }
 
     fn batching(&mut self) {
@@ -127,15 +138,39 @@ impl ServeFlags<'_> {
         self.number("max-num-batched-tokens", Id::BatchMaxTokens);
         self.number("max-model-len", Id::MaxRequestTokens);
         self.switch("enable-chunked-prefill", Id::ChunkedPrefill);
-        if self.scenario.number(Id::LongPrefillTokens) > 0.0 {
-            self.number("long-prefill-token-threshold", Id::LongPrefillTokens);
+        self.unusual("long-prefill-token-threshold", Id::LongPrefillTokens, 0.0);
+        if self.scenario.is_active(Id::LongPrefillAdaptive) && self.is_on(Id::LongPrefillAdaptive) {
+            self.lines.push("--long-prefill-token-threshold-adaptive".to_owned());
         }
+        self.unusual("prefill-schedule-interval", Id::PrefillInterval, 1.0);
+        // vLLM does not start where it is above the most that run anyway.
+        if self.scenario.number(Id::MaxActiveSeqs) < self.scenario.number(Id::MaxRunning) {
+            self.unusual("max-num-active-seqs", Id::MaxActiveSeqs, 0.0);
+        }
+        self.unusual("max-num-queued-tokens", Id::MaxQueuedTokens, 0.0);
+        self.queued_requests();
         self.switch("scheduler-reserve-full-isl", Id::ReserveFullIsl);
         self.switch("async-scheduling", Id::AsyncScheduling);
         match self.scenario.choice(Id::SchedulerOrder) {
             "fcfs" => {}
             "priority" => self.lines.push("--scheduling-policy priority".to_owned()),
             order => self.left_out.push(format!("scheduler.order={order}: vLLM's queue is fcfs or priority")),
+        }
+    }
+
+    /// Without a gateway each server bounds its own requests; the bound of the setting is one of all servers.
+    fn queued_requests(&mut self) {
+        if self.scenario.choice(Id::GatewayKind) != "direct" {
+            return;
+        }
+        if self.scenario.number(Id::Replicas) > 1.0 {
+            self.leave_out(
+                Id::MaxInSystem,
+                &Value::Number(0.0),
+                "--max-num-queued-reqs is a bound of each server",
+            );
+        } else {
+            self.unusual("max-num-queued-reqs", Id::MaxInSystem, 0.0);
         }
     }
 
@@ -228,6 +263,46 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("pipeline") && !text.trim_end().ends_with('\\'), "{text}");
+    }
+
+    #[test]
+    fn flags_at_vllms_default_are_left_out() {
+        let (added, least) = (
+            [
+                "--watermark 0.02",
+                "--long-prefill-token-threshold 512",
+                "--long-prefill-token-threshold-adaptive",
+                "--prefill-schedule-interval 4",
+                "--max-num-active-seqs 32",
+                "--max-num-queued-tokens 50000",
+                "--max-num-queued-reqs 300",
+                "--max-lora-rank 1",
+            ],
+            [("workload.adapters.ranks", "1"), ("scheduler.max_num_seqs", "64")],
+        );
+        let text = told(&least);
+        for flag in &added[..7] {
+            let name = flag.split(' ').next().unwrap();
+            assert!(!text.contains(name), "{name}: {text}");
+        }
+        let text = told(&[
+            least[0],
+            least[1],
+            ("scheduler.watermark", "0.02"),
+            ("scheduler.long_prefill_token_threshold", "512"),
+            ("scheduler.long_prefill_token_threshold_adaptive", "true"),
+            ("scheduler.prefill_schedule_interval", "4"),
+            ("scheduler.max_num_active_seqs", "32"),
+            ("scheduler.max_num_queued_tokens", "50000"),
+            ("gateway.concurrency", "300"),
+        ]);
+        for flag in added {
+            assert!(text.lines().any(|line| line.trim_end_matches('\\').trim() == flag), "{flag}: {text}");
+        }
+        let text = told(&[("scheduler.max_num_seqs", "64"), ("scheduler.max_num_active_seqs", "65")]);
+        assert!(!text.contains("active"), "vLLM does not start with it: {text}");
+        let text = told(&[("fleet.replicas", "2"), ("gateway.concurrency", "300")]);
+        assert!(text.contains("# gateway.concurrency=300: "), "{text}");
     }
 
     #[test]

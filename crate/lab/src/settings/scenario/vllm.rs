@@ -39,10 +39,16 @@ impl Scenario {
 
     /// The token budget where none is given: vLLM v1's by GPU, otherwise what S-LoRA derives from the pool.
     pub(super) fn usual_token_budget(&self) -> u32 {
-        if self.is_vllm_v1() {
-            return self.vllm_defaults().0;
+        if !self.is_vllm_v1() {
+            return self.pool_budget();
         }
-        self.pool_budget()
+        // vLLM's `_set_default_max_num_seqs_and_batched_tokens_args`: prompts that are not cut have to fit, and no more is
+        // needed than the longest requests have.
+        let (tokens, requests) = self.vllm_defaults();
+        let requests = if self.is_set(Id::MaxRunning) { self.whole(Id::MaxRunning) } else { requests };
+        let longest = self.whole(Id::MaxRequestTokens);
+        let tokens = if self.flag(Id::ChunkedPrefill) { tokens } else { tokens.max(longest) };
+        tokens.min(requests.saturating_mul(longest))
     }
 
     /// The token budget that S-LoRA derives from the pool.
@@ -121,6 +127,12 @@ mod tests {
         assert_eq!(on("l40s"), (2048, 256));
         assert_eq!(defaults(&[]), (2048, 256));
         assert_eq!(defaults(&[("scheduler.max_num_batched_tokens", "64")]), (64, 64));
+        let whole = [("scheduler.enable_chunked_prefill", "false"), ("scheduler.max_model_len", "32768")];
+        assert_eq!(defaults(&whole), (32_768, 256), "a prompt that is not cut fits");
+        assert_eq!(
+            defaults(&[("scheduler.max_num_seqs", "2"), ("scheduler.max_model_len", "400")]),
+            (800, 2)
+        );
         let scenario = scenario(&[]);
         assert_eq!(scenario.number(Id::Watermark), 0.0);
         assert_eq!(scenario.fleet().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });

@@ -57,7 +57,7 @@ macro_rules! gateway {
                 .doc("Guaranteed share", "Share of its token quota that other clients can never borrow; at 1 nothing is lent.");
             MaxInSystem = row("gateway.concurrency", "gc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 200.0, 1.0)
                 .when(&[any(&[when_in(Id::GatewayKind, &["direct"]), Condition::Checks("concurrency")])])
-                .off_at_zero().doc("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (429; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
+                .off_at_zero().doc("Max concurrent requests", "Direct: a request that finds this many waiting and running is rejected (503; vLLM's max_num_queued_reqs). Proxy: at most this many are at the engine. 0 = no limit.");
             ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
                 .off_at_zero().doc("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");

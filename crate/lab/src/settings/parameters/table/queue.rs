@@ -9,7 +9,7 @@ macro_rules! queue {
                     when_not_in(Id::SchedulerKind, &["sarathi"]),
                     any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
                 ])
-                .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
+                .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB, and the longest request where prompts are not cut. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
             MaxRunning = row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
                 .also(&["scheduler.max_num_seqs"])
                 .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
@@ -54,7 +54,7 @@ macro_rules! queue {
                 .off_at_zero().doc("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
             MaxQueuedTokens = row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
                 .when(VLLM_V1)
-                .off_at_zero().doc("Max queued tokens", "A request is rejected (429) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
+                .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
             SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
                 .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
             OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
