@@ -28,8 +28,12 @@ impl Slo {
 
     /// Whether a request is served to its end within every bound. One of a single token has no time between tokens.
     pub fn is_met(&self, report: &Report, id: usize) -> bool {
+        self.is_first_in_time(report, id) && self.is_met_from_first(report, id)
+    }
+
+    /// The same of a request whose first token comes in time.
+    fn is_met_from_first(&self, report: &Report, id: usize) -> bool {
         report.is_completed(id)
-            && self.is_first_in_time(report, id)
             && report.tpot_us(id).is_none_or(|tpot_us| tpot_us / 1e6 <= self.tpot_s)
             && report.longest_gap_us(id) / 1e6 <= self.tbt_s
     }
@@ -47,8 +51,9 @@ pub struct SloCount {
 impl SloCount {
     /// Counts a request.
     pub fn add(&mut self, slo: Slo, report: &Report, id: usize) {
-        self.first_in_time += u32::from(slo.is_first_in_time(report, id));
-        self.met += u32::from(slo.is_met(report, id));
+        let is_first_in_time = slo.is_first_in_time(report, id);
+        self.first_in_time += u32::from(is_first_in_time);
+        self.met += u32::from(is_first_in_time && slo.is_met_from_first(report, id));
     }
 
     /// Shares of `offered` requests: first tokens within their bound, and requests that meet every bound; none of none.
