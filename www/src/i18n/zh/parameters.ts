@@ -48,7 +48,7 @@ export const parameters: ParameterTexts = {
   'workload.length_correlation': { label: '输入与输出长度的相关（秩）', help: '输入与输出长度的秩相关：0 为相互独立，1 时最长的输入得到最长的输出。' },
   'workload.max_tokens.kind': { label: '请求的 max_tokens', help: '每个请求的 max_tokens：等于真实输出长度，或所有请求用同一个上限。' },
   'workload.max_tokens.cap': { label: 'max_tokens 上限', help: '每个请求的 max_tokens 上限；输出更长的请求，其上限等于真实长度。' },
-  'scheduler.batch_max_tokens': { label: 'token 预算', help: 'vLLM v1：一次迭代中预填充与解码的 token 总数上限（--max-num-batched-tokens），默认 2048，H100 上 8192，160 GB 的 GPU 上 16384；不切分提示词时不小于最长请求。其余调度器：一次预填充的提示词 token 上限（S-LoRA 的 batch_max_tokens），默认为显存池的六分之一，且不小于最长请求。' },
+  'scheduler.batch_max_tokens': { label: 'token 预算', help: 'vLLM v1：一次迭代中预填充与解码的 token 总数上限（--max-num-batched-tokens），默认 2048，H100 上 8192，160 GB 的 GPU 上 16384；关闭分块预填充时不小于最长请求。其余调度器：一次预填充的提示词 token 上限（S-LoRA 的 batch_max_tokens），默认为显存池的六分之一，且不小于最长请求。' },
   'scheduler.max_running_requests': { label: '最大运行请求数', help: '同时运行的请求数上限（vLLM 的 --max-num-seqs）。vLLM v1 默认 256，80 GB 以上的 GPU（A100 除外）为 1024，且不超过 token 预算。' },
   'scheduler.max_request_tokens': { label: '最大请求长度', help: '提示词与 max_tokens 之和超过它的请求被拒绝。vLLM v1（--max-model-len）只拒绝留不出一个输出 token 的提示词，输出到这个长度即止。' },
   'scheduler.max_input_tokens': { label: '最大输入长度', help: '提示词更长的请求会被拒绝（S-LoRA 的 max_req_input_len）。' },
