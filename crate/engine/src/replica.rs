@@ -434,7 +434,7 @@ impl Replica {
         let i = id.index();
         let done = context.requests.done[i];
         let in_lockstep = self.is_single() && context.requests.status[i] == RequestStatus::Decoding;
-        if in_lockstep { done.wrapping_add(self.decode_batch.step) } else { done }
+        if in_lockstep { self.decode_batch.tokens(done) } else { done }
     }
 
     /// Blocks that a request holds.

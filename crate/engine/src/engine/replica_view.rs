@@ -44,7 +44,7 @@ impl KvUsageProbe for ReplicaView<'_> {
                 if over.0 != number {
                     *over = (number, self.over_at(replica, at_us));
                 }
-                done.wrapping_add(replica.decode_batch.step).wrapping_add(over.1)
+                replica.decode_batch.tokens(done).wrapping_add(over.1)
             } else if place == RequestStatus::Decoding {
                 let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, id);
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))

@@ -15,8 +15,8 @@ use super::adapters::users::Users;
 /// The requests in the decode batch.
 #[derive(Debug, Clone)]
 pub(crate) struct DecodeBatch {
-    /// Decode iterations so far.
-    pub(crate) step: u32,
+    /// Decode iterations so far; long runs have more of them than 2^32.
+    pub(crate) step: u64,
     /// How many requests.
     pub(crate) count: u32,
     /// Tokens processed, of all.
@@ -31,9 +31,9 @@ pub(crate) struct DecodeBatch {
     block_phase_counts: Vec<u32>,
     /// The phase of requests that take a block in the next iteration: -step modulo the block size.
     now: usize,
-    /// The step after which it is done and the request, in the upper and the lower half of a word: so one comparison puts
-    /// two in order. An entry whose step is not the request's end is stale.
-    ends: BinaryHeap<Reverse<u64>>,
+    /// The step after which it is done and the request, one above the other in a word: so one comparison puts two in order. An
+    /// entry whose step is not the request's end is stale.
+    ends: BinaryHeap<Reverse<u128>>,
 }
 
 /// What the decode batch must know of one request.
@@ -88,12 +88,12 @@ impl DecodeBatch {
         }
         let phase = self.phase(member.tokens);
         self.block_phase_counts[phase] += 1;
-        self.ends_at(self.step + (member.total - member.tokens), member.id);
+        self.ends_at(self.step + u64::from(member.total - member.tokens), member.id);
     }
 
     /// A request's last step is known, or another than it was.
-    pub(crate) fn ends_at(&mut self, step: u32, id: RequestId) {
-        self.ends.push(Reverse(u64::from(step) << 32 | u64::from(id.get())));
+    pub(crate) fn ends_at(&mut self, step: u64, id: RequestId) {
+        self.ends.push(Reverse(u128::from(step) << 32 | u128::from(id.get())));
     }
 
     pub(crate) fn leave(&mut self, member: DecodeSlot) {
@@ -106,6 +106,16 @@ impl DecodeBatch {
         }
         let phase = self.phase(member.tokens);
         self.block_phase_counts[phase] -= 1;
+    }
+
+    /// Tokens of a request that has so many beside the step, modulo 2^32.
+    pub(crate) fn tokens(&self, beside_step: u32) -> u32 {
+        beside_step.wrapping_add(self.step as u32)
+    }
+
+    /// How many of a request's tokens it has beside the step, modulo 2^32.
+    pub(crate) fn beside_step(&self, tokens: u32) -> u32 {
+        tokens.wrapping_sub(self.step as u32)
     }
 
     /// What the LoRA operators of an iteration in which all of them decode work on.
@@ -177,19 +187,19 @@ impl DecodeBatch {
 
     /// Every request is `iterations` tokens further.
     pub(crate) fn advance(&mut self, iterations: u32) {
-        self.step += iterations;
+        self.step += u64::from(iterations);
         self.now = self.taking(iterations);
         self.kv_tokens += u64::from(iterations) * u64::from(self.count);
     }
 
     /// Iterations until the first request may be done; at least 1.
     pub(crate) fn until_end(&self) -> u32 {
-        self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step).max(1))
+        self.until_end_or_none().max(1)
     }
 
     /// The same where it may be now, and without a bound where there is none.
     pub(crate) fn until_end_or_none(&self) -> u32 {
-        self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step))
+        self.next_end().map_or(u32::MAX, |end| end.saturating_sub(self.step) as u32)
     }
 
     /// Whether a request's end is reached.
@@ -197,8 +207,8 @@ impl DecodeBatch {
         self.next_end().is_some_and(|end| end <= self.step)
     }
 
-    fn next_end(&self) -> Option<u32> {
-        self.ends.peek().map(|&Reverse(entry)| (entry >> 32) as u32)
+    fn next_end(&self) -> Option<u64> {
+        self.ends.peek().map(|&Reverse(entry)| (entry >> 32) as u64)
     }
 
     /// The next request whose end is reached, or was before it left.

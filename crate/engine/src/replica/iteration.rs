@@ -27,7 +27,7 @@ pub(crate) struct Scheduled {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyPart {
     /// The step of the decode batch when it was formed.
-    pub(crate) number: u32,
+    pub(crate) number: u64,
 }
 
 /// Tokens without which the first of several stages does not take a later batch, by the schedule in which they were formed.
@@ -181,7 +181,7 @@ impl ScheduledBatch {
         self.number += u64::from(iterations);
         self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);
         if let Some(own) = &mut self.steady {
-            own.number += iterations;
+            own.number += u64::from(iterations);
         }
     }
 

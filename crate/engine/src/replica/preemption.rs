@@ -167,7 +167,7 @@ impl Replica {
         self.close_run(context, &[]);
         let member = context.member(id, tokens);
         let requests = &mut *context.requests;
-        requests.done[i] = tokens.wrapping_sub(self.decode_batch.step);
+        requests.done[i] = self.decode_batch.beside_step(tokens);
         requests.stalled_us[i] += context.now_us - requests.seen_us[i] - self.stall_us;
         let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
         self.last_token_groups.push((1, token_us));

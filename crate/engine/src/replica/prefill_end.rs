@@ -68,7 +68,7 @@ impl Replica {
             let requests = &mut *context.requests;
             requests.status[i] = RequestStatus::Decoding;
             if self.is_single() {
-                requests.done[i] = tokens.wrapping_sub(self.decode_batch.step);
+                requests.done[i] = self.decode_batch.beside_step(tokens);
                 requests.stalled_us[i] -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens));
                 self.waiting.decodes(context.trace, id, true);

@@ -314,7 +314,7 @@ impl Replica {
     /// The entries of the memory test with the requests that they stand for.
     fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
         let entries = context.policy.estimate(self)?.entries();
-        let step = i64::from(self.decode_batch.step);
+        let step = self.decode_batch.step as i64;
         let mut running: Vec<(KvFootprint, RequestId)> = self
             .holders_by_status(context)
             .iter()

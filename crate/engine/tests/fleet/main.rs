@@ -6,6 +6,7 @@ mod cases;
 mod causes;
 mod checks;
 mod decisions;
+mod long_runs;
 mod pipelines;
 pub(crate) mod steps;
 mod toy;

@@ -70,7 +70,7 @@ impl BatchScheduler for LightLlm {
 
     /// The batch fits at its worst moment beside it, too.
     fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-        let no_request = KvFootprint::new(u64::from(replica.decode_batch.step), 0, 0);
+        let no_request = KvFootprint::new(replica.decode_batch.step, 0, 0);
         let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
         let estimate = &replica.state.light.estimate;
         replica.kv.available() >= blocks
@@ -89,7 +89,7 @@ impl BatchScheduler for LightLlm {
         decoded_to: Option<u32>,
     ) {
         let (input, max) = (context.trace.input_tokens[id], context.trace.max_tokens[id]);
-        let step = u64::from(replica.decode_batch.step);
+        let step = replica.decode_batch.step;
         let entry = match decoded_to {
             None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
             // The same entry, from the last step or the next: nothing may be left, and nothing decoded.
@@ -134,7 +134,7 @@ fn admit(
         let i = id.index();
         let prompt = context.requests.prompt[i];
         let entry = KvFootprint::new(
-            u64::from(replica.decode_batch.step),
+            replica.decode_batch.step,
             prompt + 1,
             context.trace.max_tokens[i].saturating_sub(2),
         );

@@ -274,7 +274,7 @@ impl SloraState {
     /// Takes a decision: requests that join are in `admitted`.
     fn decide(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> QueueScan {
         self.admitted.clear();
-        let step = u64::from(replica.decode_batch.step);
+        let step = replica.decode_batch.step;
         let known = self.is_blocked(step, context.now_us);
         let mut scan = QueueScan::Skipped;
         if (context.steps_singly || !known) && self.queue.needs_scheduling() {
@@ -402,7 +402,7 @@ impl SloraState {
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        self.memory.remove(KvFootprint::new(u64::from(replica.decode_batch.step), input + 1, max - 1));
+        self.memory.remove(KvFootprint::new(replica.decode_batch.step, input + 1, max - 1));
     }
 
     #[inline]
@@ -411,7 +411,7 @@ impl SloraState {
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        let first_step = u64::from(replica.decode_batch.step);
+        let first_step = replica.decode_batch.step;
         let footprint = |left| KvFootprint::new(first_step, input + 1, left);
         self.memory.replace(footprint(max - 1), footprint(max - 2));
         if self.queue.follows_batch() {
@@ -450,9 +450,10 @@ impl SloraState {
             }
             self.is_finishing = true;
             let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-            // When it had its first token.
-            let first_step = (input + 1).wrapping_sub(context.requests.done[i]);
-            self.memory.remove(KvFootprint::new(u64::from(first_step), input + 1, max - 2));
+            let decode_batch = &replica.decode_batch;
+            let tokens = decode_batch.tokens(context.requests.done[i]);
+            let first_token_step = decode_batch.step - u64::from(tokens - (input + 1));
+            self.memory.remove(KvFootprint::new(first_token_step, input + 1, max - 2));
         } else {
             self.starts(replica, context, id);
         }
@@ -511,7 +512,7 @@ impl SloraState {
         let rest = context.config.decode_steps_between_prefills - self.decode_steps_since_prefill;
         if self.queue.needs_scheduling() {
             // A decision is due when the rule allows one and the head of the queue may fit.
-            let step = u64::from(replica.decode_batch.step);
+            let step = replica.decode_batch.step;
             let until_retry =
                 self.next_admissible_step.saturating_sub(step).min(u64::from(fast_forward)) as u32;
             fast_forward = fast_forward.min(rest.max(until_retry).max(1));

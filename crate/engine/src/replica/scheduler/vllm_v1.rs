@@ -65,11 +65,11 @@ struct RunningRequest {
     /// Whether it is in the steady group, in which its counters are not updated one by one.
     is_in_group: bool,
     /// Its first iteration in the group.
-    joined: u32,
+    joined: u64,
     /// The iteration before which it leaves the group at the latest.
-    formed_to: u32,
+    formed_to: u64,
     /// The iteration before which it is done.
-    ended_to: u32,
+    ended_to: u64,
     /// `known` when it joined the group.
     known_at_join: u32,
 }

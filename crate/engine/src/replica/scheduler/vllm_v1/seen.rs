@@ -4,10 +4,10 @@ use super::{Held, HeldBlocks, State};
 
 impl State {
     /// What running requests hold: their computed tokens and their blocks, those of iterations that are not written down included.
-    pub(in crate::replica::scheduler) fn held_blocks(&self, step: u32, block_size: u32) -> HeldBlocks {
+    pub(in crate::replica::scheduler) fn held_blocks(&self, step: u64, block_size: u32) -> HeldBlocks {
         let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);
         let list = entries().map(|entry| {
-            let formed = if entry.is_in_group { step - entry.joined } else { 0 };
+            let formed = if entry.is_in_group { (step - entry.joined) as u32 } else { 0 };
             let tokens = entry.computed + formed;
             let blocks = if formed > 0 { tokens.div_ceil(block_size) } else { 0 };
             (entry.id, tokens, blocks.max(entry.held.count()))

@@ -24,14 +24,14 @@ pub(super) struct Group {
     /// Whether there is one.
     is_on: bool,
     /// Its first iteration, and the first one that has not ended.
-    start: u32,
-    next_end: u32,
+    start: u64,
+    next_end: u64,
     /// The same when the last one was formed.
-    next_end_at_form: u32,
+    next_end_at_form: u64,
     /// End of the last one that has ended.
     ended_us: f64,
-    /// The iteration before which a request has its last token, and the request, in the halves of a word.
-    ends: BinaryHeap<Reverse<u64>>,
+    /// The iteration before which a request has its last token, and the request, one above the other in a word.
+    ends: BinaryHeap<Reverse<u128>>,
     /// Running requests outside it.
     outside: Vec<RequestId>,
     /// Requests that left it while iterations with them were under way.
@@ -39,7 +39,7 @@ pub(super) struct Group {
     /// Whether a request has left or joined since an iteration was formed.
     has_changed: bool,
     /// Members of iterations under way when the last group was written down, by the number of the iteration.
-    was: Vec<(u32, Vec<Scheduled>)>,
+    was: Vec<(u64, Vec<Scheduled>)>,
 }
 
 /// A request that was part of some iterations of the group.
@@ -47,8 +47,8 @@ pub(super) struct Group {
 struct Left {
     id: RequestId,
     /// The first iteration, and the one after the last.
-    from: u32,
-    to: u32,
+    from: u64,
+    to: u64,
 }
 
 /// What becomes of a running request in the next iteration.
@@ -65,48 +65,48 @@ impl State {
     /// Tokens of a running request that are there and not written down; `None`: all are.
     pub(super) fn unwritten_tokens(&self, place: u32) -> Option<u32> {
         let entry = &self.entries[place as usize];
-        entry.is_in_group.then(|| self.group.next_end.saturating_sub(entry.joined))
+        entry.is_in_group.then(|| self.group.next_end.saturating_sub(entry.joined) as u32)
     }
 
     /// Whether iterations under way are all those of the group.
-    fn is_seen_through(&self, in_flight: u32, step: u32) -> bool {
+    fn is_seen_through(&self, in_flight: u32, step: u64) -> bool {
         let Group { is_on, next_end, outside, left, .. } = &self.group;
         *is_on
             && outside.is_empty()
             && left.is_empty()
-            && step - next_end == in_flight
+            && step - next_end == u64::from(in_flight)
             && self.deferred.is_empty()
     }
 
     /// The requests of one iteration of the group.
-    pub(super) fn parts(&self, context: &ScheduleContext<'_>, number: u32) -> Vec<Scheduled> {
+    pub(super) fn parts(&self, context: &ScheduleContext<'_>, number: u64) -> Vec<Scheduled> {
         if let Some((_, parts)) = self.group.was.iter().find(|was| was.0 == number) {
             return parts.clone();
         }
         let entries = self.order.iter().map(|&place| &self.entries[place as usize]);
         let members = entries.filter(|entry| entry.is_in_group && entry.joined <= number);
         let mut parts: Vec<Scheduled> =
-            members.map(|entry| decode(entry.id, entry.computed + number - entry.joined)).collect();
+            members.map(|entry| decode(entry.id, entry.computed + (number - entry.joined) as u32)).collect();
         parts.extend(self.left_of(context, number));
         self.sort(context, &mut parts);
         parts
     }
 
     /// Those of them that have left the group since.
-    fn left_of(&self, context: &ScheduleContext<'_>, number: u32) -> Vec<Scheduled> {
+    fn left_of(&self, context: &ScheduleContext<'_>, number: u64) -> Vec<Scheduled> {
         let tell = |left: &Left| {
             let entry = Self::place(context, left.id).map(|place| &self.entries[place as usize]);
-            let computed = entry.map_or(0, |entry| entry.computed.saturating_sub(left.to - number));
+            let computed = entry.map_or(0, |entry| entry.computed.saturating_sub((left.to - number) as u32));
             decode(left.id, computed)
         };
         self.group.left.iter().filter(|left| (left.from..left.to).contains(&number)).map(tell).collect()
     }
 
     /// Before which iteration the first request of the group is done.
-    fn next_done(&mut self, context: &ScheduleContext<'_>) -> Option<u32> {
+    fn next_done(&mut self, context: &ScheduleContext<'_>) -> Option<u64> {
         loop {
             let &Reverse(word) = self.group.ends.peek()?;
-            let (end, id) = ((word >> 32) as u32, RequestId::new(word as u32));
+            let (end, id) = ((word >> 32) as u64, RequestId::new(word as u32));
             let entry = Self::place(context, id).map(|place| &self.entries[place as usize]);
             if entry.is_some_and(|entry| entry.is_in_group && entry.ended_to == end) {
                 return Some(end);
@@ -263,14 +263,14 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
     let entry = &mut entries[place as usize];
     let step = decode_batch.step;
     entry.is_in_group = true;
-    (entry.joined, entry.formed_to, entry.known_at_join) = (step, step + iterations, entry.known);
+    (entry.joined, entry.formed_to, entry.known_at_join) = (step, step + u64::from(iterations), entry.known);
     let tokens = entry.computed + 1;
     decode_batch.join(DecodeSlot { total: tokens + iterations, ..context.member(entry.id, tokens) });
     // What is under way makes the first of the tokens that it lacks.
     let lacks = context.total(entry.id).saturating_sub(entry.known + u32::from(entry.under_way > 0));
     if lacks > 0 {
-        entry.ended_to = step + lacks;
-        group.ends.push(Reverse(u64::from(entry.ended_to) << 32 | u64::from(entry.id.get())));
+        entry.ended_to = step + u64::from(lacks);
+        group.ends.push(Reverse(u128::from(entry.ended_to) << 32 | u128::from(entry.id.get())));
     } else {
         entry.ended_to = step;
     }
@@ -286,11 +286,11 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
         return;
     }
     let id = entry.id;
-    let formed = decode_batch.step - entry.joined;
-    let ended = group.next_end.saturating_sub(entry.joined);
+    let formed = (decode_batch.step - entry.joined) as u32;
+    let ended = group.next_end.saturating_sub(entry.joined) as u32;
     let known_at_form = match formed {
         1 => entry.known_at_join,
-        _ => entry.known + group.next_end_at_form.saturating_sub(entry.joined),
+        _ => entry.known + group.next_end_at_form.saturating_sub(entry.joined) as u32,
     };
     entry.computed += formed;
     entry.known += ended;
@@ -326,7 +326,7 @@ pub(super) fn iterations_alike(replica: &mut Replica, context: &ScheduleContext<
         return 1;
     }
     let forms = decode_batch.until_end_or_none();
-    let ends = state.vllm.next_done(context).map_or(u32::MAX, |end| end - state.vllm.group.next_end);
+    let ends = state.vllm.next_done(context).map_or(u32::MAX, |end| (end - state.vllm.group.next_end) as u32);
     let mut most = most.min(ends).min(forms.saturating_add(1));
     if replica.num_waiting > 0 {
         most = most.min(head_stays(replica, context));
@@ -369,7 +369,7 @@ pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, it
     kv.take_unwritten(decode_batch.new_blocks_over(0, iterations));
     decode_batch.advance(iterations);
     let State { group, iterations: formed, looks, .. } = &mut state.vllm;
-    group.next_end += iterations;
+    group.next_end += u64::from(iterations);
     group.next_end_at_form = group.next_end;
     group.ended_us = context.now_us;
     *formed += u64::from(iterations);
