@@ -100,6 +100,55 @@ describe('without it', () => {
   });
 });
 
+describe('a table under way', () => {
+  /** A network that answers when it is told to; what it was asked for and has not answered. */
+  const asked: { address: string; answer: () => void; signal: AbortSignal | null | undefined }[] = [];
+  /** A scenario that is let go while it waits for its table. */
+  const letGo = async (): Promise<void> => {
+    const had = tables.have(work, () => false);
+    await vi.waitFor(() => { expect(asked).toHaveLength(1); });
+    tables.letGo();
+    expect(await had).toBe(false);
+  };
+
+  beforeEach(() => {
+    asked.length = 0;
+    network = (address, init) => new Promise((done, fail) => {
+      init?.signal?.addEventListener('abort', () => { fail(new DOMException('', 'AbortError')); });
+      asked.push({ address, signal: init?.signal, answer: () => { done(new Response('ours')); } });
+    });
+  });
+
+  it('is not fetched again for the next scenario', async () => {
+    await letGo();
+    const had = tables.have(work, always);
+    asked[0]?.answer();
+    expect(await had).toBe(true);
+    expect(fetched).toBe(1);
+  });
+
+  it('is kept also where no scenario waits for it any more', async () => {
+    await letGo();
+    asked[0]?.answer();
+    await vi.waitFor(() => { expect([...held.keys()]).toEqual([ADDRESS]); });
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(1);
+  });
+
+  it('gives way to another one', async () => {
+    await letGo();
+    const other = (): void => {
+      if (!taken.has('a40_phi-2')) throw { errors: [{ ...NEEDS.errors[0], params: { file: 'a40_phi-2' } }] } as unknown as Error;
+    };
+    const had = tables.have(other, always);
+    await vi.waitFor(() => { expect(asked).toHaveLength(2); });
+    expect(asked[0]?.signal?.aborted).toBe(true);
+    asked[1]?.answer();
+    expect(await had).toBe(true);
+    expect([...taken]).toEqual(['a40_phi-2']);
+  });
+});
+
 it('what fails for another reason is no matter of tables', async () => {
   await expect(tables.have(() => { throw new WebAssembly.RuntimeError('unreachable'); }, always)).rejects.toThrow('unreachable');
   expect(fetched).toBe(0);

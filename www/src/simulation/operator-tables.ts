@@ -16,7 +16,9 @@ export interface Given {
 
 export class OperatorTables {
   #page = '';
-  #waiting: AbortController | null = null;
+  /** The table under way. */
+  #coming: { file: string; isThere: Promise<boolean>; stop: AbortController } | null = null;
+  #leave: () => void = () => undefined;
 
   constructor(private readonly given: Given) {}
 
@@ -25,9 +27,9 @@ export class OperatorTables {
     this.#page = page;
   }
 
-  /** The scenario that waits for a table is not wanted any more. */
+  /** The scenario that waits for a table is not wanted any more. The table comes all the same, for the next one mostly needs it too. */
   letGo(): void {
-    this.#waiting?.abort();
+    this.#leave();
   }
 
   /**
@@ -41,14 +43,23 @@ export class OperatorTables {
     } catch (thrown) {
       const file = missing(thrown)?.params['file'];
       if (typeof file !== 'string') throw thrown;
-      const waiting = new AbortController();
-      this.#waiting = waiting;
-      const isThere = await this.#bring(file, waiting.signal);
+      const left = new Promise<boolean>((resolve) => { this.#leave = (): void => { resolve(false); }; });
+      const isThere = await Promise.race([this.#comes(file), left]);
       if (!isWanted()) return false;
       if (!isThere) throw thrown;
     }
     work();
     return true;
+  }
+
+  /** Brings a table, unless it is under way already, in place of another one that is. */
+  #comes(file: string): Promise<boolean> {
+    if (this.#coming?.file === file) return this.#coming.isThere;
+    this.#coming?.stop.abort();
+    const stop = new AbortController();
+    const coming = { file, stop, isThere: this.#bring(file, stop.signal).finally(() => { if (this.#coming === coming) this.#coming = null; }) };
+    this.#coming = coming;
+    return coming.isThere;
   }
 
   /** Whether it is there now. A text that the host has in its place is thrown as such. */

@@ -114,12 +114,14 @@ describe('a run with timed operators', () => {
     const asked = vi.fn(() => new Promise<Response>(() => undefined));
     network = asked;
     serving.receive({ kind: 'run', revision: 0, scenario: TIMED, preview: null, options: OPTIONS });
-    expect(await run()).toEqual(summary());
-    asked.mockClear();
-    const old = run(TIMED);
     await vi.waitFor(() => { expect(asked).toHaveBeenCalled(); });
+    expect(await run()).toEqual(summary());
+    const old = run(TIMED);
+    await new Promise((resolve) => setTimeout(resolve, 20));
     serving.receive({ kind: 'cancel' });
     expect(await old).toEqual({ kind: 'cancelled', revision: 2 });
+    // The table of the first run is still under way.
+    expect(asked).toHaveBeenCalledTimes(1);
     expect(said.filter(({ kind }) => kind === 'failed')).toEqual([]);
   });
 });
