@@ -6,6 +6,10 @@
 //!
 //! Memory is by how much the resident pages of the process are more at their peak than before the run, when the trace is
 //! made: what the engine holds while it runs and the report that it hands over. Then the summary is made.
+//!
+//! `fleet_speed count SCHEDULER STAGES` runs one fleet, for a count of instructions, which other work on the machine does not
+//! change: `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*counted*' fleet_speed count orca 4`. One stage is
+//! 20,000 requests of the default workload with its linear cost model; more stages are 3,000 requests with the operator times.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -122,9 +126,48 @@ fn every_scheduler() {
     }
 }
 
+/// What callgrind counts: from the fleet to its report.
+#[inline(never)]
+fn counted(run: impl FnOnce() -> usize) {
+    println!("{} requests", run());
+}
+
+fn count_instructions(scheduler: &str, stages: u32) {
+    let set = |scenario: &mut Scenario, path: &str, text: &str| {
+        scenario.set_text(path, text).expect("the parameter is known");
+    };
+    let mut scenario = Scenario::default();
+    set(&mut scenario, "scheduler.kind", scheduler);
+    set(&mut scenario, "workload.rate_rps", "1.45");
+    set(&mut scenario, "workload.duration_s", "13800");
+    if stages == 1 {
+        let loaded = LoadedTrace::from_trace("default workload", generate(&scenario.workload()));
+        let handle = SimulationHandle::begin(&scenario, Some(&loaded)).expect("the scenario runs");
+        return counted(move || handle.run().report.results.len());
+    }
+    let kinds = [
+        ("static", SchedulerKind::Static),
+        ("orca", SchedulerKind::Orca),
+        ("vllm", SchedulerKind::Vllm),
+        ("sarathi", SchedulerKind::Sarathi),
+        ("vllm_v1", SchedulerKind::VllmV1),
+    ];
+    let kind = kinds.iter().find(|(name, _)| *name == scheduler).expect("a scheduler that has stages").1;
+    let config = FleetConfig { scheduler: kind, ..FleetConfig::default() };
+    let fleet =
+        Fleet::new(trace(3_000, 7.0, [64.0, 1536.0], [16.0, 384.0]), config, Box::new(tables(stages)));
+    counted(move || fleet.run().results.len());
+}
+
 fn main() {
-    if let Some(scheduler) = std::env::args().nth(1) {
-        return one_scheduler(&scheduler);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        [scheduler] => return one_scheduler(scheduler),
+        ["count", scheduler, stages] => {
+            return count_instructions(scheduler, stages.parse().expect("a number of stages"));
+        }
+        _ => panic!("[SCHEDULER | count SCHEDULER STAGES]"),
     }
     every_scheduler();
     let base = FleetConfig::default();

@@ -412,6 +412,8 @@ export class App {
     if (this.#undrawn === null) return;
     document.documentElement.dataset['digest'] = this.#undrawn;
     this.#undrawn = null;
+    // A change between an answer and its frame has begun the next run.
+    if (this.#client.busy) return;
     if (this.session.value.state === 'running') this.session.update({ state: 'ready' });
     this.stopwatch.shown();
   }

@@ -59,6 +59,11 @@ export class Client {
     this.#link.connect();
   }
 
+  /** Whether a wish is not answered yet. */
+  get busy(): boolean {
+    return this.#flying !== null || this.#next !== null;
+  }
+
   start(start: Start): void {
     this.#start = start;
     this.#tell(start);

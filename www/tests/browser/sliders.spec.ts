@@ -140,13 +140,50 @@ test('undo and redo walk through settings', async ({ page }) => {
   const range = control(page, 'workload.arrivals.cv').locator('input[type=range]');
   await range.focus();
   await page.keyboard.press('PageUp');
-  await page.keyboard.press('PageUp');
   const second = await digest(page);
   expect(second).not.toBe(first);
   await page.keyboard.press('Control+z');
   await expect.poll(() => digest(page)).toBe(first);
   await page.keyboard.press('Control+Shift+z');
   await expect.poll(() => digest(page)).toBe(second);
+});
+
+test('a change between an answer and its frame leaves the page running until its own answer', async ({ page }) => {
+  await page.addInitScript(() => {
+    const held: FrameRequestCallback[] = [];
+    const frames = { hold: false, answers: 0, release: () => { for (const draw of held.splice(0)) draw(performance.now()); } };
+    Object.assign(window, { frames });
+    const next = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (draw) => (frames.hold ? held.push(draw) : next(draw));
+    const Spawned = window.Worker;
+    window.Worker = class extends Spawned {
+      constructor(...what: ConstructorParameters<typeof Worker>) {
+        super(...what);
+        this.addEventListener('message', ({ data }: MessageEvent<{ kind?: string }>) => { if (data.kind === 'answer') frames.answers += 1; });
+      }
+    };
+  });
+  await open(page);
+  const before = await digest(page);
+  const press = (): Promise<number> => page.evaluate((id) => {
+    const { frames } = window as unknown as { frames: { hold: boolean; answers: number } };
+    frames.hold = true;
+    document.querySelector(`[data-parameter="${id}"] input[type=range]`)?.dispatchEvent(new KeyboardEvent('keydown', { key: 'PageUp', bubbles: true, cancelable: true }));
+    return frames.answers;
+  }, 'workload.arrivals.cv');
+  const answered = await press();
+  await page.waitForFunction((count) => (window as unknown as { frames: { answers: number } }).frames.answers > count, answered, { polling: 20 });
+  // In one task, so that the second answer cannot come before its state is read.
+  const state = await page.evaluate((id) => {
+    const { frames } = window as unknown as { frames: { hold: boolean; release: () => void } };
+    document.querySelector(`[data-parameter="${id}"] input[type=range]`)?.dispatchEvent(new KeyboardEvent('keydown', { key: 'PageUp', bubbles: true, cancelable: true }));
+    frames.hold = false;
+    frames.release();
+    return { ...document.documentElement.dataset };
+  }, 'workload.arrivals.cv');
+  expect(state['digest'], 'the first answer is drawn').not.toBe(before);
+  expect(state['state']).toBe('running');
+  expect(await digest(page)).not.toBe(state['digest']);
 });
 
 test('settings that do not fit together are told beside the control; the last answer stays', async ({ page }) => {
