@@ -9,7 +9,7 @@
 //!
 //! `fleet_speed count SCHEDULER STAGES` runs one fleet, for a count of instructions, which other work on the machine does not
 //! change: `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*counted*' fleet_speed count orca 4`. One stage is
-//! 20,000 requests of the default workload with its linear cost model; more stages are 3,000 requests with the operator times.
+//! 20,000 requests of the default workload without adapters, with its linear cost model; more stages are 3,000 requests with the operator times.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -128,8 +128,8 @@ fn every_scheduler() {
 
 /// What callgrind counts: from the fleet to its report.
 #[inline(never)]
-fn counted(run: impl FnOnce() -> usize) {
-    println!("{} requests", run());
+fn counted(run: impl FnOnce() -> usize) -> usize {
+    std::hint::black_box(run())
 }
 
 fn count_instructions(scheduler: &str, stages: u32) {
@@ -140,10 +140,13 @@ fn count_instructions(scheduler: &str, stages: u32) {
     set(&mut scenario, "scheduler.kind", scheduler);
     set(&mut scenario, "workload.rate_rps", "1.45");
     set(&mut scenario, "workload.duration_s", "13800");
+    set(&mut scenario, "workload.adapters.count", "0");
     if stages == 1 {
         let loaded = LoadedTrace::from_trace("default workload", generate(&scenario.workload()));
         let handle = SimulationHandle::begin(&scenario, Some(&loaded)).expect("the scenario runs");
-        return counted(move || handle.run().report.results.len());
+        let requests = counted(move || handle.run().report.results.len());
+        println!("{requests} requests");
+        return;
     }
     let kinds = [
         ("static", SchedulerKind::Static),
@@ -156,7 +159,8 @@ fn count_instructions(scheduler: &str, stages: u32) {
     let config = FleetConfig { scheduler: kind, ..FleetConfig::default() };
     let fleet =
         Fleet::new(trace(3_000, 7.0, [64.0, 1536.0], [16.0, 384.0]), config, Box::new(tables(stages)));
-    counted(move || fleet.run().results.len());
+    let requests = counted(move || fleet.run().results.len());
+    println!("{requests} requests");
 }
 
 fn main() {
