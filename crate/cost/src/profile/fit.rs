@@ -31,6 +31,8 @@ pub struct OperatorError {
 const GEMM: Fineness = Fineness { most: 110, relative: 0.01 };
 const SIMPLE: Fineness = Fineness { most: 40, relative: 0.01 };
 const MESSAGES: Fineness = Fineness { most: 40, relative: 0.02 };
+/// Look-ups of messages, which are not smoothed, fall and rise from one size to the next.
+const MESSAGE_LOOK_UPS: Fineness = Fineness { most: 110, ..MESSAGES };
 
 /// What share of a layer's token operators an operator may be off by.
 const SHARE_OF_LAYER: f64 = 0.0005;
@@ -115,12 +117,14 @@ fn error(
 }
 
 fn fit_line(line: &RawLine, let_pass_us: impl Fn(u32) -> f64) -> OperatorLine {
-    let (fineness, is_noisy) = match (line.operator.class, line.operator.by) {
-        (_, By::Bytes) => (MESSAGES, true),
-        (OperatorClass::Linear, _) => (GEMM, false),
+    // Measured times of small messages scatter by a factor of several without a trend. What a model says of them is looked up
+    // as it is, also where the model keeps some of the scatter.
+    let (fineness, is_noisy) = match (line.operator.class, line.operator.by, line.origin) {
+        (_, By::Bytes, TimedOrigin::Measured) => (MESSAGES, true),
+        (_, By::Bytes, _) => (MESSAGE_LOOK_UPS, false),
+        (OperatorClass::Linear, ..) => (GEMM, false),
         _ => (SIMPLE, false),
     };
-    // Times of small messages scatter by a factor of several without a trend.
     let points = if is_noisy { rising(&line.points) } else { line.points.clone() };
     let knots = Knots::through(&points, fineness, let_pass_us);
     OperatorLine { operator: line.operator, origin: line.origin, knots }
@@ -209,9 +213,10 @@ fn modelled_all_reduce(raw: &RawTables, degree: u32) -> Result<OperatorLine, Pro
     };
     let points = rising(&sends.points);
     let ring = RING_FACTOR * 2.0 * f64::from(degree - 1) / f64::from(degree);
-    let points = points.iter().map(|&(bytes, us)| (bytes, RING_US + ring * (us - points[0].1))).collect();
-    let line = RawLine { operator: &OPERATORS[10], origin: TimedOrigin::Modelled, points };
-    Ok(fit_line(&line, |_| 0.0))
+    let points: Vec<_> =
+        points.iter().map(|&(bytes, us)| (bytes, RING_US + ring * (us - points[0].1))).collect();
+    let knots = Knots::through(&points, MESSAGES, |_| 0.0);
+    Ok(OperatorLine { operator: &OPERATORS[10], origin: TimedOrigin::Modelled, knots })
 }
 
 /// How fast the GPU is at attention, by what its products reach: bytes/s of the weights with few tokens, FLOP/s with many.
@@ -276,5 +281,21 @@ impl AttentionProfile {
 
     pub(super) fn prefill(&self) -> Prefill {
         Prefill { formula: self.prefill_formula, ratio: self.prefill.as_ref().map(KnotGrid::level) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_messages_are_smoothed_and_look_ups_are_not() {
+        let points = vec![(1 << 17, 53.5), (1 << 18, 37.0), (1 << 19, 52.5)];
+        let times = |origin| {
+            let line = RawLine { operator: &OPERATORS[10], origin, points: points.clone() };
+            fit_line(&line, |_| 0.0).knots.tenths
+        };
+        assert_eq!(times(TimedOrigin::Modelled), [535, 370, 525]);
+        assert_eq!(times(TimedOrigin::Measured), [453, 453, 525], "the two that fall are at their mean");
     }
 }
