@@ -56,6 +56,15 @@ export function presetWords(text: Text, { id, story }: Preset): { title: string;
   return story?.words[text.language] ?? { title: text.named('preset.', id), about: text.named('preset.', `${id}.about`) };
 }
 
+/**
+ * The preset to which a link such as `#preset=mm1` or `#preset=mm1&R=2` adds its settings. The page's own links say `v=`: they hold
+ * every setting, and the name is that of the preset from which it was changed.
+ */
+export function presetBelow(hash: string, presets: readonly Preset[]): Values {
+  const keys = new URLSearchParams(hash.replace(/^#/, ''));
+  return (keys.has('v') ? undefined : presets.find(({ id }) => id === keys.get('preset')))?.values ?? {};
+}
+
 /** The preset that `values` are, to the letter. */
 export function presetOf(presets: readonly Preset[], values: Values): Preset | undefined {
   return presets.find((preset) => sameValues(preset.values, values));

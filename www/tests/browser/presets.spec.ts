@@ -1,4 +1,4 @@
-import { control, digest, expect, another, link, open, setNumber, settled, test } from './page.js';
+import { control, digest, expect, another, link, numberBox, open, setNumber, settled, test } from './page.js';
 
 test('every preset runs, without problems, and differs from the others', async ({ page }) => {
   test.slow();
@@ -20,6 +20,23 @@ test('every preset runs, without problems, and differs from the others', async (
     await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', name);
   }
   expect(seen.size).toBe(names.length);
+});
+
+test('a link with the name of a preset alone opens it', async ({ page }) => {
+  const name = page.locator('.menu.presets > summary span');
+  await open(page);
+  const plain = await digest(page);
+  for (const way of [open, another]) {
+    await way(page, '#preset=mm1');
+    await expect(name).toHaveAttribute('data-preset', 'mm1');
+    await expect(name).not.toHaveAttribute('data-modified', 'true');
+    expect(await digest(page)).not.toBe(plain);
+    await way(page, '#preset=mm1&R=0.5');
+    await expect(name).toHaveAttribute('data-modified', 'true');
+    await expect(numberBox(page, 'workload.rate_rps')).toHaveValue('0.5');
+    await another(page, '#v=3&preset=mm1');
+    expect(await digest(page), 'a setting that was changed back to the defaults').toBe(plain);
+  }
 });
 
 test('a preset that was changed says so', async ({ page }) => {
