@@ -87,6 +87,12 @@ impl ScenarioArguments {
             let (read, errors) = link::parse(address);
             scenario = read;
             messages.extend(errors.into_iter().map(|f| f.message));
+            if let Some(preset) = link::preset(address) {
+                messages.push(format!(
+                    "--link {address}: preset={preset} is known to the page alone; open the address there and copy its link, or \
+                     give the preset's file, static/presets/{preset}.json"
+                ));
+            }
         }
         if let Some(path) = &self.model_config {
             let config = ModelConfig::read(&path.display().to_string(), &text(path)?);

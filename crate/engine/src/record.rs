@@ -34,7 +34,7 @@ pub(crate) struct EventLog {
     pub(crate) ended: Option<Vec<RequestId>>,
     /// Requests that have their first token and were not yet reported, where a client waits for that.
     pub(crate) first_tokens: Option<Vec<RequestId>>,
-    /// Requests that joined a batch and were not told of yet, where a gateway counts their tokens.
+    /// Requests that joined a batch and were not yet reported, where a gateway counts their tokens.
     pub(crate) scheduled: Option<Vec<RequestId>>,
 }
 

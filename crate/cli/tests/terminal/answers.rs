@@ -151,6 +151,7 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
         (&["simulate", text(&typo)], "workload.rate: there is no such parameter"),
         (&["simulate", text(&broken)], "no JSON"),
         (&["simulate", "--link", "#R=x"], "a number expected"),
+        (&["simulate", "--link", "#preset=mm1"], "known to the page alone"),
         (&["convert", text(&negative), "--to", "parquet"], "known are servescope, vidur"),
         (&["inspect", text(&binary)], "not a text file"),
         (&["simulate", "--no-such-option"], "no-such-option"),

@@ -165,7 +165,7 @@ pub struct Retry {
     pub attempt: u8,
     /// Why it was rejected; `None` = it timed out.
     pub reason: Option<Rejection>,
-    /// When its client was told, microseconds.
+    /// When its client got the answer, microseconds.
     pub answered_us: f64,
     /// When the next attempt comes in, unless the client goes away before.
     pub again_us: f64,
@@ -207,7 +207,7 @@ impl Retries {
         }
     }
 
-    /// Requests are told by their place in `order`, which names every request that asked.
+    /// Requests are named by their place in `order`, which names every request that asked.
     fn rename(&mut self, order: &[RequestId], requests: usize) {
         let mut places = vec![RequestId::default(); requests];
         RequestId::first(order.len()).zip(order).for_each(|(place, &id)| places[id] = place);
@@ -234,7 +234,7 @@ pub struct GatewayLog {
     pub samples: Samples,
     /// Who counts as one client.
     pub client: Client,
-    /// How many of them the proxy told apart.
+    /// How many clients the proxy counted.
     pub clients: usize,
     /// Clients and their counters of the queue's scheduling policy, where it keeps any.
     pub counters: Vec<(ClientId, f64)>,

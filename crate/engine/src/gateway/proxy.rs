@@ -50,7 +50,7 @@ use crate::shared_columns::{ColumnVisitor, entries};
 const LOOKS: f64 = 2.0;
 const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
 
-/// The next time that can be told from `at_us`: a request that has to wait waits at least so long.
+/// The next time that differs from `at_us` in floating point: a request that has to wait waits at least so long.
 fn after(at_us: f64) -> f64 {
     (at_us + 1.0).max(at_us.next_up())
 }
@@ -76,7 +76,7 @@ pub(crate) enum GatewayOutcome {
     TimedOut(RequestId),
 }
 
-/// What the engine tells of a request.
+/// What the engine reports of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum EngineEvent {
     /// Its first token is there.
@@ -270,7 +270,7 @@ impl Proxy {
         requests.drain(..).for_each(|id| self.reservations.watch(id));
     }
 
-    /// The engine tells of a request, in order of time.
+    /// The engine reports an event of a request, in order of time.
     pub(crate) fn notify(&mut self, id: RequestId, event: EngineEvent, at_us: f64) {
         if self.engine_events.is_empty() && self.due_us > at_us {
             self.due_us = at_us;
@@ -414,7 +414,7 @@ impl Proxy {
         self.place[id] == Place::Gone
     }
 
-    /// Refuses an attempt, or for `None` tells that it waited too long. `wait_us`: until its quota lets it in.
+    /// Refuses an attempt, or for `None` answers that it waited too long. `wait_us`: until its quota lets it in.
     fn end_attempt(
         &mut self,
         trace: &Trace,

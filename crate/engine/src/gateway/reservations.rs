@@ -160,7 +160,7 @@ impl<T> KvReservations<T> {
     }
 
     /// The usage is looked at: `held` says how many tokens the engine holds of each request of [`Self::watched`], and `each` is
-    /// told of them; one that holds none and waits is watched no more. A preempted request holds fewer than before, and its
+    /// called with them; one that holds none and waits is watched no more. A preempted request holds fewer than before, and its
     /// reservation grows again.
     pub fn look(
         &mut self,

@@ -25,7 +25,7 @@ const FEWEST_CELLS: usize = 8;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReservationTimeline {
     cell_us: f64,
-    /// Up to when it is told, microseconds.
+    /// Up to when it is recorded, microseconds.
     until_us: f64,
     /// Users, and behind them adapters with the base model as the last.
     users: usize,
@@ -272,7 +272,7 @@ impl Recorder {
         self.told.cell_us *= 2.0;
     }
 
-    /// All that was told up to now.
+    /// All that was recorded up to now.
     pub(super) fn finish<T>(
         mut self,
         trace: &Trace,

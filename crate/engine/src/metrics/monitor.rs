@@ -128,7 +128,7 @@ pub struct Monitor {
     pub end_us: f64,
 }
 
-/// How evenly clients were served: of a [`Monitor`] what a line of text tells, without the pass over the iterations and without
+/// How evenly clients were served: what a line of text shows of a [`Monitor`], without the pass over the iterations and without
 /// what each client used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServiceFairness {

@@ -17,7 +17,7 @@ pub struct FleetUtilization {
     pub totals_us: StageParts,
     /// Each replica.
     pub replicas: Vec<ReplicaUsage>,
-    /// What the summary of every run tells.
+    /// What the summary of every run shows of its iterations.
     pub spans: IterationTotals,
 }
 
@@ -89,7 +89,7 @@ pub fn usage(report: &Report) -> Option<(FleetUtilization, InterTokenLatencies)>
     Some((usage, gaps.whole(&report.timeline)))
 }
 
-/// What the summary of every run tells of its iterations, and the gaps between tokens, in a pass that asks the cost model
+/// What the summary of every run shows of its iterations, and the gaps between tokens, in a pass that asks the cost model
 /// nothing.
 pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
     let (mut sums, mut gaps) = (IterationTotals::default(), InterTokenLatencies::default());
@@ -173,7 +173,7 @@ impl FleetUtilization {
         self.totals_us.iter_mut().zip(totals.us).for_each(|(total, us)| *total += us);
     }
 
-    /// Whether the cost model told what any iteration asks of a GPU.
+    /// Whether the cost model knows what any iteration asks of a GPU.
     pub fn knows_work(&self) -> bool {
         self.replicas.iter().any(|replica| replica.work.is_some())
     }

@@ -98,6 +98,20 @@ pub fn step(link: &str) -> Option<usize> {
     text.parse().ok().filter(|_| is_number)
 }
 
+/// The preset to which an address adds its settings. The page knows its presets; what it writes itself has a version and every
+/// setting, and names the preset that was changed.
+///
+/// ```
+/// use servescope_lab::link::preset;
+/// assert_eq!(preset("#preset=mm1&R=2"), Some("mm1"));
+/// assert_eq!(preset("https://x.test/#v=3&R=2&preset=mm1"), None);
+/// ```
+pub fn preset(link: &str) -> Option<&str> {
+    let pairs = || fragment(link).split('&');
+    let name = pairs().find_map(|pair| pair.strip_prefix("preset="))?;
+    pairs().all(|pair| !pair.starts_with("v=")).then_some(name)
+}
+
 /// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
 fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>) {
     for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| version < old.before) {

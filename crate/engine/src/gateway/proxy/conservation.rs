@@ -51,7 +51,8 @@ impl Proxy {
         }
     }
 
-    /// What is reserved is told by the requests at the engine, what was predicted of it, and what was seen of it at the last look.
+    /// What is reserved follows from the requests at the engine, what was predicted of them, and how many tokens they held when the
+    /// usage was last read.
     pub(super) fn explain(&self, trace: &Trace) {
         let at_engine = |id: &usize| self.place[*id] == Place::AtEngine;
         let (mut reserved, mut there) = (0, 0);

@@ -1,4 +1,4 @@
-//! What the engine tells of a request: its first token, its end, and what both change in loads, reservations and estimates.
+//! What the engine reports of a request: its first token, its end, and what both change in loads, reservations and estimates.
 
 use crate::replica::queue::client::ClientId;
 use servescope_workload::{RequestId, Trace};
@@ -7,7 +7,7 @@ use super::{EngineEvent, Place, Proxy};
 use crate::replica::queue::OutputAccounting;
 
 impl Proxy {
-    /// The engine told something; says whether the dispatcher should look.
+    /// The engine reported something; says whether the dispatcher should look.
     pub(super) fn on_engine_event(
         &mut self,
         trace: &Trace,
