@@ -57,12 +57,15 @@ export function presetWords(text: Text, { id, story }: Preset): { title: string;
 }
 
 /**
- * The preset to which a link such as `#preset=mm1` or `#preset=mm1&R=2` adds its settings. The page's own links say `v=`: they hold
- * every setting, and the name is that of the preset from which it was changed.
+ * A link such as `#preset=mm1` or `#preset=mm1&R=2` with the settings of the preset that it names, its own before them. The page's
+ * own links say `v=`: they hold every setting, and the name is that of the preset from which it was changed.
  */
-export function presetBelow(hash: string, presets: readonly Preset[]): Values {
-  const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return (keys.has('v') ? undefined : presets.find(({ id }) => id === keys.get('preset')))?.values ?? {};
+export function withPreset(hash: string, presets: readonly Preset[], encode: (values: Values) => string): string {
+  const given = new URLSearchParams(hash.replace(/^#/, ''));
+  const preset = given.has('v') ? undefined : presets.find(({ id }) => id === given.get('preset'));
+  if (preset === undefined) return hash;
+  const more = encode(preset.values).split('&').filter((pair) => !given.has(pair.slice(0, pair.indexOf('='))));
+  return [hash, ...more].join('&');
 }
 
 /** The preset that `values` are, to the letter. */

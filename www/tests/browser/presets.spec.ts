@@ -34,6 +34,8 @@ test('a link with the name of a preset alone opens it', async ({ page }) => {
     await way(page, '#preset=mm1&R=0.5');
     await expect(name).toHaveAttribute('data-modified', 'true');
     await expect(numberBox(page, 'workload.rate_rps')).toHaveValue('0.5');
+    await way(page, '#preset=lora_vllm&n=200');
+    await expect(numberBox(page, 'workload.adapters.count'), 'also a value that is the default').toHaveValue('200');
     await another(page, '#v=3&preset=mm1');
     expect(await digest(page), 'a setting that was changed back to the defaults').toBe(plain);
   }
