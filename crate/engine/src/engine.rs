@@ -37,7 +37,7 @@ use servescope_workload::{RequestId, Trace};
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
-use events::{Event, EventQueue};
+use events::EventQueue;
 use pipeline::Pipeline;
 use replica_view::ReplicaView;
 
@@ -64,11 +64,6 @@ use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
 use crate::request::{Outcome, Rejection};
 use crate::router::Router;
-
-/// Whether another end has taken the place of this one. Of several stages each ends by itself.
-fn is_stale(has_stages: bool, replicas: &[Replica], event: &Event) -> bool {
-    !has_stages && replicas[event.replica].pending_event != event.number
-}
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
 #[derive(Debug, Clone)]
@@ -139,7 +134,7 @@ impl Fleet {
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             has_stages: stages > 1,
-            events: EventQueue::new(count == 1 && stages == 1),
+            events: EventQueue::new(count as usize, stages > 1),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -243,7 +238,7 @@ impl Fleet {
     fn advance_by(&mut self, policy: &(impl BatchScheduler + ?Sized), times: usize) -> bool {
         for _ in 0..times {
             let given_us = self.next_given_us();
-            let end_us = self.next_end_us();
+            let end_us = self.events.next_us();
             let now_us = if end_us < given_us { end_us } else { given_us };
             if now_us > self.until_us {
                 return true;
@@ -259,12 +254,6 @@ impl Fleet {
             self.tell_ends(now_us);
         }
         false
-    }
-
-    /// When a replica, or one of its stages, ends something next. Events that another one replaced are dropped.
-    fn next_end_us(&mut self) -> f64 {
-        let (has_stages, replicas) = (self.has_stages, &self.replicas);
-        self.events.next_us(|event| is_stale(has_stages, replicas, event))
     }
 
     /// Share of the requests that have arrived so far.
@@ -352,7 +341,7 @@ impl Fleet {
             cost: &*self.cost,
             watch: &mut self.watch,
             steps_singly: self.max_fast_forward == 1,
-            arrived_us: self.frontend.sent_us().unwrap_or(&self.trace.arrival_us),
+            frontend: &self.frontend,
             now_us,
             ends_are_over: self.ends_are_over,
         };
@@ -409,6 +398,9 @@ impl Fleet {
                 break;
             }
             self.tell_ends(now_us);
+            if self.frontend.is_direct() && self.next_given_us() > now_us {
+                break;
+            }
         }
     }
 
@@ -518,12 +510,19 @@ impl Fleet {
     }
 
     /// The first replica that may begin something new.
+    #[inline]
     fn next_touched(&mut self) -> Option<ReplicaIndex> {
         if self.dirty_replicas.len() > 1 {
-            self.dirty_replicas.sort_unstable_by(|one, other| other.cmp(one));
-            self.dirty_replicas.dedup();
+            self.sort_touched();
         }
         self.dirty_replicas.pop()
+    }
+
+    /// Puts the first of them last, each once.
+    #[inline(never)]
+    fn sort_touched(&mut self) {
+        self.dirty_replicas.sort_unstable_by(|one, other| other.cmp(one));
+        self.dirty_replicas.dedup();
     }
 
     /// A replica has ended something, or its queue has another head.
@@ -546,7 +545,7 @@ impl Fleet {
             return;
         }
         if self.replicas[place].in_flight == 0 {
-            return self.schedule(policy, place, now_us);
+            return self.end_and_schedule(policy, place, now_us, true);
         }
         if policy.arrival_invalidates_decision() || self.config.loads_ahead() {
             self.truncate_fast_forward(policy, place, now_us);
@@ -556,27 +555,26 @@ impl Fleet {
     /// The replica's work ends at `time_us`, whatever was expected before.
     #[inline]
     fn schedule_completion(&mut self, time_us: f64, place: ReplicaIndex) {
-        self.replicas[place].pending_event = self.events.push(time_us, place, 0);
+        self.events.push(time_us, place, 0);
     }
 
     /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.
     fn ends(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
         while let Some(event) = self.events.pop_until(now_us) {
             let place = event.replica;
-            if is_stale(self.has_stages, &self.replicas, &event) {
-                continue;
-            }
             if self.has_stages {
                 self.end_stage(event);
             } else if !self.pipelines.is_empty() {
                 self.end_alike(place);
                 self.end_stage(event);
             } else {
-                // Otherwise a replica that stood still looks again.
-                if self.replicas[place].in_flight > 0 {
-                    self.end_iterations(policy, place, now_us);
+                // A replica that stood still looks again. Where nothing else can happen at this time, it does at once.
+                let is_alone = self.replicas.len() == 1 && self.record.ended.is_none();
+                self.end_and_schedule(policy, place, now_us, is_alone);
+                if is_alone {
+                    return;
                 }
-                self.dirty_replicas.push(event.replica);
+                self.dirty_replicas.push(place);
             }
         }
         if self.record.ended.is_some() {

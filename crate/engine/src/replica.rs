@@ -108,12 +108,11 @@ pub(crate) struct Replica {
     pub(crate) run: Option<BatchRun>,
     /// Iterations that are over and not yet written down, of one stage without a decode batch: others may follow them.
     pub(crate) open: Option<IterationRun>,
+    /// The iteration under way, of one that keeps a decode batch.
     pub(crate) batch: Option<Box<ScheduledBatch>>,
     pub(crate) fast_forwarded: u32,
     /// Iterations under way whose tokens are charged.
     pub(crate) charged: u32,
-    /// Number of the event that ends what is under way; others are stale.
-    pub(crate) pending_event: u64,
     /// What a debugger keeps of the replica while it looks.
     camera: Option<Box<ReplicaCamera>>,
 }
@@ -121,10 +120,11 @@ pub(crate) struct Replica {
 impl Replica {
     pub(crate) fn new(index: ReplicaIndex, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
         let adapters = Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace);
+        let keeps_decode_batch = stages == 1 && config.policy().keeps_decode_batch();
         Self {
             index,
             stages,
-            keeps_decode_batch: stages == 1 && config.policy().keeps_decode_batch(),
+            keeps_decode_batch,
             writes_every_iteration: false,
             waiting: WaitingQueue::default().with_short_slots(trace, adapters.has_short_slots(trace)),
             num_waiting: 0,
@@ -154,10 +154,9 @@ impl Replica {
             decoded_us: f64::NEG_INFINITY,
             run: None,
             open: None,
-            batch: None,
+            batch: keeps_decode_batch.then(Box::default),
             fast_forwarded: 0,
             charged: 0,
-            pending_event: 0,
             camera: None,
         }
     }
@@ -431,10 +430,7 @@ impl Replica {
 
     /// Tokens processed so far.
     pub(crate) fn tokens(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
-        let i = id.index();
-        let done = context.requests.done[i];
-        let in_lockstep = self.is_single() && context.requests.status[i] == RequestStatus::Decoding;
-        if in_lockstep { self.decode_batch.tokens(done) } else { done }
+        if self.is_single() { context.tokens_in(&self.decode_batch, id) } else { context.requests.done[id] }
     }
 
     /// Blocks that a request holds.
@@ -512,14 +508,20 @@ impl Replica {
         self.share_gaps(context, id);
         context.requests.stalled_us[i] += self.stall_us;
         policy.left(self, context, id, Some(tokens));
-        let blocks = policy.blocks_at_end(context, id);
-        self.finish(context, id, blocks);
+        let blocks = policy.blocks_at_end(context, id, tokens);
+        self.finish(context, id, tokens, blocks);
     }
 
-    /// A request is done and gives `blocks` back.
+    /// A request is done with this many tokens and gives `blocks` back.
     #[inline]
-    pub(crate) fn finish(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, blocks: u32) {
-        self.complete(context, id);
+    pub(crate) fn finish(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+        tokens: u32,
+        blocks: u32,
+    ) {
+        self.complete(context, id, tokens);
         self.kv.free(blocks);
         let (adapter, rank) = context.adapter(id);
         self.adapters.release(adapter, rank);
@@ -530,10 +532,10 @@ impl Replica {
         }
     }
 
-    /// A request has its whole answer.
+    /// A request has its whole answer: with the prompt so many tokens.
     #[inline]
-    pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let produced = context.output_tokens(id);
+    pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
+        let produced = tokens - context.trace.input_tokens[id];
         context.requests.status[id] = RequestStatus::Finished;
         let result = &mut context.record.results[id];
         result.finish_us = Some(context.now_us);

@@ -29,7 +29,7 @@ impl PartialOrd for Event {
     }
 }
 
-/// The ends to come, the earliest first.
+/// The ends to come, the earliest first. Of a replica of one stage a new end replaces the one that was expected before.
 #[derive(Debug, Clone)]
 pub(super) struct EventQueue {
     pending: Pending,
@@ -39,48 +39,77 @@ pub(super) struct EventQueue {
 
 #[derive(Debug, Clone)]
 enum Pending {
-    /// Of one replica with one stage: when it is done with what it works on, infinite where it works on nothing. A new end replaces
-    /// the one that was expected before.
+    /// Of one replica with one stage: when it is done with what it works on, infinite where it works on nothing.
     One(f64),
-    Many(BinaryHeap<Event>),
+    Many(Events),
+}
+
+/// Ends to come, and some that were replaced.
+#[derive(Debug, Clone)]
+struct Events {
+    heap: BinaryHeap<Event>,
+    /// The number of the newest end of each replica; empty where replicas have several stages, of which each ends by itself.
+    newest: Vec<u64>,
+}
+
+impl Events {
+    /// Of so many replicas of one stage; 0: they have several.
+    fn of(replicas: usize) -> Self {
+        Self { heap: BinaryHeap::new(), newest: vec![0; replicas] }
+    }
+
+    /// Out of line: one replica has no heap.
+    #[inline(never)]
+    fn push(&mut self, event: Event) {
+        if let Some(newest) = self.newest.get_mut(event.replica.index()) {
+            *newest = event.number;
+        }
+        self.heap.push(event);
+    }
+
+    /// The earliest; those before it that were replaced are dropped.
+    #[inline(never)]
+    fn first(&mut self) -> Option<&Event> {
+        while let Some(event) = self.heap.peek() {
+            let newest = self.newest.get(event.replica.index());
+            if newest.is_none_or(|&newest| newest == event.number) {
+                break;
+            }
+            self.heap.pop();
+        }
+        self.heap.peek()
+    }
 }
 
 impl EventQueue {
-    /// Nothing ends; `is_one`: there is one replica, of one stage.
-    pub(super) fn new(is_one: bool) -> Self {
-        let pending = if is_one { Pending::One(f64::INFINITY) } else { Pending::Many(BinaryHeap::new()) };
+    /// Nothing ends.
+    pub(super) fn new(replicas: usize, has_stages: bool) -> Self {
+        let pending = match replicas {
+            _ if has_stages => Pending::Many(Events::of(0)),
+            1 => Pending::One(f64::INFINITY),
+            _ => Pending::Many(Events::of(replicas)),
+        };
         Self { pending, count: 0 }
     }
 
-    /// A stage of a replica will be done at a time. Returns the number of the event.
+    /// A stage of a replica will be done at a time.
     #[inline]
-    pub(super) fn push(&mut self, time_us: f64, replica: ReplicaIndex, stage: usize) -> u64 {
+    pub(super) fn push(&mut self, time_us: f64, replica: ReplicaIndex, stage: usize) {
         self.count += 1;
         match &mut self.pending {
             Pending::One(next_us) => *next_us = time_us,
-            Pending::Many(heap) => {
-                let (number, replica, stage) = (self.count, replica, stage as u32);
-                push(heap, Event { time_us, number, replica, stage });
+            Pending::Many(events) => {
+                events.push(Event { time_us, number: self.count, replica, stage: stage as u32 });
             }
         }
-        self.count
     }
 
-    /// The time of the earliest that is not stale, infinite where there is none. Stale ones before it are dropped; of one replica
-    /// with one stage none is.
+    /// The time of the earliest, infinite where there is none.
     #[inline]
-    pub(super) fn next_us(&mut self, is_stale: impl Fn(&Event) -> bool) -> f64 {
+    pub(super) fn next_us(&mut self) -> f64 {
         match &mut self.pending {
             Pending::One(next_us) => *next_us,
-            Pending::Many(heap) => {
-                while let Some(event) = heap.peek() {
-                    if !is_stale(event) {
-                        return event.time_us;
-                    }
-                    heap.pop();
-                }
-                f64::INFINITY
-            }
+            Pending::Many(events) => events.first().map_or(f64::INFINITY, |event| event.time_us),
         }
     }
 
@@ -93,9 +122,9 @@ impl EventQueue {
                 Some(Event { time_us, number: self.count, replica: ReplicaIndex::new(0), stage: 0 })
             }
             Pending::One(_) => None,
-            Pending::Many(heap) => {
-                let is_due = heap.peek().is_some_and(|event| event.time_us <= now_us);
-                if is_due { heap.pop() } else { None }
+            Pending::Many(events) => {
+                let is_due = events.first().is_some_and(|event| event.time_us <= now_us);
+                if is_due { events.heap.pop() } else { None }
             }
         }
     }
@@ -117,15 +146,9 @@ impl EventQueue {
                     *next_us = f64::INFINITY;
                 }
             }
-            Pending::Many(heap) => heap.retain(stays),
+            Pending::Many(events) => events.heap.retain(stays),
         }
     }
-}
-
-/// Out of line: one replica has no heap.
-#[inline(never)]
-fn push(heap: &mut BinaryHeap<Event>, event: Event) {
-    heap.push(event);
 }
 
 #[cfg(test)]
@@ -138,14 +161,14 @@ mod tests {
         fn one_replica_needs_the_newest_event_only(
             acts in prop::collection::vec(prop_oneof![(0u32..50).prop_map(Some), Just(None)], 0..60),
         ) {
-            let (mut one, mut many, mut newest) = (EventQueue::new(true), EventQueue::new(false), 0);
+            let mut one = EventQueue::new(1, false);
+            let mut many = EventQueue { pending: Pending::Many(Events::of(1)), count: 0 };
             for act in acts {
                 if let Some(time) = act {
-                    newest = one.push(f64::from(time), ReplicaIndex::default(), 0);
-                    prop_assert_eq!(many.push(f64::from(time), ReplicaIndex::default(), 0), newest);
+                    one.push(f64::from(time), ReplicaIndex::default(), 0);
+                    many.push(f64::from(time), ReplicaIndex::default(), 0);
                 } else {
-                    let next_us = many.next_us(|event| event.number != newest);
-                    prop_assert_eq!(one.next_us(|_| false), next_us);
+                    prop_assert_eq!(one.next_us(), many.next_us());
                     prop_assert_eq!(one.pop_until(60.0), many.pop_until(60.0));
                 }
             }

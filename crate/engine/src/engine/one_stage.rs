@@ -2,10 +2,11 @@
 //! ended.
 
 use super::Fleet;
-use crate::replica::batch_scheduler::BatchScheduler;
+use crate::replica::batch_scheduler::{BatchScheduler, ScheduleContext};
 use crate::replica::index::ReplicaIndex;
+use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
-use crate::replica::{requests, scheduler};
+use crate::replica::{Replica, scheduler};
 
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
@@ -31,107 +32,120 @@ impl Fleet {
         }
     }
 
-    /// Forms the next iteration of a replica of one stage, and begins it.
-    pub(super) fn schedule(
+    /// What a replica of one stage works on ends, if it works, and where it may begin something new, the next iteration begins.
+    pub(super) fn end_and_schedule(
         &mut self,
         policy: &(impl BatchScheduler + ?Sized),
         place: ReplicaIndex,
         now_us: f64,
+        begins: bool,
     ) {
         let longest = self.max_fast_forward;
-        let (replica, mut context, cost) = self.parts(place, now_us);
-        let mut batch = replica.batch.take().unwrap_or_default();
-        batch.clear();
-        batch.formed_us = now_us;
-        scheduler::schedule_or_retry(policy, replica, &mut context, &mut batch);
-        if batch.is_empty() {
-            replica.batch = Some(batch);
-            let wakes_us = policy.wakes_us(replica);
-            if wakes_us < f64::INFINITY {
-                self.schedule_completion(wakes_us, place);
+        let (replica, mut context, _) = self.parts(place, now_us);
+        if replica.in_flight > 0 {
+            replica.end_iterations(policy, &mut context);
+        }
+        if begins {
+            let end_us = replica.schedule_iterations(policy, &mut context, longest);
+            if let Some(end_us) = end_us {
+                self.schedule_completion(end_us, place);
             }
-            return;
+        }
+    }
+}
+
+impl Replica {
+    /// Forms the next iteration; returns when it, and at most so many that are alike, have ended, or when the replica looks again
+    /// for one; `None`: when it is notified of something.
+    fn schedule_iterations(
+        &mut self,
+        policy: &(impl BatchScheduler + ?Sized),
+        context: &mut ScheduleContext<'_>,
+        longest: u32,
+    ) -> Option<f64> {
+        let mut batch = self.batch.take()?;
+        batch.clear();
+        batch.formed_us = context.now_us;
+        scheduler::schedule_or_retry(policy, self, context, &mut batch);
+        if batch.is_empty() {
+            self.batch = Some(batch);
+            return Some(policy.wakes_us(self)).filter(|&wakes_us| wakes_us < f64::INFINITY);
         }
         let goes_on =
-            batch.chunks.is_empty() && replica.run.as_ref().is_some_and(|run| run.done < run.valid_for);
+            batch.chunks.is_empty() && self.run.as_ref().is_some_and(|run| run.done < run.valid_for);
         if !goes_on {
-            replica.close_run(&mut context, &[]);
-            let time = cost.stage_time(&batch.batch(), true);
+            self.close_run(context, &[]);
+            let time = context.cost.stage_time(&batch.batch(), true);
             debug_assert!(
-                batch.decodes == 0 || batch.decode_kv_tokens == replica.decode_batch.kv_tokens,
+                batch.decodes == 0 || batch.decode_kv_tokens == self.decode_batch.kv_tokens,
                 "what decodes is told by what is in memory"
             );
-            let stalled = if batch.decodes > 0 { 0 } else { replica.decode_batch.count };
-            replica.run = Some(BatchRun::begin(replica, &context, &batch, time, stalled));
+            let stalled = if batch.decodes > 0 { 0 } else { self.decode_batch.count };
+            self.run = Some(BatchRun::begin(self, context, &batch, time, stalled));
         }
-        let most = scheduler::fast_forward(policy, replica, &context, &batch).min(longest);
-        replica.batch = Some(batch);
-        let Some(run) = &replica.run else { return };
-        let fast_forward = most.min(run.valid_for - run.done);
-        let end_us = run.time_after(run.done + fast_forward);
-        replica.fast_forwarded = fast_forward;
-        replica.charged = 0;
-        replica.in_flight = 1;
-        self.schedule_completion(end_us, place);
+        let most = scheduler::fast_forward(policy, self, context, &batch).min(longest);
+        self.batch = Some(batch);
+        let run = self.run.as_ref()?;
+        self.fast_forwarded = most.min(run.valid_for - run.done);
+        self.charged = 0;
+        self.in_flight = 1;
+        Some(run.time_after(run.done + self.fast_forwarded))
     }
 
     /// The iterations under way end: requests have their tokens, finish, or go on.
-    pub(super) fn end_iterations(
-        &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
-        place: ReplicaIndex,
-        now_us: f64,
-    ) {
-        let (replica, mut context, _) = self.parts(place, now_us);
-        let context = &mut context;
-        let mut batch = replica.batch.take().unwrap_or_default();
-        replica.in_flight = 0;
-        let fast_forward = replica.fast_forwarded;
-        if let Some(run) = &mut replica.run {
+    fn end_iterations(&mut self, policy: &(impl BatchScheduler + ?Sized), context: &mut ScheduleContext<'_>) {
+        let Some(mut batch) = self.batch.take() else { return };
+        self.in_flight = 0;
+        let fast_forward = self.fast_forwarded;
+        if let Some(run) = &mut self.run {
             run.done += fast_forward;
+            run.record.end_us = context.now_us;
         }
         if batch.decodes > 0 {
-            replica.charge(fast_forward - replica.charged);
-            replica.kv.allocate(policy.later_blocks(replica, context.config, fast_forward));
-            replica.decode_batch.advance(fast_forward);
-            replica.decoded_us = now_us;
-            policy.decoded(replica, context, fast_forward);
-        } else if replica.decode_batch.count > 0 {
-            replica.stall_us += now_us - batch.formed_us;
+            self.charge(fast_forward - self.charged);
+            self.kv.allocate(policy.later_blocks(self, context.config, fast_forward));
+            self.decode_batch.advance(fast_forward);
+            self.decoded_us = context.now_us;
+            policy.decoded(self, context, fast_forward);
+        } else if self.decode_batch.count > 0 {
+            self.stall_us += context.now_us - batch.formed_us;
         }
         let mut finished = 0;
-        if !batch.chunks.is_empty() || replica.decode_batch.has_ended() {
-            replica.close_run(context, &batch.chunks);
-            let mut ended = std::mem::take(&mut replica.ended);
-            while let Some(id) = replica.decode_batch.pop_ended() {
-                // An entry may be left over from before a preemption, and be the same as the one that counts.
-                let is_over = context.requests.status[id] == requests::RequestStatus::Decoding
-                    && replica.tokens(context, id) >= context.total(id)
-                    && ended.last() != Some(&id);
-                if is_over {
-                    ended.push(id);
-                }
-            }
-            if ended.len() > 1 {
-                policy.order_ended(context, &mut ended);
-            }
-            finished += ended.len() as u32;
-            for id in ended.drain(..) {
-                replica.finish_decoding(policy, context, id);
-            }
-            replica.ended = ended;
-            let before = replica.num_running;
-            replica.finish_prefill_chunks(policy, context, &batch);
-            finished += before - replica.num_running;
+        if !batch.chunks.is_empty() || self.decode_batch.has_ended() {
+            self.close_run(context, &batch.chunks);
+            let before = self.num_running;
+            self.finish_ended(policy, context);
+            self.finish_prefill_chunks(policy, context, &batch);
+            finished = before - self.num_running;
         }
         if finished > 0 {
-            replica.waiting.finishing();
+            self.waiting.finishing();
         }
-        if !replica.pending_aborts.is_empty() {
-            replica.abort_pending(context, &batch);
+        if !self.pending_aborts.is_empty() {
+            self.abort_pending(context, &batch);
         }
-        policy.ended(replica, context, &mut batch, finished);
-        replica.adapters.offload_unused(&mut replica.kv);
-        replica.batch = Some(batch);
+        policy.ended(self, context, &mut batch, finished);
+        self.adapters.offload_unused(&mut self.kv);
+        self.batch = Some(batch);
+    }
+
+    /// The requests of the decode batch leave whose last token is there.
+    fn finish_ended(&mut self, policy: &(impl BatchScheduler + ?Sized), context: &mut ScheduleContext<'_>) {
+        while let Some(id) = self.decode_batch.pop_ended() {
+            // An entry may be left over from before a preemption, and be the same as the one that counts.
+            let is_over = context.requests.status[id] == RequestStatus::Decoding
+                && self.tokens(context, id) >= context.total(id)
+                && self.ended.last() != Some(&id);
+            if is_over {
+                self.ended.push(id);
+            }
+        }
+        if self.ended.len() > 1 {
+            policy.order_ended(context, &mut self.ended);
+        }
+        for place in 0..self.ended.len() {
+            self.finish_decoding(policy, context, self.ended[place]);
+        }
+        self.ended.clear();
     }
 }

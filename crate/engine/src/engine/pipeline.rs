@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
+use super::Fleet;
+use super::events::Event;
 use super::pipeline_groups::GroupPasses;
 use super::pipeline_turns::TurnPasses;
 use super::stage_passes::Stage;
-use super::{Event, Fleet};
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
 

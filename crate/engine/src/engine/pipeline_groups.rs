@@ -98,7 +98,7 @@ impl Fleet {
             return;
         }
         let until_us = self.next_given_us();
-        if self.next_end_us() >= until_us || !self.has_groups(place, now_us) {
+        if self.events.next_us() >= until_us || !self.has_groups(place, now_us) {
             return;
         }
         let pipeline = &mut self.pipelines[place];

@@ -23,7 +23,7 @@ impl Fleet {
             return;
         }
         let until_us = self.next_given_us();
-        if self.next_end_us() >= until_us || !self.takes_turns(place, now_us) {
+        if self.events.next_us() >= until_us || !self.takes_turns(place, now_us) {
             return;
         }
         self.take_events(place);

@@ -49,7 +49,7 @@ impl Fleet {
     /// The next time at which something happens; infinite at the end.
     pub(crate) fn next_us(&mut self) -> f64 {
         let given_us = self.next_given_us();
-        let now_us = given_us.min(self.next_end_us());
+        let now_us = given_us.min(self.events.next_us());
         if now_us > self.until_us { f64::INFINITY } else { now_us }
     }
 

@@ -86,6 +86,12 @@ impl Frontend {
         self.proxy().map(Proxy::take_decisions).unwrap_or_default()
     }
 
+    /// Whether requests come in straight from the clients.
+    #[inline]
+    pub(crate) fn is_direct(&self) -> bool {
+        self.proxy.is_none()
+    }
+
     /// The proxy, if there is one.
     #[inline]
     pub(crate) fn proxy(&mut self) -> Option<&mut Proxy> {

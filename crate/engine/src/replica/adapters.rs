@@ -103,6 +103,7 @@ impl Adapters {
     }
 
     /// A request joins the waiting queue.
+    #[inline]
     pub(crate) fn waits(&mut self, adapter: u32) {
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) += 1;
@@ -111,6 +112,7 @@ impl Adapters {
     }
 
     /// A request leaves it.
+    #[inline]
     pub(crate) fn waits_no_more(&mut self, adapter: u32) {
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) -= 1;
@@ -118,6 +120,7 @@ impl Adapters {
         self.welcome -= u32::from(self.is_welcome(adapter));
     }
 
+    #[inline]
     fn is_welcome(&self, adapter: u32) -> bool {
         adapter == BASE_MODEL
             || matches!(&self.memory, AdapterStore::Slots(slots) if slots.users.has(adapter))
@@ -155,10 +158,12 @@ impl Adapters {
     }
 
     /// A request is admitted; returns for how long the iteration waits for its adapter, microseconds.
+    #[inline]
     pub(crate) fn acquire(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) -> f64 {
-        if adapter == BASE_MODEL {
-            return 0.0;
-        }
+        if adapter == BASE_MODEL { 0.0 } else { self.acquire_adapter(kv, adapter, rank, now_us) }
+    }
+
+    fn acquire_adapter(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) -> f64 {
         let loaded = match &mut self.memory {
             AdapterStore::Unified(unified) => unified.acquire(kv, adapter),
             AdapterStore::Slots(slots) => {
@@ -182,10 +187,14 @@ impl Adapters {
     }
 
     /// A request that was admitted leaves the batch.
+    #[inline]
     pub(crate) fn release(&mut self, adapter: u32, rank: u32) {
-        if adapter == BASE_MODEL {
-            return;
+        if adapter != BASE_MODEL {
+            self.release_adapter(adapter, rank);
         }
+    }
+
+    fn release_adapter(&mut self, adapter: u32, rank: u32) {
         match &mut self.memory {
             AdapterStore::Unified(unified) => unified.release(adapter),
             AdapterStore::Slots(slots) => {

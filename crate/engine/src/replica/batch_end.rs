@@ -257,9 +257,10 @@ impl Replica {
             context.requests.done[i] += 1;
             context.requests.execution_us[i] += batch.busy_us;
             self.waiting.made_token(context.trace, id, false);
-            if context.requests.done[i] >= context.total(id) {
-                let blocks = context.blocks_at_end(id);
-                self.finish(context, id, blocks);
+            let total = context.total(id);
+            if context.requests.done[i] >= total {
+                let blocks = scheduler.blocks_at_end(context, id, total);
+                self.finish(context, id, total, blocks);
             } else if scheduler.mixes_batches() {
                 self.running.push(id);
             }

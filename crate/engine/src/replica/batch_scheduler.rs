@@ -12,6 +12,7 @@ use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterConfig;
+use crate::gateway::frontend::Frontend;
 use crate::record::EventLog;
 use crate::record::observer::Watch;
 use crate::request::{BlockReason, Rejection};
@@ -27,8 +28,8 @@ pub(crate) struct ScheduleContext<'a> {
     pub(crate) watch: &'a mut Watch,
     /// Whether iterations are charged one by one and each decision taken by itself.
     pub(crate) steps_singly: bool,
-    /// When each request came in at the engine.
-    pub(crate) arrived_us: &'a [f64],
+    /// Where requests come in at the engine.
+    pub(crate) frontend: &'a Frontend,
     pub(crate) now_us: f64,
     /// Whether what ends now has ended: at equal times arrivals come before it.
     pub(crate) ends_are_over: bool,
@@ -98,10 +99,10 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         false
     }
 
-    /// Blocks that a request which is done gives back.
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
+    /// Blocks that a request gives back which is done with this many tokens.
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: RequestId, tokens: u32) -> u32 {
         if self.allocates_on_demand(context.config) {
-            context.config.blocks_for(context.total(id) - 1)
+            context.config.blocks_for(tokens - 1)
         } else {
             context.blocks_reserved(id)
         }

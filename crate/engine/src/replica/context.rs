@@ -5,7 +5,7 @@ use servescope_cost::Chunk;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::batch_scheduler::ScheduleContext;
-use super::decode_batch::DecodeSlot;
+use super::decode_batch::{DecodeBatch, DecodeSlot};
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
 use super::requests::RequestStatus;
@@ -64,9 +64,12 @@ impl ScheduleContext<'_> {
         if cut.is_empty() { whole } else { cut.get(&id).copied().unwrap_or(whole) }
     }
 
-    /// Output tokens that a request gets.
-    pub(crate) fn output_tokens(&self, id: RequestId) -> u32 {
-        self.total(id) - self.trace.input_tokens[id]
+    /// Tokens processed so far, where requests decode in this batch.
+    #[inline]
+    pub(crate) fn tokens_in(&self, decode_batch: &DecodeBatch, id: RequestId) -> u32 {
+        let i = id.index();
+        let done = self.requests.done[i];
+        if self.requests.status[i] == RequestStatus::Decoding { decode_batch.tokens(done) } else { done }
     }
 
     /// Prompt tokens of a request that are not yet processed.
@@ -107,7 +110,7 @@ impl ScheduleContext<'_> {
     #[inline]
     pub(crate) fn member(&self, id: RequestId, tokens: u32) -> DecodeSlot {
         let adapter = self.trace.adapter[id];
-        DecodeSlot { id, tokens, total: self.total(id), adapter, rank: self.rank(id) }
+        DecodeSlot { id, tokens, adapter, rank: self.rank(id) }
     }
 
     /// Blocks with which a request is admitted whose prompt takes `prompt_blocks`.
@@ -124,12 +127,12 @@ impl ScheduleContext<'_> {
 
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: RequestId) -> u32 {
-        self.policy.blocks_at_end(self, id)
+        self.policy.blocks_at_end(self, id, self.total(id))
     }
 
     /// When a request came in.
     pub(crate) fn arrival_us(&self, id: RequestId) -> f64 {
-        self.arrived_us[id.index()]
+        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id.index()]
     }
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.

@@ -42,8 +42,6 @@ pub(crate) struct DecodeSlot {
     pub(crate) id: RequestId,
     /// Tokens processed so far.
     pub(crate) tokens: u32,
-    /// Tokens of prompt and output.
-    pub(crate) total: u32,
     /// Its adapter, or the base model.
     pub(crate) adapter: u32,
     /// Rank of its adapter; `None` for the base model.
@@ -77,8 +75,9 @@ impl DecodeBatch {
         if phase < size { phase } else { phase - size }
     }
 
+    /// A request joins that is done after this many iterations.
     #[inline]
-    pub(crate) fn join(&mut self, member: DecodeSlot) {
+    pub(crate) fn join(&mut self, member: DecodeSlot, iterations: u32) {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
         self.rank_sum += u64::from(member.rank.unwrap_or(0));
@@ -88,7 +87,7 @@ impl DecodeBatch {
         }
         let phase = self.phase(member.tokens);
         self.block_phase_counts[phase] += 1;
-        self.ends_at(self.step + u64::from(member.total - member.tokens), member.id);
+        self.ends_at(self.step + u64::from(iterations), member.id);
     }
 
     /// A request's last step is known, or another than it was.
@@ -141,11 +140,16 @@ impl DecodeBatch {
     }
 
     /// Blocks that `iterations` take from `ahead` steps on.
+    #[inline]
     pub(crate) fn new_blocks_over(&self, ahead: u32, iterations: u32) -> u32 {
-        let size = self.block_phase_counts.len();
-        if iterations == 0 || size == 1 {
+        if iterations == 0 || self.block_phase_counts.len() == 1 {
             return iterations * self.count;
         }
+        self.sum_of_new_blocks(ahead, iterations)
+    }
+
+    fn sum_of_new_blocks(&self, ahead: u32, iterations: u32) -> u32 {
+        let size = self.block_phase_counts.len();
         // In a round of as many as a block has tokens every request takes one.
         let rest = within(iterations, size);
         let rounds = if rest == iterations as usize { 0 } else { iterations / size as u32 };
@@ -239,8 +243,8 @@ mod tests {
             for (id, &(prompt, wait)) in members.iter().enumerate() {
                 decode_batch.advance(wait);
                 tokens.iter_mut().for_each(|t| *t += wait);
-                let member = DecodeSlot { id: RequestId::new(id as u32), tokens: prompt + 1, total: 9_999, adapter: BASE_MODEL, rank: None };
-                decode_batch.join(member);
+                let member = DecodeSlot { id: RequestId::new(id as u32), tokens: prompt + 1, adapter: BASE_MODEL, rank: None };
+                decode_batch.join(member, 9_999);
                 tokens.push(prompt + 1);
             }
             prop_assert_eq!(decode_batch.kv_tokens, tokens.iter().map(|&t| u64::from(t)).sum::<u64>());

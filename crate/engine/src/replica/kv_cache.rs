@@ -71,19 +71,10 @@ impl KvCache {
         self.host_used
     }
 
-    /// Takes `blocks` if that many are free, and returns whether they are.
-    pub(crate) fn try_allocate(&mut self, blocks: u32) -> bool {
-        let fits = blocks <= self.available();
-        if fits {
-            self.used += blocks;
-        }
-        fits
-    }
-
     /// Takes blocks that are known to be free.
     pub(crate) fn allocate(&mut self, blocks: u32) {
-        let fits = self.try_allocate(blocks);
-        debug_assert!(fits, "{blocks} blocks of {} free ones", self.available());
+        debug_assert!(blocks <= self.available(), "{blocks} blocks of {} free ones", self.available());
+        self.used += blocks;
     }
 
     /// Gives `blocks` back.
@@ -178,7 +169,7 @@ mod tests {
         let preemption = Preemption::Swap { host_blocks: 3, us_per_block: 1.0 };
         let config = FleetConfig { blocks: 10, preemption, ..FleetConfig::default() };
         let mut cache = KvCache::new(&config);
-        assert!(cache.try_allocate(7) && !cache.try_allocate(4));
+        cache.allocate(7);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
         cache.free(4);
         assert!(!cache.swap_out(4) && cache.swap_out(3) && !cache.swap_out(1));

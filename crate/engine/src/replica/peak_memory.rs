@@ -60,8 +60,11 @@ impl PeakKvEstimator {
 
     /// Removes a request that was inserted with these coordinates.
     pub fn remove(&mut self, entry: KvFootprint) {
-        let place = self.place_of(entry);
-        self.entries.remove(place);
+        // Mostly it is the one that finishes first.
+        if self.entries.pop_if(|last| *last == entry).is_none() {
+            let place = self.place_of(entry);
+            self.entries.remove(place);
+        }
         self.held -= entry.held;
         self.reserved -= entry.finish + entry.held;
     }

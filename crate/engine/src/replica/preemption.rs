@@ -172,7 +172,7 @@ impl Replica {
         let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
         self.last_token_groups.push((1, token_us));
         self.resumed.push((id, token_us));
-        self.decode_batch.join(member);
+        self.decode_batch.join(member, context.total(id) - tokens);
         self.waiting.decodes(context.trace, id, true);
         self.running.push(id);
         batch.decodes += 1;

@@ -59,10 +59,11 @@ impl Replica {
             let requests = &mut *context.requests;
             let tokens = requests.done[i] + 1;
             requests.done[i] = tokens;
-            if tokens >= context.total(id) {
+            let total = context.total(id);
+            if tokens >= total {
                 policy.left(self, context, id, None);
-                let blocks = policy.blocks_at_end(context, id);
-                self.finish(context, id, blocks);
+                let blocks = policy.blocks_at_end(context, id, total);
+                self.finish(context, id, total, blocks);
                 continue;
             }
             let requests = &mut *context.requests;
@@ -70,7 +71,7 @@ impl Replica {
             if self.is_single() {
                 requests.done[i] = self.decode_batch.beside_step(tokens);
                 requests.stalled_us[i] -= self.stall_us;
-                self.decode_batch.join(context.member(id, tokens));
+                self.decode_batch.join(context.member(id, tokens), total - tokens);
                 self.waiting.decodes(context.trace, id, true);
                 policy.joined(self, context, id);
                 match self.last_token_groups.last_mut() {

@@ -19,7 +19,8 @@ pub(crate) struct BatchRun {
     pub(crate) done: u32,
     /// Whose iterations they are, of a replica that keeps no decode batch ([`ScheduledBatch::composition`]).
     pub(crate) composition: u64,
-    /// What is written down of them; what is known at their end is added then.
+    /// What is written down of them: at their beginning, and what is known at their end then; of a replica that keeps a decode
+    /// batch, `end_us` is that of the last of those that are over.
     pub(crate) record: IterationRun,
 }
 
@@ -110,13 +111,21 @@ impl Replica {
 
     fn write_run(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
         let Some(run) = &mut self.run else { return };
-        let start_us = run.record.start_us;
-        let end_us = run.time_after(run.done);
+        let IterationRun { start_us, end_us, .. } = run.record;
+        debug_assert!(end_us == run.time_after(run.done), "the last of them is over");
         let mut fresh = 0;
         if run.record.decodes > 0 {
-            let first_end_us = if run.done > 1 { run.time_after(1) } else { end_us };
-            for &(count, token_us) in &self.last_token_groups {
-                self.shared_gaps.add(token_us, first_end_us - token_us);
+            let mut first_end_us = end_us;
+            let mut later_us = f64::NEG_INFINITY;
+            if run.done > 1 {
+                first_end_us = run.time_after(1);
+                later_us = longest_of(&run.time_model, 1, run.done);
+            }
+            for (place, &(count, token_us)) in (1..).zip(&self.last_token_groups) {
+                // The last of these gaps counts for nothing where a gap follows that is as long.
+                if first_end_us - token_us > later_us || place < self.last_token_groups.len() {
+                    self.shared_gaps.add(token_us, first_end_us - token_us);
+                }
                 if token_us == start_us {
                     fresh += count;
                 } else {
@@ -129,12 +138,11 @@ impl Replica {
             }
             self.resumed.clear();
             if run.done > 1 {
-                self.shared_gaps.add(first_end_us, longest_of(&run.time_model, 1, run.done));
+                self.shared_gaps.add(first_end_us, later_us);
             }
             self.last_token_groups.push((run.record.decodes, end_us));
         }
         let record = &mut run.record;
-        record.end_us = end_us;
         record.busy_us = end_us - start_us - record.adapter_load_us;
         record.iterations = run.done;
         record.fresh = fresh;

@@ -10,6 +10,7 @@
 //! are stages. A run of one iteration is stored as its end only, in steps of the clock (five bytes at most).
 
 mod merged;
+mod plain;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 use super::IterationRun;
 use crate::rounding::nearest_whole;
 use merged::Iter;
+use plain::PlainIterations;
 use read::{LogCursor, Reader};
 use write::{CHUNKS_AT_ONCE, Writer};
 
@@ -101,9 +103,8 @@ impl PartialEq for Iterations {
 /// Those of one replica.
 #[derive(Debug, Clone, Default)]
 struct ReplicaIterations {
-    /// The first of them, and what they read of prompts.
-    plain: Vec<IterationRun>,
-    chunks: Vec<Chunk>,
+    /// The first of them.
+    plain: PlainIterations,
     /// The others.
     encoded: EncodedIterations,
 }
@@ -278,13 +279,14 @@ impl Iterations {
         }
         let log = &mut self.replicas[place];
         if self.runs < MOST_PLAIN {
-            log.plain.push(IterationRun { chunks_at: log.chunks.len(), ..*run });
-            log.chunks.extend_from_slice(chunks);
+            log.plain.push(run, chunks);
         } else {
             log.encoded.push(run, chunks);
         }
         self.runs += 1;
-        self.end_us = self.end_us.max(run.end_us);
+        if run.end_us > self.end_us {
+            self.end_us = run.end_us;
+        }
     }
 
     /// What a run of these reads of each of its prompts.
@@ -299,10 +301,10 @@ impl Iterations {
         chunks.clear();
         let Some(log) = self.replicas.get(usize::from(run.replica)) else { return };
         let (from, count) = (run.chunks_at, run.prompts as usize);
-        if let Some(plain) = log.chunks.get(from..from + count) {
+        if let Some(plain) = log.plain.chunks.get(from..from + count) {
             chunks.extend_from_slice(plain);
         } else {
-            let mut reader = Reader { bytes: &log.encoded.bytes, at: from - log.chunks.len() };
+            let mut reader = Reader { bytes: &log.encoded.bytes, at: from - log.plain.chunks.len() };
             chunks.extend((0..count).map(|_| reader.chunk()));
         }
     }
@@ -406,38 +408,65 @@ impl EncodedIterations {
 
     /// What is to be said of a run, and for how many steps of the clock its stages worked, where that is said; where it does
     /// not begin as is foreseen, `before` is told.
+    #[inline]
     fn flags(&mut self, run: &IterationRun) -> (u16, u64) {
         let before = &mut self.before;
-        let mut flags = differs(START, run.start_us, before.place().end_us);
-        if flags > 0 {
-            let begins = |back: &usize| differs(1, run.start_us, before.ago(*back).end_us) == 0;
-            before.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
+        let mut flags = if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) };
+        if differs(GROWTH, run.growth_us, 0.0) > 0 {
+            let growth = std::mem::replace(before.growths.of(run.decodes), run.growth_us);
+            flags |= GROWTH | differs(OTHER_GROWTH, run.growth_us, growth);
         }
-        flags |= if is_single(run) { SINGLE } else { differs(END, run.end_us, end_by_law(run)) };
+        flags |= if run.stalled == 0 { 0 } else { STALLED };
+        flags |= if tells_adapters(run) { ADAPTERS } else { 0 };
+        let mut busy_steps = 0;
+        if !before.is_usual(run) {
+            let (more_flags, steps) = before.unusual_flags(run);
+            flags |= more_flags;
+            busy_steps = steps;
+        }
+        (flags | if flags > 0xff { MORE } else { 0 }, busy_steps)
+    }
+}
+
+impl DeltaState {
+    /// Whether a run begins, works and holds what is foreseen: then it has none of the flags of [`Self::unusual_flags`].
+    #[inline]
+    fn is_usual(&self, run: &IterationRun) -> bool {
+        let apart = |a: f64, b: f64| a.to_bits() ^ b.to_bits();
+        let (resident_adapters, adapter_tokens) = self.adapters;
+        let counts = (run.fresh ^ run.decodes)
+            | (run.resident_adapters ^ resident_adapters)
+            | (run.adapter_tokens ^ adapter_tokens);
+        let bits = apart(run.start_us, self.place().end_us)
+            | apart(run.busy_us, whole_us(run))
+            | apart(run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
+            | run.copying_us.to_bits()
+            | run.adapter_load_us.to_bits();
+        bits | u64::from(counts) == 0
+    }
+
+    /// What is to be said of a run where anything is not as foreseen, and for how many steps of the clock its stages worked.
+    #[inline(never)]
+    fn unusual_flags(&mut self, run: &IterationRun) -> (u16, u64) {
+        let mut flags = differs(START, run.start_us, self.place().end_us);
+        if flags > 0 {
+            let begins = |back: &usize| differs(1, run.start_us, self.ago(*back).end_us) == 0;
+            self.back = (0..KNOWN).find(begins).unwrap_or(KNOWN) as u8;
+        }
         let mut busy_steps = 0;
         if differs(1, run.busy_us, whole_us(run)) > 0 {
             let steps = steps_of(run.busy_us, run.end_us);
             flags |= if steps.is_some() { BUSY } else { ODD };
             busy_steps = steps.unwrap_or(0);
         }
-        if differs(GROWTH, run.growth_us, 0.0) > 0 {
-            let growth = std::mem::replace(before.growths.of(run.decodes), run.growth_us);
-            flags |= GROWTH | differs(OTHER_GROWTH, run.growth_us, growth);
-        }
-        if run.copying_us.to_bits() | run.adapter_load_us.to_bits() | u64::from(run.stalled) > 0 {
-            flags |= differs(COPIES, run.copying_us, 0.0)
-                | differs(LOADS, run.adapter_load_us, 0.0)
-                | if run.stalled == 0 { 0 } else { STALLED };
-        }
-        flags |= differs(KV, run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
-            | if before.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
-            | if run.fresh == run.decodes { 0 } else { FRESH }
-            | if tells_adapters(run) { ADAPTERS } else { 0 };
-        (flags | if flags > 0xff { MORE } else { 0 }, busy_steps)
+        flags |= differs(COPIES, run.copying_us, 0.0)
+            | differs(LOADS, run.adapter_load_us, 0.0)
+            | differs(KV, run.kv_tokens, whole(run.kv_tokens) as i64 as f64)
+            | if self.adapters == (run.resident_adapters, run.adapter_tokens) { 0 } else { RESIDENT }
+            | if run.fresh == run.decodes { 0 } else { FRESH };
+        (flags, busy_steps)
     }
-}
 
-impl DeltaState {
     #[inline]
     fn times(&self, to: &mut Writer<'_>, flags: u16, run: &IterationRun, busy_steps: u64) {
         if flags & START != 0 {

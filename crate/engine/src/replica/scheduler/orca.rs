@@ -29,7 +29,7 @@ impl BatchScheduler for Orca {
         false
     }
 
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId) -> u32 {
+    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
         context.config.slot_blocks()
     }
 }

@@ -32,8 +32,10 @@ use super::{
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
 use crate::record::timeline::QueueDrop;
+use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::replica::requests::RequestStatus;
+use crate::replica::run::BatchRun;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
@@ -51,8 +53,10 @@ impl BatchScheduler for Slora {
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
     ) -> QueueScan {
-        with_state(replica, |state, replica| state.schedule(replica, context, batch))
-            .unwrap_or(QueueScan::Skipped)
+        let Some(mut state) = replica.state.slora.take() else { return QueueScan::Skipped };
+        let scan = state.schedule(replica, context, batch);
+        replica.state.slora = Some(state);
+        scan
     }
 
     /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is wanted, the one that its
@@ -130,7 +134,9 @@ impl BatchScheduler for Slora {
 
     #[inline]
     fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
-        with_state(replica, |state, _| state.prompts_end(context, batch));
+        if let Some(state) = &mut replica.state.slora {
+            state.prompts_end(context, batch);
+        }
     }
 
     #[inline]
@@ -140,12 +146,16 @@ impl BatchScheduler for Slora {
 
     #[inline]
     fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-        with_state(replica, |state, replica| state.joined(replica, context, id));
+        if let Some(state) = &mut replica.state.slora {
+            state.joined(&replica.decode_batch, context, id);
+        }
     }
 
     #[inline]
     fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
-        with_state(replica, |state, replica| state.decoded(replica, context, iterations));
+        if let (Some(state), Some(run)) = (&mut replica.state.slora, &replica.run) {
+            state.decoded(run, context, iterations);
+        }
     }
 
     #[inline]
@@ -156,7 +166,9 @@ impl BatchScheduler for Slora {
         id: RequestId,
         decoded_to: Option<u32>,
     ) {
-        with_state(replica, |state, replica| state.left(replica, context, id, decoded_to.is_some()));
+        if let Some(state) = &mut replica.state.slora {
+            state.left(&replica.decode_batch, context, id, decoded_to);
+        }
     }
 
     #[inline]
@@ -167,16 +179,10 @@ impl BatchScheduler for Slora {
         batch: &mut ScheduledBatch,
         finished: u32,
     ) {
-        with_state(replica, |state, replica| state.ended(replica, context, batch, finished));
+        if let Some(state) = &mut replica.state.slora {
+            state.ended(replica.decode_batch.count == 0, context, batch, finished);
+        }
     }
-}
-
-/// Works on the state of a replica beside the replica.
-fn with_state<T>(replica: &mut Replica, work: impl FnOnce(&mut SloraState, &mut Replica) -> T) -> Option<T> {
-    let mut state = replica.state.slora.take()?;
-    let done = work(&mut state, replica);
-    replica.state.slora = Some(state);
-    Some(done)
 }
 
 impl SloraState {
@@ -397,21 +403,21 @@ impl SloraState {
     }
 
     /// A request has its first token, and leaves.
-    fn starts(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+    fn starts(&mut self, step: u64, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        self.memory.remove(KvFootprint::new(replica.decode_batch.step, input + 1, max - 1));
+        self.memory.remove(KvFootprint::new(step, input + 1, max - 1));
     }
 
     #[inline]
-    fn joined(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+    fn joined(&mut self, decode_batch: &DecodeBatch, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         context.requests.joined[i] = self.joined;
         self.joined += 1;
         let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-        let first_step = replica.decode_batch.step;
+        let first_step = decode_batch.step;
         let footprint = |left| KvFootprint::new(first_step, input + 1, left);
         self.memory.replace(footprint(max - 1), footprint(max - 2));
         if self.queue.follows_batch() {
@@ -420,45 +426,44 @@ impl SloraState {
     }
 
     #[inline]
-    fn decoded(&mut self, replica: &Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
-        let Some(run) = &replica.run else { return };
+    fn decoded(&mut self, run: &BatchRun, context: &mut ScheduleContext<'_>, iterations: u32) {
         let between = context.config.decode_steps_between_prefills;
         self.decode_steps_since_prefill =
             self.decode_steps_since_prefill.saturating_add(iterations).min(between);
-        let at_us = run.time_after(run.done - iterations);
-        context.watch.emit(|| RouterEvent::Decode {
-            at_us,
-            duration_us: context.now_us - at_us,
-            iterations,
-            requests: run.record.decodes,
-            decided: self.decides,
+        context.watch.emit(|| {
+            let at_us = run.time_after(run.done - iterations);
+            RouterEvent::Decode {
+                at_us,
+                duration_us: context.now_us - at_us,
+                iterations,
+                requests: run.record.decodes,
+                decided: self.decides,
+            }
         });
     }
 
     #[inline]
     fn left(
         &mut self,
-        replica: &Replica,
+        decode_batch: &DecodeBatch,
         context: &mut ScheduleContext<'_>,
         id: RequestId,
-        has_decoded: bool,
+        decoded_to: Option<u32>,
     ) {
         let i = id.index();
-        if has_decoded {
+        if let Some(tokens) = decoded_to {
             if !self.is_finishing && self.queue.follows_batch() {
-                self.queue.finishing(|id| replica.tokens(context, id) >= context.total(id));
+                self.queue.finishing(|id| context.tokens_in(decode_batch, id) >= context.total(id));
             }
             self.is_finishing = true;
             let (input, max) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
-            let decode_batch = &replica.decode_batch;
-            let tokens = decode_batch.tokens(context.requests.done[i]);
             let first_token_step = decode_batch.step - u64::from(tokens - (input + 1));
             self.memory.remove(KvFootprint::new(first_token_step, input + 1, max - 2));
         } else {
-            self.starts(replica, context, id);
+            self.starts(decode_batch.step, context, id);
         }
         self.adapters.release(context.trace.adapter[i]);
-        if has_decoded && self.queue.follows_batch() {
+        if decoded_to.is_some() && self.queue.follows_batch() {
             self.queue.left(id, context.trace);
         }
         context.watch.emit(|| RouterEvent::Finished(id));
@@ -467,12 +472,11 @@ impl SloraState {
     #[inline]
     fn ended(
         &mut self,
-        replica: &Replica,
+        is_empty: bool,
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
         finished: u32,
     ) {
-        let is_empty = replica.decode_batch.count == 0;
         if finished > 0 && batch.prompts.is_empty() {
             self.next_admissible_step = 0;
         }

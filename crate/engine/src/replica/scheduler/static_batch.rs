@@ -58,7 +58,7 @@ impl BatchScheduler for Static {
         Awaited::Batch
     }
 
-    fn blocks_at_end(&self, _world: &ScheduleContext<'_>, _id: RequestId) -> u32 {
+    fn blocks_at_end(&self, _context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
         0
     }
 

@@ -3,6 +3,7 @@
 use crate::replica::index::ReplicaIndex;
 use servescope_cost::{Chunk, LoraBatch};
 
+use super::plain::PlainCursor;
 use super::{
     ADAPTERS, ALL_TOKENS, ANY_ADAPTER, BUSY, COPIES, DeltaState, END, FRESH, GROWTH, IterationRun, KNOWN, KV,
     LOADS, LORA, MORE, ODD, OTHER_GROWTH, PLAIN_RANKS, RESIDENT, ReplicaIterations, RunEnd, SINGLE, STALLED,
@@ -12,7 +13,7 @@ use super::{
 /// A place in the log of one replica, behind the run that was read last.
 #[derive(Debug, Clone)]
 pub(super) struct LogCursor<'a> {
-    plain: &'a [IterationRun],
+    plain: PlainCursor<'a>,
     encoded: Reader<'a>,
     /// Where the bytes of the log end.
     end: usize,
@@ -24,13 +25,13 @@ pub(super) struct LogCursor<'a> {
 
 impl<'a> LogCursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: ReplicaIndex) -> Self {
-        let ReplicaIterations { plain, chunks, encoded } = log;
+        let ReplicaIterations { plain, encoded } = log;
         let run = IterationRun { replica, ..IterationRun::BLANK };
         Self {
-            plain,
+            plain: plain.cursor(replica),
             encoded: Reader { bytes: &encoded.bytes, at: 0 },
             end: encoded.used,
-            plain_chunks: chunks.len(),
+            plain_chunks: plain.chunks.len(),
             run,
             before: DeltaState::default(),
         }
@@ -43,9 +44,9 @@ impl<'a> LogCursor<'a> {
     /// Reads the next run.
     #[inline]
     pub(super) fn advance(&mut self) -> Option<&IterationRun> {
-        if let Some((run, rest)) = self.plain.split_first() {
-            self.plain = rest;
-            return Some(run);
+        if let Some(run) = self.plain.next() {
+            self.run = run;
+            return Some(&self.run);
         }
         self.decode()
     }

@@ -130,7 +130,8 @@ fn end_of(
         // A block that an answer fills is cached when its last token is known.
         kv.cache_blocks(context.trace, id, entry.computed - entry.under_way, &mut entry.held);
     }
-    let is_done = entry.known >= context.total(id);
+    let total = context.total(id);
+    let is_done = entry.known >= total;
     if is_done {
         steady::leave(replica, context, place);
         let Replica { state, kv, adapters, .. } = replica;
@@ -144,7 +145,7 @@ fn end_of(
         if replica.stages == 1 { batch.iteration_us() } else { context.now_us - batch.began_us };
     let follows = makes(replica, context, id, seen_us, Some((batch.began_us, iteration_us)));
     if is_done {
-        replica.complete(context, id);
+        replica.complete(context, id, total);
         replica.num_running -= 1;
     }
     follows
@@ -173,8 +174,9 @@ fn end_of_preempted(
     let before = std::mem::replace(&mut context.requests.prompt[i], known);
     replica.waiting_prompt_blocks += u64::from(context.config.blocks_for(known));
     replica.waiting_prompt_blocks -= u64::from(context.config.blocks_for(before));
-    if known >= context.total(id) {
-        replica.complete(context, id);
+    let total = context.total(id);
+    if known >= total {
+        replica.complete(context, id, total);
         replica.leave_waiting(context, id);
     }
 }

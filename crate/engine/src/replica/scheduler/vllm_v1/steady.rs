@@ -13,7 +13,6 @@ use super::{
     LongPrefill, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled,
     ScheduledBatch, State, Step, waiting,
 };
-use crate::replica::decode_batch::DecodeSlot;
 use crate::replica::iteration::SteadyPart;
 use crate::replica::run::longest_of;
 
@@ -265,7 +264,7 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
     entry.is_in_group = true;
     (entry.joined, entry.formed_to, entry.known_at_join) = (step, step + u64::from(iterations), entry.known);
     let tokens = entry.computed + 1;
-    decode_batch.join(DecodeSlot { total: tokens + iterations, ..context.member(entry.id, tokens) });
+    decode_batch.join(context.member(entry.id, tokens), iterations);
     // What is under way makes the first of the tokens that it lacks.
     let lacks = context.total(entry.id).saturating_sub(entry.known + u32::from(entry.under_way > 0));
     if lacks > 0 {
