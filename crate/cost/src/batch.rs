@@ -184,6 +184,22 @@ pub struct DecodeConstants {
     pub adapters_us: [f64; 2],
 }
 
+/// How long the stages take for a batch that only decodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecodeStages {
+    /// Those before the last one, and the last one, microseconds.
+    pub us: [f64; 2],
+    /// For how many iterations of the same requests, from this one on, they take as long to the bit; at least 1.
+    pub valid_iterations: u32,
+}
+
+impl DecodeStages {
+    /// Times that say nothing about the iterations after it.
+    pub fn once(us: [f64; 2]) -> Self {
+        Self { us, valid_iterations: 1 }
+    }
+}
+
 /// A model of iteration times for a replica.
 pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// Pipeline stages into which the model is split; at least 1.
@@ -193,15 +209,15 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
 
     /// What the times of a batch without prompts have in common with those of its later iterations, for
-    /// [`Self::decode_stages_us`].
+    /// [`Self::decode_stages`].
     fn decode_constants(&self, _batch: &Batch<'_>) -> DecodeConstants {
         DecodeConstants::default()
     }
 
-    /// The times of the stages before the last one and of the last one for a batch without prompts, microseconds: those of
-    /// [`Self::stage_time`] to the bit. `constants` are those of any iteration of the same requests.
-    fn decode_stages_us(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> [f64; 2] {
-        [false, true].map(|is_last| self.stage_time(batch, is_last).first_us)
+    /// The times of the stages for a batch without prompts: those of [`Self::stage_time`] to the bit. `constants` are those of
+    /// any iteration of the same requests.
+    fn decode_stages(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> DecodeStages {
+        DecodeStages::once([false, true].map(|is_last| self.stage_time(batch, is_last).first_us))
     }
 
     /// The same time by class of operator.

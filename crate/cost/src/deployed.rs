@@ -1,7 +1,8 @@
 //! Measured times of a deployment, with what the roofline knows beyond them.
 
 use crate::batch::{
-    Batch, BatchCost, DecodeConstants, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work,
+    Batch, BatchCost, DecodeConstants, DecodeStages, DecodeUsage, OperatorClass, Peak, StageParts, StageTime,
+    Work,
 };
 use crate::roofline::Roofline;
 
@@ -36,10 +37,11 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
         DecodeConstants { adapters_us, ..self.times.decode_constants(batch) }
     }
 
-    fn decode_stages_us(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> [f64; 2] {
-        let [inner_us, last_us] = self.times.decode_stages_us(batch, constants);
+    fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
+        let DecodeStages { us: [inner_us, last_us], valid_iterations } =
+            self.times.decode_stages(batch, constants);
         let [inner_adapters_us, last_adapters_us] = constants.adapters_us;
-        [inner_us + inner_adapters_us, last_us + last_adapters_us]
+        DecodeStages { us: [inner_us + inner_adapters_us, last_us + last_adapters_us], valid_iterations }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

@@ -16,8 +16,8 @@ pub mod profile;
 pub mod roofline;
 
 pub use batch::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts,
-    StageTime, Work,
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, DecodeUsage, LoraBatch, OperatorClass, Peak,
+    StageParts, StageTime, Work,
 };
 pub use calibration::{CALIBRATIONS, Calibration};
 pub use deployed::Deployed;

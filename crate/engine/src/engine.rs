@@ -87,6 +87,9 @@ pub struct Fleet {
     replicas: Vec<Replica>,
     pipelines: Vec<Pipeline>,
     has_stages: bool,
+    /// Whether each stage ends its batch by itself, of several: something is written down when the first one takes it.
+    /// Otherwise it is known from the beginning when a batch leaves the last one, and that is all that ends.
+    stages_end: bool,
     events: EventQueue,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<ReplicaIndex>,
@@ -124,6 +127,7 @@ impl Fleet {
             requests.running = vec![None; trace.len()];
         }
         let batches = policy.batches_under_way(&config, stages);
+        let stages_end = stages > 1 && policy.queues_empty_batches();
         let mut fleet = Self {
             requests,
             record: EventLog {
@@ -134,7 +138,8 @@ impl Fleet {
             replicas,
             pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
             has_stages: stages > 1,
-            events: EventQueue::new(count as usize, stages > 1),
+            stages_end,
+            events: EventQueue::new(count as usize, stages_end),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -532,7 +537,7 @@ impl Fleet {
             let waits_for_end = policy.queues_empty_batches() && self.replicas[place].in_flight > 0;
             if self.pipelines[place].take_end() || !waits_for_end {
                 self.fill_pipeline(place, now_us);
-                if self.has_stages && self.policy.queues_empty_batches() {
+                if self.stages_end {
                     self.play_groups(place, now_us);
                 } else if self.has_stages {
                     self.play_turns(place, now_us);
@@ -562,8 +567,10 @@ impl Fleet {
     fn ends(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
         while let Some(event) = self.events.pop_until(now_us) {
             let place = event.replica;
-            if self.has_stages {
+            if self.stages_end {
                 self.end_stage(event);
+            } else if self.has_stages {
+                self.end_oldest(place, now_us);
             } else if !self.pipelines.is_empty() {
                 self.end_alike(place);
                 self.end_stage(event);

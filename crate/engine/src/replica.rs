@@ -37,7 +37,7 @@ use crate::replica::adapters::Adapters;
 use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::decode_batch::DecodeBatch;
-use crate::replica::iteration::ScheduledBatch;
+use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
 use crate::replica::longest_gap::SharedGaps;
 use crate::replica::queue::waiting_queue::WaitingQueue;
@@ -63,6 +63,8 @@ pub(crate) struct Replica {
     pub(crate) looks_again: bool,
     /// What held the head of the waiting queue at the last look, as written down.
     pub(crate) stop: Option<BlockReason>,
+    /// Why the batch that was formed last with a look at the queue was formed without its head, in a pipeline.
+    pub(crate) refused: Option<HeadBlocked>,
     /// Requests whose clients went away and that are part of what the replica works on.
     pub(crate) pending_aborts: Vec<RequestId>,
     /// Requests that decode and are in no batch, in the order of the policy. Of one stage: all that decode, and possibly
@@ -130,6 +132,7 @@ impl Replica {
             num_waiting: 0,
             looks_again: false,
             stop: None,
+            refused: None,
             pending_aborts: Vec::new(),
             running: Vec::new(),
             deferred_prefills: Vec::new(),

@@ -13,7 +13,7 @@ use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
 use super::{OperatorLine, Profile};
 use crate::batch::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeUsage, OperatorClass, StageParts, StageTime,
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, DecodeUsage, OperatorClass, StageParts, StageTime,
 };
 
 /// Attention of requests that decode.
@@ -240,10 +240,13 @@ impl BatchCost for CompactTables {
     }
 
     // PERF: a quarter of the instructions of two times by themselves; guarded by `stages_of_a_batch_that_decodes`.
-    fn decode_stages_us(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> [f64; 2] {
+    fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
         let layer_us = constants.layer_us + self.decode_us(batch).0;
-        [(false, constants.send_us), (true, 0.0)]
-            .map(|(is_last, send_us)| self.stage_layers(is_last) * layer_us + send_us + constants.host_us)
+        DecodeStages::once(
+            [(false, constants.send_us), (true, 0.0)].map(|(is_last, send_us)| {
+                self.stage_layers(is_last) * layer_us + send_us + constants.host_us
+            }),
+        )
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

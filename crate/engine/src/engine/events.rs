@@ -29,7 +29,8 @@ impl PartialOrd for Event {
     }
 }
 
-/// The ends to come, the earliest first. Of a replica of one stage a new end replaces the one that was expected before.
+/// The ends to come, the earliest first. Where one thing of a replica ends at a time, a new end replaces the one that was expected
+/// before.
 #[derive(Debug, Clone)]
 pub(super) struct EventQueue {
     pending: Pending,
@@ -39,7 +40,7 @@ pub(super) struct EventQueue {
 
 #[derive(Debug, Clone)]
 enum Pending {
-    /// Of one replica with one stage: when it is done with what it works on, infinite where it works on nothing.
+    /// Of one replica of which one thing ends at a time: when it is done with that, infinite where it works on nothing.
     One(f64),
     Many(Events),
 }
@@ -48,12 +49,12 @@ enum Pending {
 #[derive(Debug, Clone)]
 struct Events {
     heap: BinaryHeap<Event>,
-    /// The number of the newest end of each replica; empty where replicas have several stages, of which each ends by itself.
+    /// The number of the newest end of each replica; empty where each stage of a replica ends by itself.
     newest: Vec<u64>,
 }
 
 impl Events {
-    /// Of so many replicas of one stage; 0: they have several.
+    /// Of so many replicas of which one thing ends at a time; 0: each stage ends by itself.
     fn of(replicas: usize) -> Self {
         Self { heap: BinaryHeap::new(), newest: vec![0; replicas] }
     }
@@ -82,10 +83,10 @@ impl Events {
 }
 
 impl EventQueue {
-    /// Nothing ends.
-    pub(super) fn new(replicas: usize, has_stages: bool) -> Self {
+    /// Nothing ends; `stages_end`: each stage of a replica ends by itself, otherwise one thing of a replica at a time.
+    pub(super) fn new(replicas: usize, stages_end: bool) -> Self {
         let pending = match replicas {
-            _ if has_stages => Pending::Many(Events::of(0)),
+            _ if stages_end => Pending::Many(Events::of(0)),
             1 => Pending::One(f64::INFINITY),
             _ => Pending::Many(Events::of(replicas)),
         };

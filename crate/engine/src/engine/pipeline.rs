@@ -9,7 +9,7 @@ use servescope_workload::RequestId;
 use super::Fleet;
 use super::events::Event;
 use super::pipeline_groups::GroupPasses;
-use super::pipeline_turns::TurnPasses;
+use super::pipeline_turns::Turns;
 use super::stage_passes::Stage;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
@@ -30,7 +30,7 @@ pub(super) struct Pipeline {
     pub(super) queue: VecDeque<Option<u32>>,
     /// Batches that have just ended and whose requests may decode on as they are.
     pub(super) again: Vec<u32>,
-    pub(super) turns: TurnPasses,
+    pub(super) turns: Turns,
     pub(super) groups: GroupPasses,
 }
 
@@ -44,7 +44,7 @@ impl Pipeline {
             has_left: false,
             queue: VecDeque::new(),
             again: Vec::new(),
-            turns: TurnPasses::default(),
+            turns: Turns::default(),
             groups: GroupPasses::default(),
         }
     }
@@ -83,15 +83,6 @@ fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
 }
 
 impl Fleet {
-    /// After a fast-forward: the stages that have a batch end it as events.
-    pub(super) fn stages_go_on(&mut self, place: ReplicaIndex, stages: &[Stage]) {
-        for (number, stage) in stages.iter().enumerate() {
-            if stage.end_us < f64::INFINITY {
-                self.events.push(stage.end_us, place, number);
-            }
-        }
-    }
-
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: ReplicaIndex, now_us: f64) {
         if self.policy.queues_empty_batches() {
@@ -118,8 +109,7 @@ impl Fleet {
             let pipeline = &mut self.pipelines[place];
             pipeline.batches = batches;
             if is_formed {
-                pipeline.stages[0].queue.push_back(slot);
-                self.serve(place, 0, now_us);
+                self.enter_stages(place, slot, now_us);
             } else {
                 pipeline.unused.push(slot);
             }
@@ -184,9 +174,17 @@ impl Fleet {
             pipeline.unused.push(slot);
             return None;
         }
-        pipeline.stages[0].queue.push_back(slot);
-        self.serve(place, 0, now_us);
+        self.enter_stages(place, slot, now_us);
         Some(slot)
+    }
+
+    /// The first stage gets a batch that was formed.
+    fn enter_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
+        if self.has_stages && !self.stages_end {
+            return self.pass_stages(place, slot, now_us);
+        }
+        self.pipelines[place].stages[0].queue.push_back(slot);
+        self.serve(place, 0, now_us);
     }
 
     /// An idle stage takes the next batch of its queue.
@@ -241,10 +239,14 @@ impl Fleet {
         if next.is_some() {
             return self.serve(place, stage + 1, now_us);
         }
-        let pipeline = &mut self.pipelines[place];
-        if pipeline.batches[slot as usize].token_wait.makes.take().is_some() {
+        if self.pipelines[place].batches[slot as usize].token_wait.makes.take().is_some() {
             self.serve(place, 0, now_us);
         }
+        self.leave_stages(place, slot, now_us);
+    }
+
+    /// A batch has left the last stage.
+    pub(super) fn leave_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
         let pipeline = &mut self.pipelines[place];
         pipeline.queue.retain(|&batch| batch != Some(slot));
         let mut batches = std::mem::take(&mut pipeline.batches);

@@ -125,7 +125,11 @@ impl Fleet {
             is_alone,
         };
         player.play(until_us);
-        self.stages_go_on(place, &stages);
+        for (number, stage) in stages.iter().enumerate() {
+            if stage.end_us < f64::INFINITY {
+                self.events.push(stage.end_us, place, number);
+            }
+        }
         let pipeline = &mut self.pipelines[place];
         (pipeline.stages, pipeline.batches, pipeline.groups) = (stages, batches, foreseen);
         (pipeline.unused, pipeline.queue) = (unused, queue);

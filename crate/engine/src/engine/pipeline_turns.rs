@@ -1,176 +1,110 @@
-//! Fast-forward of pipelines. While the requests of every batch only decode, and none joins them, the batches take turns on the
-//! stages and nothing else happens to the replica. These turns are played here, until a request arrives, goes away or is done,
-//! or KV blocks run short.
+//! Pipelines in which nothing happens to a batch between its forming and its end: when it leaves the last stage is known as soon as
+//! it is formed.
+//!
+//! While the requests of every batch only decode, and none joins them, the batches take turns on the stages and nothing else
+//! happens to the replica. These turns are played here, until a request arrives, goes away or is done, or KV blocks run short.
 // PERF: under half of the instructions of runs of four stages; guarded by the test `leaps_equal_steps`.
 
-use crate::replica::index::ReplicaIndex;
+use std::collections::VecDeque;
+
 use servescope_cost::BatchCost;
 
 use super::Fleet;
-use super::stage_passes::{Pass, Stage, StageTimes, place_at};
-use crate::replica::batch_scheduler::ScheduleContext;
+use super::stage_passes::{Stage, StageTimes};
+use crate::config::FleetConfig;
+use crate::replica::batch_end;
+use crate::replica::index::ReplicaIndex;
 use crate::replica::iteration::ScheduledBatch;
-use crate::replica::{Replica, batch_end};
+
+/// The batches in the stages, and when they are through.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turns {
+    /// Each with the time at which it leaves the last stage, the oldest first: every stage serves them in this order.
+    order: VecDeque<(u32, f64)>,
+    /// Which of these times is among the events.
+    expected_us: Option<f64>,
+}
+
+/// A batch that was formed at a time passes the stages: when it leaves the last one.
+#[inline]
+fn pass(
+    stages: &mut [Stage],
+    batch: &mut ScheduledBatch,
+    (cost, config): (&dyn BatchCost, &FleetConfig),
+    now_us: f64,
+) -> f64 {
+    let is_new = batch.time_stages(cost);
+    let times = StageTimes::of(batch, config.copying_us(batch.copied_blocks));
+    if is_new {
+        batch.busy_us = times.busy_us(stages.len(), stages.len());
+    }
+    times.pass_all(stages, now_us)
+}
 
 impl Fleet {
-    /// Plays the turns of a replica up to what happens next beside them.
+    /// A batch that was formed passes the stages.
+    pub(super) fn pass_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
+        let pipeline = &mut self.pipelines[place];
+        let batch = &mut pipeline.batches[slot as usize];
+        let end_us = pass(&mut pipeline.stages, batch, (&*self.cost, &self.config), now_us);
+        pipeline.turns.order.push_back((slot, end_us));
+    }
+
+    /// The oldest batches end, as many as leave the last stage by now.
+    pub(super) fn end_oldest(&mut self, place: ReplicaIndex, now_us: f64) {
+        self.pipelines[place].turns.expected_us = None;
+        while let Some(&(slot, end_us)) = self.pipelines[place].turns.order.front() {
+            if end_us > now_us {
+                break;
+            }
+            self.pipelines[place].turns.order.pop_front();
+            self.leave_stages(place, slot, now_us);
+        }
+    }
+
+    /// Plays the turns of a replica up to what happens next beside them, which is an event then.
     pub(super) fn play_turns(&mut self, place: ReplicaIndex, now_us: f64) {
         // Where requests follow others, one may end on another replica before the next arrival that is known.
         let is_bounded = self.record.ended.is_none() || self.replicas.len() == 1;
         let pipeline = &self.pipelines[place];
         let may_form = !pipeline.unused.is_empty() && self.replicas[place].num_waiting > 0;
-        if self.max_fast_forward == 1 || !is_bounded || may_form || !pipeline.again.is_empty() {
-            return;
+        if self.max_fast_forward > 1 && is_bounded && !may_form && pipeline.again.is_empty() {
+            self.play_turns_until(place, now_us);
         }
+        let turns = &mut self.pipelines[place].turns;
+        let next_us = turns.order.front().map(|&(_, end_us)| end_us);
+        if let Some(end_us) = next_us.filter(|_| turns.expected_us != next_us) {
+            turns.expected_us = next_us;
+            self.schedule_completion(end_us, place);
+        }
+    }
+
+    fn play_turns_until(&mut self, place: ReplicaIndex, now_us: f64) {
         let until_us = self.next_given_us();
-        if self.events.next_us() >= until_us || !self.takes_turns(place, now_us) {
-            return;
-        }
-        self.take_events(place);
         let pipeline = &mut self.pipelines[place];
         let mut stages = std::mem::take(&mut pipeline.stages);
         let mut batches = std::mem::take(&mut pipeline.batches);
-        let mut turns = std::mem::take(&mut pipeline.turns);
-        turns.passes.clear();
-        turns.passes.resize(batches.len() * stages.len(), Pass::BEFORE);
-        turns.order.clear();
-        let (replica, context, cost) = self.parts(place, now_us);
-        let player = PipelineTurns {
-            stages: &mut stages,
-            batches: &mut batches,
-            turns: &mut turns,
-            replica,
-            context,
-            cost,
-        };
-        player.play(until_us);
-        self.stages_go_on(place, &stages);
-        let pipeline = &mut self.pipelines[place];
-        (pipeline.stages, pipeline.batches, pipeline.turns) = (stages, batches, turns);
-    }
-
-    /// Whether batches under way decode and go on as they are, beside others that go as far as the end of the last stage.
-    fn takes_turns(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
-        let pipeline = &mut self.pipelines[place];
-        let mut batches = std::mem::take(&mut pipeline.batches);
-        let unused = std::mem::take(&mut pipeline.unused);
-        let (replica, context, _) = self.parts(place, now_us);
-        let (mut any, mut all) = (false, true);
-        for (_, batch) in (0..).zip(&mut batches).filter(|(slot, _)| !unused.contains(slot)) {
-            let takes_turns = batch_end::takes_turns(replica, &context, batch);
-            any |= takes_turns;
-            all = all && (takes_turns || batch_end::ends_once(batch));
-        }
-        let pipeline = &mut self.pipelines[place];
-        pipeline.batches = batches;
-        pipeline.unused = unused;
-        any && all
-    }
-
-    /// Takes the ends of what the stages of a replica serve out of the events, and notes them there.
-    fn take_events(&mut self, place: ReplicaIndex) {
-        let stages = &mut self.pipelines[place].stages;
-        stages.iter_mut().for_each(|stage| stage.end_us = f64::INFINITY);
-        self.events.take_replica(place, |event| stages[event.stage as usize].end_us = event.time_us);
-    }
-}
-
-/// When batches pass the stages while they take turns; its buffers are used again.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TurnPasses {
-    /// By batch and stage.
-    passes: Vec<Pass>,
-    /// The batches in the order of their turns.
-    order: Vec<u32>,
-}
-
-/// Batches that take turns on the stages of a replica. Each stage serves them in the same order, so that the times of a batch
-/// follow from its own and those of the batch before it.
-struct PipelineTurns<'a> {
-    stages: &'a mut [Stage],
-    batches: &'a mut [ScheduledBatch],
-    turns: &'a mut TurnPasses,
-    replica: &'a mut Replica,
-    context: ScheduleContext<'a>,
-    cost: &'a dyn BatchCost,
-}
-
-impl PipelineTurns<'_> {
-    /// Plays those that end before a time, as long as a batch that leaves the last stage is formed again at once.
-    fn play(mut self, until_us: f64) {
-        self.begin();
-        let (count, last) = (self.turns.order.len(), self.stages.len() - 1);
-        let (mut cut_us, mut next) = (until_us, 0);
-        while let Some(&slot) = self.turns.order.get(next) {
-            let end_us = self.turns.passes[slot as usize * self.stages.len() + last].end_us;
-            if end_us >= until_us {
+        let mut order = std::mem::take(&mut pipeline.turns.order);
+        let is_alone = self.replicas.len() == 1;
+        let (replica, mut context, cost) = self.parts(place, now_us);
+        // Whether a batch takes turns is asked once.
+        let mut unasked = order.len();
+        let (turns, mut next) = (order.make_contiguous(), 0);
+        while let Some((slot, leaves_us)) = turns.get_mut(next) {
+            let (batch, end_us, is_first) = (&mut batches[*slot as usize], *leaves_us, unasked > 0);
+            if end_us >= until_us || (is_first && !batch_end::takes_turns(replica, &context, batch, is_alone))
+            {
                 break;
             }
-            let batch = &mut self.batches[slot as usize];
-            if !batch_end::next_turn(self.replica, &mut self.context, batch, end_us) {
-                cut_us = end_us;
+            unasked = unasked.saturating_sub(1);
+            if !batch_end::next_turn(replica, &mut context, batch, (end_us, is_alone, is_first)) {
                 break;
             }
-            batch.time_stages(self.cost);
-            self.pass_on(slot, 0, end_us);
-            next = if next + 1 == count { 0 } else { next + 1 };
+            *leaves_us = pass(&mut stages, batch, (cost, context.config), end_us);
+            next = if next + 1 == turns.len() { 0 } else { next + 1 };
         }
-        self.turns.order.rotate_left(next);
-        self.end(cut_us);
-    }
-
-    /// The batches under way go on to the last stage.
-    fn begin(&mut self) {
-        for number in (0..self.stages.len()).rev() {
-            let stage = &mut self.stages[number];
-            let queue = std::mem::take(&mut stage.queue);
-            if let Some(slot) = stage.serves {
-                let place = slot as usize * self.stages.len() + number;
-                self.turns.passes[place].end_us = self.stages[number].end_us;
-                self.turns.order.push(slot);
-                self.batches[slot as usize].time_stages(self.cost);
-                self.pass_on(slot, number + 1, self.stages[number].end_us);
-            } else {
-                stage.end_us = f64::NEG_INFINITY;
-            }
-            for slot in queue {
-                self.turns.order.push(slot);
-                self.batches[slot as usize].time_stages(self.cost);
-                self.pass_on(slot, number, f64::NEG_INFINITY);
-            }
-        }
-    }
-
-    /// A batch goes over the stages from one on, where it is at a time. The stages know when the last batch leaves them.
-    #[inline]
-    fn pass_on(&mut self, slot: u32, from: usize, ready_us: f64) {
-        let batch = &mut self.batches[slot as usize];
-        let count = self.stages.len();
-        let passes = &mut self.turns.passes[slot as usize * count..][..count];
-        let times = StageTimes::of(batch, self.context.config.copying_us(batch.copied_blocks));
-        times.pass(self.stages, passes, from, ready_us, &mut batch.busy_us);
-    }
-
-    /// Puts the batches where they are at a time, before what happens then.
-    fn end(&mut self, at_us: f64) {
-        let count = self.stages.len();
-        for stage in &mut *self.stages {
-            (stage.serves, stage.end_us) = (None, f64::INFINITY);
-        }
-        for &slot in &self.turns.order {
-            let passes = &self.turns.passes[slot as usize * count..][..count];
-            let Some((place, is_served)) = place_at(passes, at_us) else { continue };
-            let (stage, batch) = (&mut self.stages[place], &mut self.batches[slot as usize]);
-            if is_served {
-                (stage.serves, stage.end_us) = (Some(slot), passes[place].end_us);
-            } else {
-                stage.queue.push_back(slot);
-            }
-            let times = StageTimes::of(batch, self.context.config.copying_us(batch.copied_blocks));
-            batch.busy_us = times.busy_us(place + usize::from(is_served), count);
-            if passes[0].begin_us > f64::NEG_INFINITY {
-                batch.began_us = passes[0].begin_us;
-            }
-        }
+        order.rotate_left(next);
+        let pipeline = &mut self.pipelines[place];
+        (pipeline.stages, pipeline.batches, pipeline.turns.order) = (stages, batches, order);
     }
 }

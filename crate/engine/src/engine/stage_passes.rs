@@ -10,7 +10,7 @@ use crate::replica::iteration::ScheduledBatch;
 pub(super) struct Stage {
     pub(super) queue: VecDeque<u32>,
     pub(super) serves: Option<u32>,
-    /// While passes are foreseen, when it is done with what it serves.
+    /// While passes are foreseen, when it is done with all that it was given.
     pub(super) end_us: f64,
 }
 
@@ -42,6 +42,24 @@ impl StageTimes {
     pub(super) fn of(batch: &ScheduledBatch, copying_us: f64) -> Self {
         let (inner_us, last_us) = (batch.known_stage_us(false), batch.known_stage_us(true));
         Self { inner_us, last_us, copying_us, load_us: batch.load_us }
+    }
+
+    /// The batch passes all stages, from a time on: when it leaves the last one. The stages know when it leaves them.
+    #[inline]
+    pub(super) fn pass_all(&self, stages: &mut [Stage], mut ready_us: f64) -> f64 {
+        let Some((last, others)) = stages.split_last_mut() else { return ready_us };
+        let mut pass_us = |stage: &mut Stage, took_us: f64| {
+            let begin_us = if stage.end_us > ready_us { stage.end_us } else { ready_us };
+            ready_us = begin_us + took_us;
+            stage.end_us = ready_us;
+        };
+        let mut took_us = (self.inner_us + self.copying_us) + self.load_us;
+        for stage in others {
+            pass_us(stage, took_us);
+            took_us = self.inner_us;
+        }
+        pass_us(last, self.last_us);
+        ready_us
     }
 
     /// The batch is at the stage `from` at a time and passes it and those behind it. The stages know when it leaves them, and

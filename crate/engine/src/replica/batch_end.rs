@@ -7,10 +7,11 @@ use servescope_workload::RequestId;
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
-use super::requests::RequestStatus;
+use super::longest_gap::longer_of;
+use super::requests::{RequestStatus, Requests};
 use super::run::{busy_us, written};
-use crate::config::FleetConfig;
 use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
+use crate::record::timeline::step_us;
 use crate::request::BlockReason;
 
 /// Notes what a batch that ends held beside its requests that decode, where that is asked for.
@@ -33,14 +34,42 @@ pub(crate) fn ends_alike(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
-    let ends = may_end_alike(replica, context, batch) && batch.unwritten.next_is_not_last();
+    let ends = may_end_alike(replica, context, batch)
+        && (batch.unwritten.next_is_not_last() || goes_on_in_part(context, batch));
     if ends {
         end_unwritten(replica, context, batch);
     }
     ends
 }
 
-/// Whether the batch can be one whose requests are written down later: each gets a token, and none joins them.
+/// Whether the requests of a batch that are done with the iteration under way may leave it, and others go on in it.
+fn goes_on_in_part(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
+    batch.unwritten.first_done < batch.unwritten.last_done
+        && context.policy.mixes_batches()
+        && !batch.any_adapter
+        && !context.record.decisions.is_on()
+}
+
+/// How many requests of a batch had a token when it was formed.
+fn fresh(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> u32 {
+    batch.members.iter().filter(|&&id| context.requests.seen_us[id] == batch.formed_us).count() as u32
+}
+
+/// Writes the gaps between tokens down that ended with the first iteration of a batch, of those that had none when it was formed.
+fn write_gaps(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, fresh: u32) {
+    if fresh == batch.decodes {
+        return;
+    }
+    for &id in &batch.members {
+        let token_us = context.requests.seen_us[id];
+        if token_us != batch.formed_us {
+            context.record.gap(token_us, context.now_us, 1);
+            context.requests.waited_for_token(id, context.now_us - token_us);
+        }
+    }
+}
+
+/// Whether the batch can be one whose requests are written down later: each gets a token.
 fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
     let policy = context.policy;
     let is_told_at_once = context.steps_singly
@@ -48,23 +77,37 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
         || replica.waiting.keeps_counters()
         || policy.queues_empty_batches();
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
-    !is_told_at_once
+    let may_end = !is_told_at_once
         && is_plain
-        && replica.admits_none_beside(context, batch)
-        && (batch.unwritten.iterations > 0 || begin_unwritten(context, batch))
+        && replica.pending_aborts.is_empty()
+        && !replica.adapters.is_ahead()
+        && (context.policy.mixes_batches() || replica.admits_none_beside(context, batch));
+    if may_end && batch.unwritten.iterations == 0 {
+        begin_unwritten(context, batch);
+    }
+    may_end
 }
 
 /// A batch ends whose requests are written down later.
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (start_us, end_us) = (batch.formed_us, context.now_us);
-    if batch.unwritten.iterations == 0 {
-        batch.unwritten.record = Some(written(replica, context, batch, start_us, batch.decodes));
-    } else if let Some(run) = &mut batch.unwritten.record {
+    if let Some(run) = &mut batch.unwritten.record {
         (run.start_us, run.end_us, run.first_us) = (start_us, end_us, end_us - start_us);
-        run.busy_us = busy_us(replica, batch.busy_us, end_us);
+        let busy_of = (batch.busy_us, step_us(end_us));
+        if busy_of != batch.unwritten.busy_of {
+            batch.unwritten.busy_of = busy_of;
+            run.busy_us = busy_us(replica, batch.busy_us, end_us);
+        }
         run.kv_tokens = batch.decode_kv_tokens as f64;
         run.blocks = replica.kv.used();
+        run.fresh = run.decodes;
         (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
+    } else {
+        let is_first = batch.unwritten.iterations == 0;
+        let fresh = if is_first { batch.unwritten.fresh } else { batch.decodes };
+        batch.unwritten.record = Some(written(replica, context, batch, start_us, fresh));
+        batch.unwritten.busy_of = (batch.busy_us, step_us(end_us));
+        write_gaps(context, batch, fresh);
     }
     let unwritten = &mut batch.unwritten;
     unwritten.iterations += 1;
@@ -73,72 +116,114 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
     unwritten.longest_us = unwritten.longest_us.max(end_us - start_us);
     replica.in_flight -= 1;
     if let Some(run) = &unwritten.record {
-        context.record.iterations.push(run, &[]);
+        if run.any_adapter || run.fresh < run.decodes {
+            context.record.iterations.push(run, &[]);
+        } else {
+            context.record.iterations.push_turn(run);
+        }
+    }
+    if unwritten.iterations == unwritten.first_done {
+        leave_in_part(replica, context, batch);
     }
 }
 
-/// Whether batches take turns that end and are formed again alike, where this is one of those under way: until one of its
-/// requests is done or blocks run short, which [`next_turn`] says, or something arrives.
+/// The requests of a batch that are done with the iteration that has ended leave it.
+fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+    let (done_with, size) = (batch.unwritten.first_done, context.config.block_size);
+    let mut members = std::mem::take(&mut batch.members);
+    batch.unwritten.first_done = u32::MAX;
+    members.retain(|&id| {
+        let (total, done) = (context.total(id), context.requests.done[id]);
+        if total - done > done_with {
+            batch.unwritten.first_done = batch.unwritten.first_done.min(total - done);
+            return true;
+        }
+        batch.decodes -= 1;
+        batch.decode_kv_tokens -= u64::from(total - 1);
+        if let Some(count) = batch.unwritten.phases.get_mut(((done - 1) % size) as usize) {
+            *count -= 1;
+        }
+        batch.unwritten.write_down(context.requests, id);
+        let blocks = context.policy.blocks_at_end(context, id, total);
+        replica.finish(context, id, total, blocks);
+        false
+    });
+    batch.members = members;
+    batch.unwritten.record = None;
+    (batch.constants, batch.times_hold, batch.refused) = (None, 0, None);
+    replica.adapters.offload_unused(&mut replica.kv);
+}
+
+/// Whether the iteration under way of a batch can end, and the next one of the same requests be formed, until one of them is
+/// done or blocks run short, which [`next_turn`] says, or something arrives. What several replicas write down of gaps is in the
+/// order of their times.
 pub(crate) fn takes_turns(
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
+    is_alone: bool,
 ) -> bool {
+    replica.shares_refusal(context, batch);
     let is_told = |stop: BlockReason| replica.stop == Some(stop);
     (replica.num_waiting == 0
         || !context.policy.mixes_batches()
         || batch.refused.is_some_and(|refused| is_told(refused.stop)))
+        && replica.admits_none_beside(context, batch)
         && may_end_alike(replica, context, batch)
-}
-
-/// Marks a batch that does not take turns as one with whose end they are over; says whether it can be.
-pub(crate) fn ends_once(batch: &mut ScheduledBatch) -> bool {
-    let can_be = batch.unwritten.iterations == 0;
-    if can_be {
-        batch.unwritten.first_done = 0;
-    }
-    can_be
+        && (is_alone || batch.unwritten.iterations > 0 || batch.unwritten.fresh == batch.decodes)
 }
 
 /// The iteration under way of a batch that [`takes_turns`] ends at a time, and the next one of the same requests is formed.
-/// Says whether that can be; otherwise nothing is changed.
+/// Says whether that can be; otherwise nothing is changed. `is_first`: of those of this batch, one after the other.
 #[inline]
 pub(crate) fn next_turn(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
-    end_us: f64,
+    (end_us, is_alone, is_first): (f64, bool, bool),
 ) -> bool {
     let unwritten = &batch.unwritten;
-    if !unwritten.next_is_not_last() {
+    let leave_some = !unwritten.next_is_not_last();
+    let may_leave = || is_alone && context.record.ended.is_none() && replica.num_waiting == 0;
+    if leave_some && !(may_leave() && goes_on_in_part(context, batch)) {
         return false;
     }
-    let blocks = unwritten.new_blocks(context.config, unwritten.iterations + 1);
-    if !has_room(replica, context, blocks) {
+    let Some(mut blocks) = unwritten.new_blocks(unwritten.iterations + 1, replica.kv.available()) else {
         return false;
-    }
+    };
     context.now_us = end_us;
     end_unwritten(replica, context, batch);
-    form_unwritten(replica, context, batch, blocks);
+    if leave_some {
+        // Those that go on take no more blocks than all of them would.
+        let unwritten = &batch.unwritten;
+        blocks = unwritten.new_blocks(unwritten.iterations, u32::MAX).unwrap_or(blocks);
+    }
+    if leave_some || is_first {
+        form_unwritten(replica, context, batch, blocks);
+    } else {
+        form_next(replica, batch, end_us, blocks);
+    }
     true
 }
 
-/// Looks at every request of a batch whose tokens are to be written down later; says whether each follows the one before it.
-fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
+/// Looks at every request of a batch whose tokens are to be written down later.
+fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let ScheduledBatch { unwritten, members, formed_us, .. } = batch;
     let size = context.config.block_size;
-    unwritten.first_done = u32::MAX;
     unwritten.phases.clear();
-    unwritten.phases.resize(size as usize, 0);
+    unwritten.phases.resize(if context.config.allocates_on_demand() { size as usize } else { 0 }, 0);
+    let (mut first_done, mut last_done, mut fresh) = (u32::MAX, 0, 0);
     for &id in &*members {
         let done = context.requests.done[id];
-        unwritten.first_done = unwritten.first_done.min(context.total(id) - done);
-        unwritten.phases[((done - 1) % size) as usize] += 1;
-        if context.requests.seen_us[id] != *formed_us {
-            return false;
+        let left = context.total(id) - done;
+        (first_done, last_done) = (first_done.min(left), last_done.max(left));
+        fresh += u32::from(context.requests.seen_us[id] == *formed_us);
+        if let Some(count) = unwritten.phases.get_mut(((done - 1) % size) as usize) {
+            *count += 1;
         }
     }
-    true
+    (unwritten.first_done, unwritten.last_done, unwritten.fresh) = (first_done, last_done, fresh);
+    unwritten.record = None;
 }
 
 /// Forms a batch of the requests of the one that has just ended, if they decode on and no other request may join.
@@ -147,8 +232,11 @@ pub(crate) fn forms_alike(
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> bool {
-    let blocks = batch.unwritten.new_blocks(context.config, batch.unwritten.iterations);
-    if !replica.admits_none_beside(context, batch) || !has_room(replica, context, blocks) {
+    let Some(blocks) = batch.unwritten.new_blocks(batch.unwritten.iterations, replica.kv.available()) else {
+        return false;
+    };
+    replica.shares_refusal(context, batch);
+    if !replica.admits_none_beside(context, batch) {
         return false;
     }
     let looks_at_queue = context.policy.mixes_batches() && replica.num_waiting > 0;
@@ -159,12 +247,6 @@ pub(crate) fn forms_alike(
     true
 }
 
-/// Whether this many blocks are free, and one more: where requests take them as they grow.
-#[inline]
-fn has_room(replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-    !context.config.allocates_on_demand() || replica.kv.available() > blocks
-}
-
 /// The next iteration of the same requests takes this many blocks.
 fn form_unwritten(
     replica: &mut Replica,
@@ -172,19 +254,22 @@ fn form_unwritten(
     batch: &mut ScheduledBatch,
     blocks: u32,
 ) {
-    replica.kv.allocate(blocks);
-    replica.in_flight += 1;
-    replica.formed += 1;
+    form_next(replica, batch, context.now_us, blocks);
     replica.looks_again = false;
     replica.passes_over = replica.num_waiting > 0
         && context.policy.mixes_batches()
         && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
+}
+
+/// The same where that follows such an iteration, and the queue stays as it is.
+#[inline]
+fn form_next(replica: &mut Replica, batch: &mut ScheduledBatch, now_us: f64, blocks: u32) {
+    replica.kv.allocate(blocks);
+    replica.in_flight += 1;
+    replica.formed += 1;
     batch.number = replica.formed;
-    batch.formed_us = context.now_us;
-    batch.decode_kv_tokens += u64::from(batch.decodes);
-    batch.busy_us = 0.0;
-    batch.inner_us = None;
-    batch.last_us = None;
+    batch.formed_us = now_us;
+    batch.forms_again();
     batch.in_memory = replica.adapters_in_memory();
 }
 
@@ -194,14 +279,7 @@ pub(crate) fn write_down(context: &mut ScheduleContext<'_>, batch: &mut Schedule
     if unwritten.iterations == 0 {
         return;
     }
-    for &id in &batch.members {
-        let i = id.index();
-        context.requests.done[i] += unwritten.iterations;
-        context.requests.seen_us[i] = unwritten.ended_us;
-        context.requests.waited_for_token(id, unwritten.longest_us);
-        let execution_us = &mut context.requests.execution_us[i];
-        unwritten.execution_us.iter().for_each(|us| *execution_us += us);
-    }
+    batch.members.iter().for_each(|&id| unwritten.write_down(context.requests, id));
     unwritten.iterations = 0;
     unwritten.longest_us = 0.0;
     unwritten.execution_us.clear();
@@ -218,18 +296,31 @@ pub(crate) fn take_apart(
 }
 
 impl Unwritten {
+    /// Writes down what one of the requests got.
+    fn write_down(&self, requests: &mut Requests, id: RequestId) {
+        requests.done[id] += self.iterations;
+        requests.seen_us[id] = self.ended_us;
+        requests.waited_for_token(id, self.longest_us);
+        let execution_us = &mut requests.execution_us[id];
+        self.execution_us.iter().for_each(|us| *execution_us += us);
+    }
+
     /// Whether no request is done with the next iteration.
     fn next_is_not_last(&self) -> bool {
         self.iterations + 1 < self.first_done
     }
 
-    /// Blocks that the iteration takes which comes after this many of them.
-    fn new_blocks(&self, config: &FleetConfig, iterations: u32) -> u32 {
-        if !config.allocates_on_demand() {
-            return 0;
-        }
+    /// Blocks that the iteration takes which comes after this many of them, where so many are free, and one more; otherwise
+    /// it may not be formed.
+    #[inline]
+    fn new_blocks(&self, iterations: u32, free: u32) -> Option<u32> {
         let size = self.phases.len();
-        self.phases[(size - iterations as usize % size) % size]
+        if size == 0 {
+            return Some(0);
+        }
+        let rest = iterations as usize % size;
+        let blocks = self.phases[if rest == 0 { 0 } else { size - rest }];
+        (free > blocks).then_some(blocks)
     }
 }
 
@@ -240,25 +331,22 @@ impl Replica {
         let scheduler = context.policy;
         let now_us = context.now_us;
         let before = self.num_running;
-        let is_fresh =
-            |id: RequestId, context: &ScheduleContext<'_>| context.requests.seen_us[id] == batch.formed_us;
-        let fresh = batch.members.iter().filter(|&&id| is_fresh(id, context)).count() as u32;
+        let fresh = fresh(context, batch);
         let run = written(self, context, batch, batch.formed_us, fresh);
         context.record.iterations.push(&run, &batch.chunks);
         share_iteration(context, batch, batch.formed_us);
+        write_gaps(context, batch, fresh);
+        let Requests { seen_us, done, execution_us, longest_gap_us, .. } = &mut *context.requests;
         for &id in &batch.members {
-            let i = id.index();
-            if !is_fresh(id, context) {
-                context.record.gap(context.requests.seen_us[i], now_us, 1);
-            }
-            let gap_us = now_us - context.requests.seen_us[i];
-            context.requests.waited_for_token(id, gap_us);
-            context.requests.seen_us[i] = now_us;
-            context.requests.done[i] += 1;
-            context.requests.execution_us[i] += batch.busy_us;
+            longest_gap_us[id] = longer_of(longest_gap_us[id], now_us - seen_us[id]);
+            seen_us[id] = now_us;
+            done[id] += 1;
+            execution_us[id] += batch.busy_us;
+        }
+        for &id in &batch.members {
             self.waiting.made_token(context.trace, id, false);
             let total = context.total(id);
-            if context.requests.done[i] >= total {
+            if context.requests.done[id] >= total {
                 let blocks = scheduler.blocks_at_end(context, id, total);
                 self.finish(context, id, total, blocks);
             } else if scheduler.mixes_batches() {
@@ -283,6 +371,7 @@ impl Replica {
 
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+        self.refused = None;
         let is_looked_at_anew =
             batch.changes_again || self.waiting.takes_turns() || context.config.loads_ahead();
         if self.num_waiting == 0 || is_looked_at_anew {
@@ -296,6 +385,22 @@ impl Replica {
         if let (Some(stop), Some(head)) = (self.stop, self.head(context)) {
             let (num_running, free) = (self.num_running, self.free_beside_adapter(context, head));
             batch.refused = Some(HeadBlocked { head, stop, num_running, free });
+            self.refused = batch.refused;
+        }
+    }
+
+    /// What the head of the queue lacked when another batch was formed it lacks in this one, too, where that is memory.
+    fn shares_refusal(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+        let Some(refused) = self.refused.filter(|refused| refused.stop == BlockReason::Memory) else {
+            return;
+        };
+        if self.num_waiting > 0
+            && batch.refused != self.refused
+            && self.kv.host_used() == 0
+            && context.policy.lacks_only_memory(self, context.config, batch)
+            && self.refuses_again(context, refused)
+        {
+            batch.refused = self.refused;
         }
     }
 

@@ -143,6 +143,12 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         }
     }
 
+    /// Whether a waiting request that does not join another batch for want of memory does not join this one, whose requests decode,
+    /// for that reason and no other.
+    fn lacks_only_memory(&self, _replica: &Replica, _config: &FleetConfig, _batch: &ScheduledBatch) -> bool {
+        false
+    }
+
     /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is
     /// admitted.
     fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {

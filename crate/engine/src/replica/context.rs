@@ -8,7 +8,7 @@ use super::batch_scheduler::ScheduleContext;
 use super::decode_batch::{DecodeBatch, DecodeSlot};
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
-use super::requests::RequestStatus;
+use super::requests::{RequestStatus, Requests};
 use crate::record::decisions::{Compared, Decision, Verdict};
 
 impl ScheduleContext<'_> {
@@ -98,13 +98,25 @@ impl ScheduleContext<'_> {
 
     /// One request outside a decode batch decodes in the iteration.
     pub(crate) fn decode_member(&mut self, batch: &mut ScheduledBatch, id: RequestId) {
-        let i = id.index();
-        batch.members.push(id);
-        batch.decodes += 1;
-        batch.decode_kv_tokens += u64::from(self.requests.done[i]);
-        self.add_adapter(batch, id);
-        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
-        self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
+        self.decode_members(batch, &[id]);
+    }
+
+    /// Requests outside a decode batch decode in the iteration.
+    pub(crate) fn decode_members(&mut self, batch: &mut ScheduledBatch, ids: &[RequestId]) {
+        batch.members.extend_from_slice(ids);
+        batch.decodes += ids.len() as u32;
+        let Requests { done, seen_us, stalled_us, .. } = &mut *self.requests;
+        for &id in ids {
+            batch.decode_kv_tokens += u64::from(done[id]);
+            stalled_us[id] += self.now_us - seen_us[id];
+        }
+        if self.config.lora_compute {
+            let with_adapter = ids.iter().filter(|id| self.trace.adapter[id.index()] != BASE_MODEL);
+            with_adapter.for_each(|&id| self.add_adapter(batch, id));
+        }
+        if self.record.phases.is_on() {
+            ids.iter().for_each(|&id| self.record.phases.stall(id, self.requests.seen_us[id], self.now_us));
+        }
     }
 
     #[inline]
@@ -138,12 +150,15 @@ impl ScheduleContext<'_> {
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.
     pub(crate) fn sort(&self, list: &mut [RequestId], queue: &WaitingQueue) {
         let key = |id: RequestId| queue.key(self.trace, id, self.arrival_us(id));
-        if !list.is_sorted_by(|&a, &b| key(a) <= key(b)) {
-            // Insertion: the lists are nearly in order, and the few that are not are short.
-            for i in 1..list.len() {
-                let at = key(list[i]);
+        // Insertion: the lists are nearly in order, and the few that are not are short.
+        let mut last = f64::NEG_INFINITY;
+        for i in 0..list.len() {
+            let at = key(list[i]);
+            if at < last {
                 let place = list[..i].partition_point(|&other| key(other) <= at);
                 list[place..=i].rotate_right(1);
+            } else {
+                last = at;
             }
         }
     }

@@ -142,9 +142,9 @@ impl DecodeGroup {
         self.ended_at_form = self.ended;
         self.formed += 1;
         let next = &mut self.next;
-        (next.inner_us, next.last_us) = (None, None);
         next.time_stages(cost);
-        next.decode_kv_tokens += u64::from(next.decodes);
-        (next.known_stage_us(false), next.known_stage_us(true))
+        let times_us = (next.known_stage_us(false), next.known_stage_us(true));
+        next.forms_again();
+        times_us
     }
 }

@@ -39,8 +39,12 @@ impl Replica {
         if by_arrival || self.waiting.ranks_holders() {
             context.sort(&mut list, &self.waiting);
         }
-        let scheduler = context.policy;
         let cap = self.batch_cap(context.config);
+        if !self.is_single() && self.decode_all(context, batch, &mut list, cap as usize) {
+            self.scratch = list;
+            return false;
+        }
+        let asks = u32::from(context.config.allocates_on_demand());
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
         while next < end && kept < cap {
             let id = list[next];
@@ -50,7 +54,6 @@ impl Replica {
                 continue;
             }
             let takes = self.blocks_to_take(context, id);
-            let asks = if scheduler.allocates_on_demand(context.config) { 1 } else { takes };
             while self.kv.available() < asks && next < end {
                 end -= 1;
                 self.preempt(context, batch, list[end], (id, asks));
@@ -74,6 +77,42 @@ impl Replica {
         list.clear();
         self.scratch = list;
         false
+    }
+
+    /// The first of a list decode, at most as many as may, where there is a block for each: says whether that is so. Those behind
+    /// them are in no batch. Partly prefilled prompts go to `prefills_this_step`, where the list is no longer than it may be.
+    fn decode_all(
+        &mut self,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+        list: &mut Vec<RequestId>,
+        cap: usize,
+    ) -> bool {
+        let is_prompt = |&id: &RequestId| context.requests.status[id] == RequestStatus::Prefilling;
+        let any_prompt = list.iter().any(is_prompt);
+        let (first, others) = list.split_at(list.len().min(cap));
+        if any_prompt && !others.is_empty() {
+            return false;
+        }
+        if context.config.allocates_on_demand() {
+            let size = context.config.block_size;
+            let is_full =
+                |id: &&RequestId| !is_prompt(id) && (context.requests.done[**id] - 1).is_multiple_of(size);
+            let blocks = first.iter().filter(is_full).count() as u32;
+            if self.kv.available() <= blocks {
+                return false;
+            }
+            self.kv.allocate(blocks);
+        }
+        self.running.extend_from_slice(others);
+        list.truncate(cap);
+        if any_prompt {
+            self.prefills_this_step.extend(list.iter().filter(|id| is_prompt(id)));
+            list.retain(|id| !is_prompt(id));
+        }
+        context.decode_members(batch, list);
+        list.clear();
+        true
     }
 
     /// The list of the policy: requests that were skipped, requests that decode, requests that were in the last iteration with

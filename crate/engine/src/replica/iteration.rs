@@ -1,6 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
-use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, LoraBatch};
+use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch};
 use servescope_workload::RequestId;
 
 use crate::record::timeline::IterationRun;
@@ -43,11 +43,17 @@ pub(crate) struct TokenWait {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unwritten {
     pub(crate) iterations: u32,
-    /// How the last of them is recorded.
+    /// How the last of them is recorded; `None`: it is of other requests than the next one.
     pub(crate) record: Option<IterationRun>,
-    /// With which of them the first request is done.
+    /// Of how long all stages worked, and of which step of the clock, it tells how long they did on average.
+    pub(crate) busy_of: (f64, f64),
+    /// With which of them the first request is done, and the last one.
     pub(crate) first_done: u32,
-    /// Requests by their tokens - 1 before the first of them, modulo the block size.
+    pub(crate) last_done: u32,
+    /// How many requests had a token when the first of them began.
+    pub(crate) fresh: u32,
+    /// Requests by their tokens - 1 before the first of them, modulo the block size; empty where they take no blocks as they
+    /// grow.
     pub(crate) phases: Vec<u32>,
     /// How long the stages worked on each.
     pub(crate) execution_us: Vec<f64>,
@@ -119,6 +125,8 @@ pub(crate) struct ScheduledBatch {
     /// How long the stages before the last one take for it, once that is known; and the last one.
     pub(crate) inner_us: Option<f64>,
     pub(crate) last_us: Option<f64>,
+    /// For how many iterations of the same requests, from this one on, they take as long.
+    pub(crate) times_hold: u32,
     /// What those times have in common with the ones of later iterations, where that was asked for.
     pub(crate) constants: Option<DecodeConstants>,
 }
@@ -154,21 +162,37 @@ impl ScheduledBatch {
         self.goes_on = false;
     }
 
-    /// Asks how long the stages take for it, unless that is known.
-    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) {
+    /// Asks how long the stages take for it, unless that is known; says whether it asked.
+    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) -> bool {
         if self.inner_us.is_some() && self.last_us.is_some() {
-            return;
+            return false;
         }
+        self.times_hold = 1;
         if !self.chunks.is_empty() {
             let us = |is_last: bool| Some(cost.stage_time(&self.batch(), is_last).first_us);
             (self.inner_us, self.last_us) =
                 (self.inner_us.or_else(|| us(false)), self.last_us.or_else(|| us(true)));
-            return;
+            return true;
         }
         let constants = self.constants.unwrap_or_else(|| cost.decode_constants(&self.batch()));
-        let [inner_us, last_us] = cost.decode_stages_us(&self.batch(), &constants);
+        let DecodeStages { us: [inner_us, last_us], valid_iterations } =
+            cost.decode_stages(&self.batch(), &constants);
         self.constants = Some(constants);
+        self.times_hold = valid_iterations;
         (self.inner_us, self.last_us) = (Some(inner_us), Some(last_us));
+        true
+    }
+
+    /// It is the next iteration of the same requests; how long the stages take for that is asked again where it may be
+    /// something else.
+    #[inline]
+    pub(crate) fn forms_again(&mut self) {
+        self.decode_kv_tokens += u64::from(self.decodes);
+        if self.times_hold > 1 {
+            self.times_hold -= 1;
+        } else {
+            (self.inner_us, self.last_us) = (None, None);
+        }
     }
 
     /// How long a stage takes for it, where that is known.

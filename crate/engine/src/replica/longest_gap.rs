@@ -40,14 +40,18 @@ impl SharedGaps {
     }
 }
 
+/// The longer one of two times; the first one where they are equal.
+#[inline]
+pub(crate) fn longer_of(one_us: f64, other_us: f64) -> f64 {
+    if other_us > one_us { other_us } else { one_us }
+}
+
 impl Requests {
     /// A request waited `gap_us` for a token.
     #[inline]
     pub(crate) fn waited_for_token(&mut self, id: RequestId, gap_us: f64) {
         let longest = &mut self.longest_gap_us[id];
-        if gap_us > *longest {
-            *longest = gap_us;
-        }
+        *longest = longer_of(*longest, gap_us);
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use servescope_cost::{Batch, BatchCost, Chunk, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work};
+use servescope_cost::{
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch, OperatorClass, Peak, StageParts,
+    StageTime, Work,
+};
 
 /// A cost with steps in the KV tokens, growth between them, and a price for everything.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +36,11 @@ impl BatchCost for Toy {
         } else {
             StageTime::once(first_us)
         }
+    }
+
+    fn decode_stages(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> DecodeStages {
+        let [inner, last] = [false, true].map(|is_last| self.stage_time(batch, is_last));
+        DecodeStages { us: [inner.first_us, last.first_us], valid_iterations: last.valid_iterations }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

@@ -25,6 +25,10 @@ impl BatchScheduler for Orca {
         refuses_slots(config)
     }
 
+    fn lacks_only_memory(&self, _replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
+        batch.decodes < config.slots()
+    }
+
     fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
         false
     }
@@ -44,11 +48,8 @@ fn schedule(
         replica.schedule_decode_batch(batch);
     } else {
         let count = replica.running.len().min(config.slots() as usize);
-        let mut running = std::mem::take(&mut replica.running);
-        for id in running.drain(..count) {
-            context.decode_member(batch, id);
-        }
-        replica.running = running;
+        context.decode_members(batch, &replica.running[..count]);
+        replica.running.drain(..count);
     }
     QueueScan::Stopped(admit_to_slots(replica, context, batch))
 }

@@ -20,6 +20,10 @@ impl BatchScheduler for Sarathi {
         schedule(replica, context, batch)
     }
 
+    fn lacks_only_memory(&self, replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
+        batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
+    }
+
     fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Rejection::NeverFits);
         refuses_blocks(config, total_tokens).or(reads_nothing)

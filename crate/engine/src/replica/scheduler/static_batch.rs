@@ -110,13 +110,10 @@ fn schedule(
             return QueueScan::Skipped;
         }
     } else {
-        while let Some(parked) = replica.state.fixed.parked.pop_front() {
+        while let Some(mut parked) = replica.state.fixed.parked.pop_front() {
             batch.reserved = parked.reserved;
-            for id in parked.members {
-                if context.requests.status[id] == RequestStatus::Decoding {
-                    context.decode_member(batch, id);
-                }
-            }
+            parked.members.retain(|&id| context.requests.status[id] == RequestStatus::Decoding);
+            context.decode_members(batch, &parked.members);
             if !batch.is_empty() {
                 return QueueScan::Skipped;
             }

@@ -19,6 +19,11 @@ impl BatchScheduler for Vllm {
         schedule(replica, context, batch)
     }
 
+    /// Prompts are looked at before requests that decode.
+    fn lacks_only_memory(&self, _replica: &Replica, _config: &FleetConfig, _batch: &ScheduledBatch) -> bool {
+        true
+    }
+
     fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
         let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Rejection::PromptOverBatch);
         refuses_blocks(config, total_tokens).or(is_over_batch)

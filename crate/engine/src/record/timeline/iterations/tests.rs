@@ -71,7 +71,11 @@ proptest! {
             run.end_us = (run.start_us + takes_us).max(run.start_us);
             *start = run.start_us;
             ends.push(run.end_us);
-            log.push(&run, &chunks);
+            if is_plain_decode(&run) {
+                log.push_turn(&run);
+            } else {
+                log.push(&run, &chunks);
+            }
             expected.push((run, chunks));
         }
         prop_assert_eq!(log.len(), expected.len());
