@@ -159,7 +159,10 @@ test('a change between an answer and its frame leaves the page running until its
     window.Worker = class extends Spawned {
       constructor(...what: ConstructorParameters<typeof Worker>) {
         super(...what);
-        this.addEventListener('message', ({ data }: MessageEvent<{ kind?: string }>) => { if (data.kind === 'answer') frames.answers += 1; });
+        this.addEventListener('message', ({ data }: MessageEvent<{ kind?: string; preview?: boolean; more?: boolean }>) => {
+          const isWhole = data.kind === 'answer' && data.preview !== true && data.more !== true;
+          if (isWhole || data.kind === 'others') frames.answers += 1;
+        });
       }
     };
   });
