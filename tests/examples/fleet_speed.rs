@@ -8,8 +8,9 @@
 //! made: what the engine holds while it runs and the report that it hands over. Then the summary is made.
 //!
 //! `fleet_speed count SCHEDULER STAGES` runs one fleet, for a count of instructions, which other work on the machine does not
-//! change: `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*counted*' fleet_speed count orca 4`. One stage is
-//! 20,000 requests of the default workload without adapters, with its linear cost model; more stages are 3,000 requests with the operator times.
+//! change: `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*counted*' fleet_speed count orca 4`. With one stage
+//! it runs 20,000 requests of the default workload without adapters, with its linear cost model; with more stages 3,000 requests
+//! with the synthetic operator times.
 
 use std::fmt::Write as _;
 use std::process::Command;

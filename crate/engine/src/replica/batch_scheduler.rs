@@ -143,8 +143,8 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         }
     }
 
-    /// Whether a waiting request that does not join another batch for want of memory does not join this one, whose requests decode,
-    /// for that reason and no other.
+    /// Whether memory alone keeps a waiting request out of this batch, whose requests decode: then a request that another batch could
+    /// not admit for lack of memory need not be looked at again for this one.
     fn lacks_only_memory(&self, _replica: &Replica, _config: &FleetConfig, _batch: &ScheduledBatch) -> bool {
         false
     }

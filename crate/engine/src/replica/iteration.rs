@@ -45,7 +45,8 @@ pub(crate) struct Unwritten {
     pub(crate) iterations: u32,
     /// How the last of them is recorded; `None`: it is of other requests than the next one.
     pub(crate) record: Option<IterationRun>,
-    /// Of how long all stages worked, and of which step of the clock, it tells how long they did on average.
+    /// The working time of all stages together, and the step of the clock, from which the record's average working time was rounded:
+    /// while both stay, so does the average.
     pub(crate) busy_of: (f64, f64),
     /// With which of them the first request is done, and the last one.
     pub(crate) first_done: u32,
