@@ -4,6 +4,7 @@
 mod budget;
 mod cases;
 mod features;
+mod pace;
 mod python;
 mod report;
 
@@ -19,6 +20,7 @@ use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
 use crate::{browser, fuzz, package, packages, page, programs, sizes, tools};
 
+use pace::PaceMeasurement;
 use report::EndedStep;
 
 /// What a step may run beside.
@@ -106,11 +108,15 @@ pub(crate) fn run(project: &Project, choice: &StepChoice) -> TaskResult<bool> {
         choice.takes(step.name) && (project.is_whole() || !step.only_whole || choice.names(step.name))
     };
     let steps: Vec<&CheckStep> = STEPS.iter().filter(is_taken).collect();
+    // Only a run of every step is held to a budget: a step alone also does what others would have done for it.
+    let is_all = STEPS.iter().filter(|step| !step.only_whole).all(|step| choice.takes(step.name));
+    let budget = if is_all && !project.is_whole() { Some(budget::read(project.root())?) } else { None };
     let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
     let mut ended: Vec<EndedStep> = of(Lane::First).map(|step| one(project, step)).collect();
     let (rust, page): (Vec<&CheckStep>, Vec<&CheckStep>) =
         (of(Lane::Rust).collect(), of(Lane::Page).collect());
     let start = Instant::now();
+    let pace = budget.is_some().then(PaceMeasurement::begin);
     if rust.is_empty() || page.is_empty() {
         ended.extend(rust.iter().chain(&page).map(|step| one(project, step)));
     } else {
@@ -118,10 +124,12 @@ pub(crate) fn run(project: &Project, choice: &StepChoice) -> TaskResult<bool> {
     }
     ended.extend(of(Lane::Last).map(|step| one(project, step)));
     let took = start.elapsed();
-    // Only a run of every step is held to a budget: a step alone also does what others would have done for it.
-    let is_all = STEPS.iter().filter(|step| !step.only_whole).all(|step| choice.takes(step.name));
-    let budget = if is_all && !project.is_whole() { Some(budget::read(project.root())?) } else { None };
-    let (text, is_good) = report::table(&ended, took, budget.as_ref());
+    let budget = budget.zip(pace).map(|(budget, pace)| {
+        let slowdown = pace.end(budget.sample_s).unwrap_or(1.0);
+        (budget, slowdown)
+    });
+    let (text, is_good) =
+        report::table(&ended, took, budget.as_ref().map(|(budget, slowdown)| (budget, *slowdown)));
     print!("\n{text}");
     // A choice that leaves nothing to run has shown nothing.
     Ok(!ended.is_empty() && is_good)

@@ -150,32 +150,42 @@ test('undo and redo walk through settings', async ({ page }) => {
 
 test('a change between an answer and its frame leaves the page running until its own answer', async ({ page }) => {
   await page.addInitScript(() => {
-    const held: FrameRequestCallback[] = [];
-    const frames = { hold: false, answers: 0, release: () => { for (const draw of held.splice(0)) draw(performance.now()); } };
-    Object.assign(window, { frames });
     const next = window.requestAnimationFrame.bind(window);
+    const held: FrameRequestCallback[] = [];
+    const frames = {
+      hold: false,
+      /** The digest of the last answer that is there with all its charts. */
+      answered: '',
+      release: () => { for (const draw of held.splice(0)) draw(performance.now()); },
+      /** Until the frames are drawn that were asked for before. */
+      drawn: () => new Promise((done) => { next(done); }),
+    };
+    Object.assign(window, { frames });
     window.requestAnimationFrame = (draw) => (frames.hold ? held.push(draw) : next(draw));
     const Spawned = window.Worker;
     window.Worker = class extends Spawned {
       constructor(...what: ConstructorParameters<typeof Worker>) {
         super(...what);
-        this.addEventListener('message', ({ data }: MessageEvent<{ kind?: string; preview?: boolean; more?: boolean }>) => {
-          const isWhole = data.kind === 'answer' && data.preview !== true && data.more !== true;
-          if (isWhole || data.kind === 'others') frames.answers += 1;
+        let partly = '';
+        this.addEventListener('message', ({ data }: MessageEvent<{ kind?: string; preview?: boolean; more?: boolean; summary?: { digest: string } }>) => {
+          if (data.kind === 'answer' && data.preview === false) {
+            partly = data.summary?.digest ?? '';
+            if (data.more === false) frames.answered = partly;
+          }
+          if (data.kind === 'others') frames.answered = partly;
         });
       }
     };
   });
   await open(page);
   const before = await digest(page);
-  const press = (): Promise<number> => page.evaluate((id) => {
-    const { frames } = window as unknown as { frames: { hold: boolean; answers: number } };
+  await page.evaluate(async (id) => {
+    const { frames } = window as unknown as { frames: { hold: boolean; drawn: () => Promise<unknown> } };
     frames.hold = true;
+    await frames.drawn();
     document.querySelector(`[data-parameter="${id}"] input[type=range]`)?.dispatchEvent(new KeyboardEvent('keydown', { key: 'PageUp', bubbles: true, cancelable: true }));
-    return frames.answers;
   }, 'workload.arrivals.cv');
-  const answered = await press();
-  await page.waitForFunction((count) => (window as unknown as { frames: { answers: number } }).frames.answers > count, answered, { polling: 20 });
+  await page.waitForFunction((digest) => (window as unknown as { frames: { answered: string } }).frames.answered !== digest, before, { polling: 20 });
   // In one task, so that the second answer cannot come before its state is read.
   const state = await page.evaluate((id) => {
     const { frames } = window as unknown as { frames: { hold: boolean; release: () => void } };

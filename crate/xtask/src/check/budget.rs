@@ -18,6 +18,8 @@ pub(super) struct Budget {
     pub(super) total_s: f64,
     /// Above this multiple of the total the check fails.
     pub(super) fails_above: f64,
+    /// Seconds of the processor that [`super::pace`]'s work takes on the machine that the budget is for.
+    pub(super) sample_s: f64,
     /// Seconds of each step.
     pub(super) steps: BTreeMap<String, f64>,
 }
