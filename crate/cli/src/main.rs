@@ -51,6 +51,10 @@ use clap::{Parser, Subcommand};
 
 use output::print;
 
+/// Runs follow each other in one process; with the C library's allocator each asks the system for its pages again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Simulates multi-tenant LLM serving: synthetic or real requests, S-LoRA's batching, a GPU model.
 #[derive(Parser)]
 #[command(name = "servescope", version, about)]
