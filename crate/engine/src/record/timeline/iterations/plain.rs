@@ -3,15 +3,16 @@
 
 use servescope_cost::{Chunk, LoraBatch};
 
+use super::segments::{SegmentCursor, Segments};
 use super::{IterationRun, tells_adapters};
 use crate::replica::index::ReplicaIndex;
 
 /// The runs of one replica.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PlainIterations {
-    runs: Vec<PlainRun>,
-    additions: Vec<Additions>,
-    pub(super) chunks: Vec<Chunk>,
+    runs: Segments<PlainRun>,
+    additions: Segments<Additions>,
+    chunks: Vec<Chunk>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +85,12 @@ impl PlainIterations {
     }
 
     pub(super) fn cursor(&self, replica: ReplicaIndex) -> PlainCursor<'_> {
-        PlainCursor { replica, runs: &self.runs, additions: &self.additions }
+        PlainCursor { replica, runs: self.runs.cursor(), additions: self.additions.cursor() }
+    }
+
+    /// What a run of these reads of each of its prompts.
+    pub(super) fn chunks(&self, run: &IterationRun) -> &[Chunk] {
+        &self.chunks[run.chunks_at..][..run.prompts as usize]
     }
 }
 
@@ -92,8 +98,8 @@ impl PlainIterations {
 #[derive(Debug, Clone)]
 pub(super) struct PlainCursor<'a> {
     replica: ReplicaIndex,
-    runs: &'a [PlainRun],
-    additions: &'a [Additions],
+    runs: SegmentCursor<'a, PlainRun>,
+    additions: SegmentCursor<'a, Additions>,
 }
 
 impl Iterator for PlainCursor<'_> {
@@ -101,7 +107,7 @@ impl Iterator for PlainCursor<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<IterationRun> {
-        let run = self.runs.split_off_first()?;
+        let run = self.runs.next()?;
         let mut whole = IterationRun {
             start_us: run.start_us,
             end_us: run.end_us,
@@ -121,7 +127,7 @@ impl Iterator for PlainCursor<'_> {
             ..IterationRun::BLANK
         };
         if run.place & 1 == 1
-            && let Some(added) = self.additions.split_off_first()
+            && let Some(added) = self.additions.next()
         {
             whole.resident_adapters = added.resident_adapters;
             whole.adapter_tokens = added.adapter_tokens;

@@ -12,28 +12,32 @@ use super::{
 
 /// A place in the log of one replica, behind the run that was read last.
 #[derive(Debug, Clone)]
-pub(super) struct LogCursor<'a> {
-    plain: PlainCursor<'a>,
+pub(super) enum LogCursor<'a> {
+    Plain(PlainCursor<'a>, IterationRun),
+    Encoded(Box<EncodedCursor<'a>>),
+}
+
+/// The same, of runs that are written in few bytes.
+#[derive(Debug, Clone)]
+pub(super) struct EncodedCursor<'a> {
     encoded: Reader<'a>,
     /// Where the bytes of the log end.
     end: usize,
-    /// Chunks before those bytes, by the count of [`IterationRun::chunks_at`].
-    plain_chunks: usize,
     run: IterationRun,
     before: DeltaState,
 }
 
 impl<'a> LogCursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: ReplicaIndex) -> Self {
-        let ReplicaIterations { plain, encoded } = log;
         let run = IterationRun { replica, ..IterationRun::BLANK };
-        Self {
-            plain: plain.cursor(replica),
-            encoded: Reader { bytes: &encoded.bytes, at: 0 },
-            end: encoded.used,
-            plain_chunks: plain.chunks.len(),
-            run,
-            before: DeltaState::default(),
+        match log {
+            ReplicaIterations::Plain(plain) => Self::Plain(plain.cursor(replica), run),
+            ReplicaIterations::Encoded(log) => Self::Encoded(Box::new(EncodedCursor {
+                encoded: Reader { bytes: &log.bytes, at: 0 },
+                end: log.used,
+                run,
+                before: DeltaState::default(),
+            })),
         }
     }
 
@@ -44,13 +48,17 @@ impl<'a> LogCursor<'a> {
     /// Reads the next run.
     #[inline]
     pub(super) fn advance(&mut self) -> Option<&IterationRun> {
-        if let Some(run) = self.plain.next() {
-            self.run = run;
-            return Some(&self.run);
+        match self {
+            Self::Plain(cursor, run) => {
+                *run = cursor.next()?;
+                Some(run)
+            }
+            Self::Encoded(cursor) => cursor.decode(),
         }
-        self.decode()
     }
+}
 
+impl EncodedCursor<'_> {
     fn decode(&mut self) -> Option<&IterationRun> {
         if self.encoded.at == self.end {
             return None;
@@ -152,7 +160,7 @@ impl<'a> LogCursor<'a> {
     /// As [`DeltaState::counts`] writes them.
     #[inline]
     fn counts(&mut self, reader: &mut Reader<'_>, flags: u16) {
-        let Self { run, before, end, plain_chunks, .. } = self;
+        let Self { run, before, end, .. } = self;
         run.kv_tokens = if flags & KV == 0 {
             before.place().kv_tokens.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
         } else {
@@ -187,7 +195,7 @@ impl<'a> LogCursor<'a> {
             (reader.count() as u32, reader.count() as u32)
         };
         run.stalled = if flags & STALLED == 0 { 0 } else { reader.count() as u32 };
-        run.chunks_at = *plain_chunks + reader.at;
+        run.chunks_at = reader.at;
         for _ in 0..run.prompts {
             let chunk = reader.chunk();
             if has_sum {
