@@ -48,10 +48,11 @@ pub(crate) struct DecodeSlot {
     pub(crate) rank: Option<u32>,
 }
 
-/// A number of iterations modulo the block size; most leaps are shorter than it, and a division takes long.
-fn within(iterations: u32, size: usize) -> usize {
-    let iterations = iterations as usize;
-    if iterations < size { iterations } else { iterations % size }
+/// A number of tokens or iterations modulo the block size, which is a power of two mostly: a division takes long.
+#[inline]
+fn within(tokens: u32, size: usize) -> usize {
+    let tokens = tokens as usize;
+    if size.is_power_of_two() { tokens & (size - 1) } else { tokens % size }
 }
 
 impl DecodeBatch {
@@ -71,7 +72,7 @@ impl DecodeBatch {
 
     fn phase(&self, tokens: u32) -> usize {
         let size = self.block_phase_counts.len();
-        let phase = (tokens - 1) as usize % size + self.now;
+        let phase = within(tokens - 1, size) + self.now;
         if phase < size { phase } else { phase - size }
     }
 
