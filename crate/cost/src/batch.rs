@@ -208,6 +208,11 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// The time of one stage; the last one sends nothing on.
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
 
+    /// Whether times depend on what the LoRA operators work on ([`Batch::lora`]). Otherwise nobody counts that.
+    fn reads_lora(&self) -> bool {
+        true
+    }
+
     /// What the times of a batch without prompts have in common with those of its later iterations, for
     /// [`Self::decode_stages`].
     fn decode_constants(&self, _batch: &Batch<'_>) -> DecodeConstants {
@@ -261,6 +266,11 @@ const LONG: u32 = u32::MAX / 4;
 impl BatchCost for LinearCost {
     fn stages(&self) -> u32 {
         1
+    }
+
+    /// Adapters cost by the sum of ranks and the tokens, whichever requests share one.
+    fn reads_lora(&self) -> bool {
+        false
     }
 
     fn stage_time(&self, batch: &Batch<'_>, _is_last: bool) -> StageTime {

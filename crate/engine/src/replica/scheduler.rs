@@ -171,7 +171,7 @@ pub(crate) fn schedule_or_retry(
         replica.prefetch(context);
     }
     snapshot::ends(replica, context, loads);
-    if batch.any_adapter {
+    if batch.any_adapter && context.cost.reads_lora() {
         batch.lora = replica.adapters.batch(context.trace, &replica.decode_batch, batch);
     }
     batch.in_memory = replica.adapters_in_memory();

@@ -47,7 +47,7 @@ pub(super) fn find(
     for group in groups.all() {
         let next = &mut group.next;
         next.in_memory = in_memory;
-        if next.any_adapter {
+        if next.any_adapter && context.cost.reads_lora() {
             next.lora = replica.adapters.batch(context.trace, &replica.decode_batch, next);
         }
     }
