@@ -409,6 +409,8 @@ fn is_plain_decode(run: &IterationRun) -> bool {
 }
 
 impl EncodedIterations {
+    // Once, for those that were kept as they are and for those that come.
+    #[inline(never)]
     fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         if self.before.is_turn(run) && self.push_turn(run) {
             return;

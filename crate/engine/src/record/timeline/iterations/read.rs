@@ -12,33 +12,38 @@ use super::{
 
 /// A place in the log of one replica, behind the run that was read last.
 #[derive(Debug, Clone)]
-pub(super) enum LogCursor<'a> {
-    Plain(PlainCursor<'a>, IterationRun),
+pub(super) struct LogCursor<'a> {
+    rest: Unread<'a>,
+    run: IterationRun,
+}
+
+/// The runs that were not read yet.
+#[derive(Debug, Clone)]
+enum Unread<'a> {
+    Plain(PlainCursor<'a>),
     Encoded(Box<EncodedCursor<'a>>),
 }
 
-/// The same, of runs that are written in few bytes.
+/// Those that are written in few bytes.
 #[derive(Debug, Clone)]
-pub(super) struct EncodedCursor<'a> {
+struct EncodedCursor<'a> {
     encoded: Reader<'a>,
     /// Where the bytes of the log end.
     end: usize,
-    run: IterationRun,
     before: DeltaState,
 }
 
 impl<'a> LogCursor<'a> {
     pub(super) fn new(log: &'a ReplicaIterations, replica: ReplicaIndex) -> Self {
-        let run = IterationRun { replica, ..IterationRun::BLANK };
-        match log {
-            ReplicaIterations::Plain(plain) => Self::Plain(plain.cursor(replica), run),
-            ReplicaIterations::Encoded(log) => Self::Encoded(Box::new(EncodedCursor {
+        let rest = match log {
+            ReplicaIterations::Plain(plain) => Unread::Plain(plain.cursor(replica)),
+            ReplicaIterations::Encoded(log) => Unread::Encoded(Box::new(EncodedCursor {
                 encoded: Reader { bytes: &log.bytes, at: 0 },
                 end: log.used,
-                run,
                 before: DeltaState::default(),
             })),
-        }
+        };
+        Self { rest, run: IterationRun { replica, ..IterationRun::BLANK } }
     }
 
     pub(super) fn next(&mut self) -> Option<IterationRun> {
@@ -48,36 +53,38 @@ impl<'a> LogCursor<'a> {
     /// Reads the next run.
     #[inline]
     pub(super) fn advance(&mut self) -> Option<&IterationRun> {
-        match self {
-            Self::Plain(cursor, run) => {
-                *run = cursor.next()?;
-                Some(run)
+        match &mut self.rest {
+            Unread::Plain(cursor) => self.run = cursor.next()?,
+            Unread::Encoded(cursor) => {
+                if !cursor.decode(&mut self.run) {
+                    return None;
+                }
             }
-            Self::Encoded(cursor) => cursor.decode(),
         }
+        Some(&self.run)
     }
 }
 
 impl EncodedCursor<'_> {
-    fn decode(&mut self) -> Option<&IterationRun> {
+    /// Reads the next run in place of the one before it on the same replica; says whether there is one.
+    fn decode(&mut self, run: &mut IterationRun) -> bool {
         if self.encoded.at == self.end {
-            return None;
+            return false;
         }
         let mut reader = self.encoded;
         let mut flags = u16::from(reader.byte());
         if flags & TURN == TURN {
-            self.turn(&mut reader, flags);
+            self.turn(&mut reader, flags, run);
             self.encoded = reader;
-            self.before.passes(&self.run);
-            return Some(&self.run);
+            self.before.passes(run);
+            return true;
         }
         if flags & MORE != 0 {
             flags |= u16::from(reader.byte()) << 8;
         }
-        self.times(&mut reader, flags);
-        self.counts(&mut reader, flags);
+        self.times(&mut reader, flags, run);
+        self.counts(&mut reader, flags, run);
         self.encoded = reader;
-        let run = &mut self.run;
         if flags & (SINGLE | END) == 0 {
             run.end_us = end_by_law(run);
         }
@@ -87,17 +94,16 @@ impl EncodedCursor<'_> {
             run.busy_us = whole_us(run);
         }
         self.before.passes(run);
-        Some(run)
+        true
     }
 
     /// As `push_turn` writes it.
     #[inline]
-    fn turn(&mut self, reader: &mut Reader<'_>, flags: u16) {
+    fn turn(&self, reader: &mut Reader<'_>, flags: u16, run: &mut IterationRun) {
         let RunEnd { end_us: start_us, kv_tokens, decodes } = self.before.place();
         let bytes = usize::from(flags >> TURN_BYTES & 7) + 1;
         let end_us = f64::from_bits(start_us.to_bits() + reader.lowest(bytes));
         let busy_us = if flags & BUSY == 0 { 0.0 } else { reader.lowest(bytes) as f64 * step_us(end_us) };
-        let run = &mut self.run;
         *run = IterationRun {
             start_us,
             end_us,
@@ -120,11 +126,10 @@ impl EncodedCursor<'_> {
 
     /// As [`DeltaState::times`] writes them.
     #[inline]
-    fn times(&mut self, reader: &mut Reader<'_>, flags: u16) {
+    fn times(&mut self, reader: &mut Reader<'_>, flags: u16, run: &mut IterationRun) {
         if flags & START != 0 {
             self.before.back = reader.byte();
         }
-        let run = &mut self.run;
         let is_known = flags & START == 0 || usize::from(self.before.back) < KNOWN;
         run.start_us = if is_known { self.before.place().end_us } else { reader.number() };
         if flags & SINGLE != 0 {
@@ -159,8 +164,8 @@ impl EncodedCursor<'_> {
 
     /// As [`DeltaState::counts`] writes them.
     #[inline]
-    fn counts(&mut self, reader: &mut Reader<'_>, flags: u16) {
-        let Self { run, before, end, .. } = self;
+    fn counts(&mut self, reader: &mut Reader<'_>, flags: u16, run: &mut IterationRun) {
+        let Self { before, end, .. } = self;
         run.kv_tokens = if flags & KV == 0 {
             before.place().kv_tokens.wrapping_add(unzigzag(reader.count()) as u64) as i64 as f64
         } else {

@@ -54,10 +54,14 @@ impl<'a, T> SegmentCursor<'a, T> {
     #[inline]
     pub(super) fn next(&mut self) -> Option<&'a T> {
         if self.rest.is_empty() {
-            self.rest =
-                self.full.split_off_first().map_or_else(|| std::mem::take(&mut self.last), Vec::as_slice);
+            self.begin_another();
         }
         self.rest.split_off_first()
+    }
+
+    #[inline(never)]
+    fn begin_another(&mut self) {
+        self.rest = self.full.split_off_first().map_or_else(|| std::mem::take(&mut self.last), Vec::as_slice);
     }
 }
 
