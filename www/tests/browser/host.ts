@@ -23,6 +23,8 @@ export interface Host {
   fail(files: RegExp, times: number): void;
   /** How everything is answered from now on, in place of the files. */
   answer(how: { status: number; body: string } | 'never' | 'files'): void;
+  /** Acts once, as soon as a file was served. */
+  onceServed(file: string, act: () => void): void;
   /** How often a file was asked for. */
   asked(file: string): number;
   close(): Promise<void>;
@@ -33,6 +35,7 @@ export async function startHost(): Promise<Host> {
   const gone: RegExp[] = [];
   const failures: { files: RegExp; left: number }[] = [];
   const asked: string[] = [];
+  const acts = new Map<string, () => void>();
   let how: Parameters<Host['answer']>[0] = 'files';
   const bytes = (name: string): Buffer | null => {
     const path = join(DIST, name);
@@ -59,6 +62,9 @@ export async function startHost(): Promise<Host> {
     }
     const headers = { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-encoding': 'gzip', 'cache-control': 'no-cache' };
     response.writeHead(200, headers).end(gzipSync(found, { level: 1 }));
+    const act = acts.get(name);
+    acts.delete(name);
+    act?.();
   });
   await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
   const { port } = server.address() as AddressInfo;
@@ -73,6 +79,7 @@ export async function startHost(): Promise<Host> {
     fail: (files, left) => { failures.push({ files, left }); },
     remove: (files) => { gone.push(files); },
     answer: (next) => { how = next; },
+    onceServed: (file, act) => { acts.set(file, act); },
     asked: (file) => asked.filter((name) => name === file).length,
     close: () => new Promise((done) => {
       server.closeAllConnections();

@@ -99,9 +99,10 @@ test('a reader who saves data fetches no more than was looked at', async ({ page
 });
 
 test('a version that came during the visit is offered, and no copy is mixed of two', async ({ page, host }) => {
+  // Before the page can begin its copy, however slow the test is.
+  host.onceServed('index.html', () => { host.deploy('feedc0de'); });
   await page.goto(`${host.url}#v=1&R=3`);
   const first = await build(page);
-  host.deploy('feedc0de');
   await settled(page);
   const notice = page.locator('[data-notice=newer]');
   await expect(notice).toBeVisible();
