@@ -34,7 +34,7 @@ impl PartialOrd for Event {
 #[derive(Debug, Clone)]
 pub(super) struct EventQueue {
     pending: Pending,
-    /// Events made so far.
+    /// PendingEvents made so far.
     count: u64,
 }
 
@@ -42,18 +42,18 @@ pub(super) struct EventQueue {
 enum Pending {
     /// Of one replica of which one thing ends at a time: when it is done with that, infinite where it works on nothing.
     One(f64),
-    Many(Events),
+    Many(PendingEvents),
 }
 
 /// Ends to come, and some that were replaced.
 #[derive(Debug, Clone)]
-struct Events {
+struct PendingEvents {
     heap: BinaryHeap<Event>,
     /// The number of the newest end of each replica; empty where each stage of a replica ends by itself.
     newest: Vec<u64>,
 }
 
-impl Events {
+impl PendingEvents {
     /// Of so many replicas of which one thing ends at a time; 0: each stage ends by itself.
     fn of(replicas: usize) -> Self {
         Self { heap: BinaryHeap::new(), newest: vec![0; replicas] }
@@ -86,9 +86,9 @@ impl EventQueue {
     /// Nothing ends; `stages_end`: each stage of a replica ends by itself, otherwise one thing of a replica at a time.
     pub(super) fn new(replicas: usize, stages_end: bool) -> Self {
         let pending = match replicas {
-            _ if stages_end => Pending::Many(Events::of(0)),
+            _ if stages_end => Pending::Many(PendingEvents::of(0)),
             1 => Pending::One(f64::INFINITY),
-            _ => Pending::Many(Events::of(replicas)),
+            _ => Pending::Many(PendingEvents::of(replicas)),
         };
         Self { pending, count: 0 }
     }
@@ -163,7 +163,7 @@ mod tests {
             acts in prop::collection::vec(prop_oneof![(0u32..50).prop_map(Some), Just(None)], 0..60),
         ) {
             let mut one = EventQueue::new(1, false);
-            let mut many = EventQueue { pending: Pending::Many(Events::of(1)), count: 0 };
+            let mut many = EventQueue { pending: Pending::Many(PendingEvents::of(1)), count: 0 };
             for act in acts {
                 if let Some(time) = act {
                     one.push(f64::from(time), ReplicaIndex::default(), 0);

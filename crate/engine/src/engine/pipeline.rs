@@ -9,7 +9,7 @@ use servescope_workload::RequestId;
 use super::Fleet;
 use super::events::Event;
 use super::pipeline_groups::GroupPasses;
-use super::pipeline_turns::Turns;
+use super::pipeline_turns::PipelineTurns;
 use super::stage_passes::Stage;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, scheduler};
@@ -30,7 +30,7 @@ pub(super) struct Pipeline {
     pub(super) queue: VecDeque<Option<u32>>,
     /// Batches that have just ended and whose requests may decode on as they are.
     pub(super) again: Vec<u32>,
-    pub(super) turns: Turns,
+    pub(super) turns: PipelineTurns,
     pub(super) groups: GroupPasses,
 }
 
@@ -44,7 +44,7 @@ impl Pipeline {
             has_left: false,
             queue: VecDeque::new(),
             again: Vec::new(),
-            turns: Turns::default(),
+            turns: PipelineTurns::default(),
             groups: GroupPasses::default(),
         }
     }

@@ -18,7 +18,7 @@ use crate::replica::iteration::ScheduledBatch;
 
 /// The batches in the stages, and when they are through.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Turns {
+pub(super) struct PipelineTurns {
     /// Each with the time at which it leaves the last stage, the oldest first: every stage serves them in this order.
     order: VecDeque<(u32, f64)>,
     /// Which of these times is among the events.
