@@ -34,7 +34,7 @@ impl PartialOrd for Event {
 #[derive(Debug, Clone)]
 pub(super) struct EventQueue {
     pending: Pending,
-    /// PendingEvents made so far.
+    /// Events made so far.
     count: u64,
 }
 
