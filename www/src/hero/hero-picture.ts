@@ -113,10 +113,13 @@ function drawBatch(to: CanvasRenderingContext2D, box: Box, picture: Picture): vo
 
 interface Cells { roles: readonly string[]; users: readonly number[] | null; ids: readonly number[] | null }
 
-/** Cells from the right, where the head of a queue stands, each of its role's colour, with its user's in a corner. */
+/** Cells from the right, where the head of a queue stands, each of its role's colour, with its user's in a corner. Below them stands
+ * how many more there are. */
 function cells(to: CanvasRenderingContext2D, box: Box, { roles, users, ids }: Cells, { colours, words, marked }: Picture, all: number): void {
-  const size = cellOf(roles.length, box) || SMALLEST_CELL;
-  const rows = Math.max(1, Math.floor((box.height + GAP) / (size + GAP)));
+  const hasMore = all > roles.length || cellOf(roles.length, box) === 0;
+  const height = box.height - (hasMore ? LABEL : 0);
+  const size = cellOf(roles.length, { width: box.width, height }) || SMALLEST_CELL;
+  const rows = Math.max(1, Math.floor((height + GAP) / (size + GAP)));
   const columns = Math.max(1, Math.floor((box.width + GAP) / (size + GAP)));
   const shown = Math.min(roles.length, rows * columns);
   for (let index = 0; index < shown; index += 1) {
