@@ -208,7 +208,8 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// The time of one stage; the last one sends nothing on.
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime;
 
-    /// Whether times depend on what the LoRA operators work on ([`Batch::lora`]). Otherwise nobody counts that.
+    /// Whether times depend on [`Batch::lora`]: on the tokens, ranks and distinct adapters of the LoRA operators. Where they do not, the
+    /// engine leaves it empty.
     fn reads_lora(&self) -> bool {
         true
     }

@@ -127,6 +127,20 @@ mod tests {
     };
 
     #[test]
+    fn lora_operators_do_not_change_its_times() {
+        let cost = crate::calibration::CALIBRATIONS[0].cost;
+        assert!(!cost.reads_lora());
+        let prompt = [Chunk { kv_tokens: 0, tokens: 100 }];
+        let lora = LoraBatch { adapters: 3, adapter_ranks: 48, tokens: 104, token_ranks: 1_664 };
+        for chunks in [&prompt[..], &[]] {
+            let batch = Batch { chunks, decodes: 4, rank_sum: 80, any_adapter: true, ..Batch::default() };
+            let counted = Batch { lora, ..batch };
+            assert_eq!(cost.stage_time(&batch, true), cost.stage_time(&counted, true));
+            assert_eq!(cost.stage_parts(&batch, true), cost.stage_parts(&counted, true));
+        }
+    }
+
+    #[test]
     fn coefficients_add_up() {
         let chunk = |tokens| Chunk { kv_tokens: 0, tokens };
         let prompts = [chunk(60), chunk(50), chunk(55)];
