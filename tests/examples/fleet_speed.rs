@@ -9,8 +9,8 @@
 //!
 //! `fleet_speed count SCHEDULER STAGES` runs one fleet, for a count of instructions, which other work on the machine does not
 //! change: `valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*counted*' fleet_speed count orca 4`. With one stage
-//! it runs 20,000 requests of the default workload without adapters, with its linear cost model; with more stages 3,000 requests
-//! with the synthetic operator times.
+//! it runs 20,000 requests of the default workload with its linear cost model, without adapters, or with them where the name ends
+//! with a `+`; with more stages 3,000 requests with the synthetic operator times.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -138,10 +138,12 @@ fn count_instructions(scheduler: &str, stages: u32) {
         scenario.set_text(path, text).expect("the parameter is known");
     };
     let mut scenario = Scenario::default();
-    set(&mut scenario, "scheduler.kind", scheduler);
+    set(&mut scenario, "scheduler.kind", scheduler.trim_end_matches('+'));
     set(&mut scenario, "workload.rate_rps", "1.45");
     set(&mut scenario, "workload.duration_s", "13800");
-    set(&mut scenario, "workload.adapters.count", "0");
+    if !scheduler.ends_with('+') {
+        set(&mut scenario, "workload.adapters.count", "0");
+    }
     if stages == 1 {
         let loaded = LoadedTrace::from_trace("default workload", generate(&scenario.workload()));
         let handle = SimulationHandle::begin(&scenario, Some(&loaded)).expect("the scenario runs");

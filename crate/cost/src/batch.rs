@@ -3,6 +3,7 @@
 //! An iteration mixes prompts (whole or in chunks) with requests that decode one token each. A replica of several
 //! pipeline stages asks for each stage by itself.
 
+use crate::decode_stages::{DecodeConstants, DecodeStages};
 use crate::linear::LinearCost;
 
 /// The part of one prompt that an iteration processes.
@@ -168,36 +169,6 @@ pub struct DecodeUsage {
     pub parts: StageParts,
     /// What an iteration without KV tokens asks of a GPU, and how much more one with each of them does.
     pub work: Option<[Work; 2]>,
-}
-
-/// What the stages' times of a batch that only decodes have in common over its iterations. What each number is, the model
-/// that returned it knows.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DecodeConstants {
-    /// A layer without attention, microseconds.
-    pub layer_us: f64,
-    /// Sending on to the next stage.
-    pub send_us: f64,
-    /// The host.
-    pub host_us: f64,
-    /// Adapters: on a stage before the last one, and on the last one.
-    pub adapters_us: [f64; 2],
-}
-
-/// How long the stages take for a batch that only decodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DecodeStages {
-    /// Those before the last one, and the last one, microseconds.
-    pub us: [f64; 2],
-    /// For how many iterations of the same requests, from this one on, they take as long to the bit; at least 1.
-    pub valid_iterations: u32,
-}
-
-impl DecodeStages {
-    /// Times that say nothing about the iterations after it.
-    pub fn once(us: [f64; 2]) -> Self {
-        Self { us, valid_iterations: 1 }
-    }
 }
 
 /// A model of iteration times for a replica.

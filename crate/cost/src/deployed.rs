@@ -1,9 +1,7 @@
 //! Measured times of a deployment, with what the roofline knows beyond them.
 
-use crate::batch::{
-    Batch, BatchCost, DecodeConstants, DecodeStages, DecodeUsage, OperatorClass, Peak, StageParts, StageTime,
-    Work,
-};
+use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::decode_stages::{DecodeConstants, DecodeStages};
 use crate::roofline::Roofline;
 
 /// Times from a profile or from measured kernels; operations, bytes and peaks of the deployment, and the LoRA operators, which
@@ -38,10 +36,15 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
     }
 
     fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
-        let DecodeStages { us: [inner_us, last_us], valid_iterations } =
-            self.times.decode_stages(batch, constants);
-        let [inner_adapters_us, last_adapters_us] = constants.adapters_us;
-        DecodeStages { us: [inner_us + inner_adapters_us, last_us + last_adapters_us], valid_iterations }
+        let adapters_us = constants.adapters_us;
+        let constants = DecodeConstants { adapters_us: [0.0; 2], ..*constants };
+        let DecodeStages { us: [inner_us, last_us], valid_iterations, line } =
+            self.times.decode_stages(batch, &constants);
+        DecodeStages {
+            us: [inner_us + adapters_us[0], last_us + adapters_us[1]],
+            valid_iterations,
+            line: line.map(|line| line.with_adapters(adapters_us)),
+        }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

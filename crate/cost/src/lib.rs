@@ -4,6 +4,7 @@
 
 pub mod batch;
 pub mod calibration;
+pub mod decode_stages;
 mod deployed;
 pub mod deployment;
 pub mod gpus;
@@ -16,10 +17,10 @@ pub mod profile;
 pub mod roofline;
 
 pub use batch::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, DecodeUsage, LoraBatch, OperatorClass, Peak,
-    StageParts, StageTime, Work,
+    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work,
 };
 pub use calibration::{CALIBRATIONS, Calibration};
+pub use decode_stages::{DecodeConstants, DecodeLine, DecodeStages, TokenLine};
 pub use deployed::Deployed;
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;

@@ -108,7 +108,7 @@ impl Fleet {
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
         let config = config.policy().configured(config);
         let replicas: Vec<Replica> =
-            (0..count).map(|i| Replica::new(ReplicaIndex::new(i as u16), &config, &trace, stages)).collect();
+            (0..count).map(|i| Replica::new(ReplicaIndex::new(i as u16), &config, &trace, &*cost)).collect();
         let mut requests = Requests::new(&trace);
         if matches!(config.preemption, Preemption::Swap { .. }) {
             requests.swapped = vec![0; trace.len()];

@@ -25,9 +25,11 @@ pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod scheduler;
 pub mod snapshot;
+mod stage_times;
 
 use crate::replica::index::ReplicaIndex;
 use crate::replica::queue::client::ClientId;
+use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
@@ -120,7 +122,13 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    pub(crate) fn new(index: ReplicaIndex, config: &FleetConfig, trace: &Trace, stages: u32) -> Self {
+    pub(crate) fn new(
+        index: ReplicaIndex,
+        config: &FleetConfig,
+        trace: &Trace,
+        cost: &dyn BatchCost,
+    ) -> Self {
+        let stages = cost.stages().max(1);
         let adapters = Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace);
         let keeps_decode_batch = stages == 1 && config.policy().keeps_decode_batch();
         Self {
@@ -140,7 +148,7 @@ impl Replica {
             prefills_this_step: Vec::new(),
             scratch: Vec::new(),
             ended: Vec::new(),
-            decode_batch: DecodeBatch::new(config.block_size),
+            decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             kv: KvCache::new(config),
             adapters,
             passes_over: false,

@@ -1,4 +1,5 @@
-//! Rounding without a call: processors of the x86-64 baseline have no instruction for [`f64::round`].
+//! Rounding without a call, for processors of the x86-64 baseline have no instruction for [`f64::round`]; and what a division by a power
+//! of two is without a division.
 
 /// Numbers from here on are whole, and what is no number stays as it is.
 const ALL_WHOLE: f64 = (1_u64 << 52) as f64;
@@ -14,6 +15,13 @@ pub(crate) fn nearest_whole(number: f64) -> f64 {
     let rest = number - whole;
     let further = if rest.abs() >= 0.5 { 1.0_f64.copysign(rest) } else { 0.0 };
     (whole + further).copysign(number)
+}
+
+/// The inverse of a power of two, which is exact: a product with it is the quotient, and no division.
+#[inline]
+pub(crate) fn inverse(power: f64) -> f64 {
+    const EXPONENTS_OF_BOTH: u64 = 2046 << 52;
+    f64::from_bits(EXPONENTS_OF_BOTH.wrapping_sub(power.to_bits()))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! GPU that the formula was fitted on.
 
 use super::least_squares::relative_least_squares;
+use crate::decode_stages::TokenLine;
 
 /// Largest coefficient that a profile's file may contain.
 pub(super) const MOST_COEFFICIENT: f64 = 1e9;
@@ -56,14 +57,15 @@ pub struct DecodeFormula {
 }
 
 impl DecodeFormula {
-    /// Its time.
-    pub fn at(&self, requests: f64, kv: f64) -> f64 {
-        self.us + self.requests * requests + kv * self.slope(requests)
+    /// Its line along the KV tokens of the mean.
+    pub fn line(&self, requests: f64) -> TokenLine {
+        let first_us = self.us + self.requests * requests;
+        TokenLine { first_us, rise_us: self.kv + self.requests_kv * requests, ..TokenLine::ZERO }
     }
 
-    /// By how much it is longer for each KV token of the mean.
-    pub fn slope(&self, requests: f64) -> f64 {
-        self.kv + self.requests_kv * requests
+    /// Its time.
+    pub fn at(&self, requests: f64, kv: f64) -> f64 {
+        self.line(requests).at(kv)
     }
 }
 

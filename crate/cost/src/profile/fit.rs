@@ -92,7 +92,7 @@ impl Profile {
             let attention = of_raw.and_then(|d| d.attention.as_ref());
             let (decode, prefill) = (degree.attention.decode(), degree.attention.prefill());
             let points = attention.map_or(&[][..], |a| &a.decode);
-            let pairs = points.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()).0, us));
+            let pairs = points.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()), us));
             errors.push(error(degree.degree, "attn_decode", degree.attention.origin, pairs));
             let points = attention.map_or(&[][..], |a| &a.prefill);
             let pairs = points.iter().map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()), us));
@@ -196,7 +196,7 @@ fn layer_errors(ours: &[OperatorLine], theirs: &[&RawLine]) -> [u32; 2] {
 fn attention_errors(degree: &RawDegree, ours: &AttentionProfile) -> [u32; 2] {
     let Some(raw) = &degree.attention else { return AttentionFormula::A100_ERRORS };
     let (decode, prefill) = (ours.decode(), ours.prefill());
-    let decoding = raw.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()).0, us));
+    let decoding = raw.decode.iter().map(|&(n, kv, us)| (decode.at(n.into(), kv.into()), us));
     let prompts = raw.prefill.iter().map(|&(kv, chunk, us)| (prefill.at(kv.into(), chunk.into()), us));
     ten_thousandths(&error(0, "", raw.origin, decoding.chain(prompts)))
 }

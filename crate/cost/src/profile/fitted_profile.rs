@@ -12,9 +12,8 @@ use super::operator::By;
 use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
 use super::{OperatorLine, Profile};
-use crate::batch::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, DecodeUsage, OperatorClass, StageParts, StageTime,
-};
+use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
+use crate::decode_stages::{DecodeConstants, DecodeLine, DecodeStages, TokenLine};
 
 /// Attention of requests that decode.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,12 +23,17 @@ pub(super) enum Decode {
 }
 
 impl Decode {
-    /// The time, its slope along KV tokens, and where that ends.
-    pub(super) fn at(&self, requests: f64, kv: f64) -> (f64, f64, f64) {
+    /// The line along the KV tokens of the mean, around one.
+    pub(super) fn line(&self, requests: f64, kv: f64) -> TokenLine {
         match self {
-            Self::Formula(formula) => (formula.at(requests, kv), formula.slope(requests), f64::INFINITY),
-            Self::Table(plane) => plane.at(requests, kv),
+            Self::Formula(formula) => formula.line(requests),
+            Self::Table(plane) => plane.line(requests, kv),
         }
+    }
+
+    /// The time.
+    pub(super) fn at(&self, requests: f64, kv: f64) -> f64 {
+        self.line(requests, kv).at(kv)
     }
 }
 
@@ -152,7 +156,7 @@ impl CompactTables {
         if chunk > 0 {
             return self.prefill.at(kv_tokens.into(), chunk.into());
         }
-        self.decode.at(requests.into(), kv_tokens.into()).0
+        self.decode.at(requests.into(), kv_tokens.into())
     }
 
     fn stage_tokens(&self, batch: &Batch<'_>) -> f64 {
@@ -177,17 +181,29 @@ impl CompactTables {
         self.prefill.at(kv, chunk) * penalty
     }
 
+    /// The stages' times of a batch that decodes, along its KV tokens; and the mean of these.
+    fn decode_line(&self, batch: &Batch<'_>, constants: DecodeConstants) -> (DecodeLine, f64) {
+        let penalty = if batch.decodes > 1 { 1.0 + self.settings.decode_penalty } else { 1.0 };
+        let mean = batch.decode_kv_tokens / f64::from(batch.decodes.max(1)) + self.kv_bias;
+        let attention = if batch.decodes == 0 {
+            TokenLine::ZERO
+        } else {
+            self.decode.line(f64::from(batch.decodes), mean)
+        };
+        let layers = [false, true].map(|is_last| self.stage_layers(is_last));
+        (DecodeLine { attention, penalty, kv_bias: self.kv_bias, layers, constants }, mean)
+    }
+
     /// Attention of a layer's decoding requests, its growth with each KV token of the mean, and for how many it holds.
     fn decode_us(&self, batch: &Batch<'_>) -> (f64, f64, u32) {
         if batch.decodes == 0 {
             return (0.0, 0.0, 1);
         }
-        let penalty = if batch.decodes > 1 { 1.0 + self.settings.decode_penalty } else { 1.0 };
-        let mean = batch.decode_kv_tokens / f64::from(batch.decodes) + self.kv_bias;
-        let (us, slope, knot) = self.decode.at(f64::from(batch.decodes), mean);
+        let (DecodeLine { attention, penalty, .. }, mean) =
+            self.decode_line(batch, DecodeConstants::default());
         // A straight line holds up to its knot, beyond the last one for ever.
-        let valid_iterations = if knot > mean { (knot - mean).ceil().min(LONG) as u32 } else { LONG as u32 };
-        (us * penalty, slope * penalty, valid_iterations.max(1))
+        let valid_iterations = (attention.until_tokens - mean).ceil().min(LONG) as u32;
+        (attention.at(mean) * penalty, attention.slope_us() * penalty, valid_iterations.max(1))
     }
 
     fn host_us(&self, batch: &Batch<'_>) -> f64 {
@@ -239,14 +255,9 @@ impl BatchCost for CompactTables {
         }
     }
 
-    // PERF: a quarter of the instructions of two times by themselves; guarded by `stages_of_a_batch_that_decodes`.
     fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
-        let layer_us = constants.layer_us + self.decode_us(batch).0;
-        DecodeStages::once(
-            [(false, constants.send_us), (true, 0.0)].map(|(is_last, send_us)| {
-                self.stage_layers(is_last) * layer_us + send_us + constants.host_us
-            }),
-        )
+        let (line, mean) = self.decode_line(batch, *constants);
+        DecodeStages { us: line.us_at(mean), valid_iterations: 1, line: Some(line) }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

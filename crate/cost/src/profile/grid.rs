@@ -1,6 +1,7 @@
 //! A function of two quantities by knots, straight between them in both directions.
 
 use super::line::{KnotIndex, MOST_TENTHS, TENTHS, doubled};
+use crate::decode_stages::TokenLine;
 
 /// Knots of a function of two quantities. What a cell's unit is, its user says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -186,7 +187,7 @@ impl Plane {
                 us.push(cells[0]);
             }
             us.extend(cells);
-            us.push(doubled(self.at(row, 0.5 * last).0, cells[cells.len() - 1]));
+            us.push(doubled(self.at(row, 0.5 * last), cells[cells.len() - 1]));
         }
         Self { rows: self.rows, columns: KnotIndex::new(columns), us }
     }
@@ -199,20 +200,31 @@ impl Plane {
         Self { rows: self.columns, columns: self.rows, us }
     }
 
-    /// The value, its slope along the columns, and the next knot there. Beyond its ends the surface goes on.
-    pub(super) fn at(&self, row: f64, column: f64) -> (f64, f64, f64) {
+    /// The line along a row around a column, up to the next knot there. Beyond its ends the surface goes on.
+    pub(super) fn line(&self, row: f64, column: f64) -> TokenLine {
         let (i, down) = self.rows.at(row);
-        let (j, along) = self.columns.at(column);
+        let (j, _) = self.columns.at(column);
         let corner = |i: usize, j: usize| self.us[i * self.columns.len() + j];
         let left = corner(i, j) + down * (corner(i + 1, j) - corner(i, j));
         let right = corner(i, j + 1) + down * (corner(i + 1, j + 1) - corner(i, j + 1));
-        let slope = (right - left) / (self.columns[j + 1] - self.columns[j]);
-        (left + along * (right - left), slope, self.columns[j + 1])
+        let (from, to) = (self.columns[j], self.columns[j + 1]);
+        TokenLine {
+            from_tokens: from,
+            first_us: left,
+            width_tokens: to - from,
+            rise_us: right - left,
+            until_tokens: if to > column { to } else { f64::INFINITY },
+        }
+    }
+
+    /// The value.
+    pub(super) fn at(&self, row: f64, column: f64) -> f64 {
+        self.line(row, column).at(column)
     }
 
     /// The value of the nearest place within the surface.
     pub(super) fn within(&self, row: f64, column: f64) -> f64 {
         let last = |list: &[f64]| list[list.len() - 1];
-        self.at(row.min(last(&self.rows)), column.min(last(&self.columns))).0
+        self.at(row.min(last(&self.rows)), column.min(last(&self.columns)))
     }
 }

@@ -192,6 +192,10 @@ proptest! {
                 let then = batch(kv + later * requests);
                 let alone = [false, true].map(|is_last| tables.stage_time(&then, is_last).first_us);
                 prop_assert_eq!(tables.decode_stages(&then, &constants).us, alone);
+                let line = tables.decode_stages(&batch(kv), &constants).line.unwrap();
+                let told = line.us(requests, then.decode_kv_tokens as u64);
+                prop_assert!(told.is_none_or(|us| us == alone), "{:?} {:?}", told, alone);
+                prop_assert!(told.is_some() || later > 0);
             }
         }
     }

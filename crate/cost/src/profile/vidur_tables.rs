@@ -7,7 +7,8 @@
 //! last plateau goes on.
 
 use super::table::{Csv, ProfileError};
-use crate::batch::{Batch, BatchCost, DecodeConstants, DecodeStages, OperatorClass, StageParts, StageTime};
+use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
+use crate::decode_stages::{DecodeConstants, DecodeStages};
 
 /// What the tables do not say.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -220,7 +221,7 @@ impl BatchCost for ExactTables {
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let layer_us = constants.layer_us + attention_us;
         let us = [constants.send_us, 0.0].map(|send_us| layers * layer_us + send_us + constants.host_us);
-        DecodeStages { us, valid_iterations }
+        DecodeStages { us, valid_iterations, line: None }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

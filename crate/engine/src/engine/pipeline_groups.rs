@@ -469,6 +469,6 @@ fn form(batch: &mut ScheduledBatch, group: &DecodeGroup, own: &BatchPass) {
     batch.formed_us = own.formed_us;
     batch.began_us = own.began_us;
     (batch.number, batch.schedule, batch.token_wait) = (own.number, own.schedule, own.tokens);
-    (batch.inner_us, batch.last_us) = (Some(own.times.inner_us), Some(own.times.last_us));
-    batch.constants = next.constants;
+    batch.stage_us = Some([own.times.inner_us, own.times.last_us]);
+    (batch.constants, batch.line) = (next.constants, next.line);
 }

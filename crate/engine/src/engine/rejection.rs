@@ -28,14 +28,10 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
     // Beside its adapter it finds less memory.
     let may_block = scheduler.may_block_queue(config);
     let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
-    let refuses = |config: &FleetConfig| scheduler.refuses(config, input_tokens, total_tokens);
-    let reason = refuses(config);
-    let blocks = config.blocks.saturating_sub(adapter_blocks);
-    if blocks == config.blocks {
-        return reason;
-    }
-    let beside_adapter = refuses(&FleetConfig { blocks, ..*config });
-    beside_adapter.map(|beside| if reason.is_none() { Rejection::NeverFits } else { beside })
+    let refuses = |blocks: u32| scheduler.refuses(config, blocks, [input_tokens, total_tokens]);
+    let beside_adapter = refuses(config.blocks.saturating_sub(adapter_blocks))?;
+    let fits_alone = adapter_blocks > 0 && refuses(config.blocks).is_none();
+    Some(if fits_alone { Rejection::NeverFits } else { beside_adapter })
 }
 
 /// What the rejection of a request compared.

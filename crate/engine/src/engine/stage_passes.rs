@@ -40,7 +40,7 @@ pub(super) struct StageTimes {
 impl StageTimes {
     /// Those of a batch whose times are known.
     pub(super) fn of(batch: &ScheduledBatch, copying_us: f64) -> Self {
-        let (inner_us, last_us) = (batch.known_stage_us(false), batch.known_stage_us(true));
+        let [inner_us, last_us] = batch.stage_us.unwrap_or_default();
         Self { inner_us, last_us, copying_us, load_us: batch.load_us }
     }
 

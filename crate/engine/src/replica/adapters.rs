@@ -36,7 +36,7 @@ enum AdapterStore {
 pub(crate) struct Adapters {
     memory: AdapterStore,
     loading: AdapterLoading,
-    /// Waiting requests by adapter, and how many of them may be admitted when every slot is used: those without an adapter,
+    /// With slots: waiting requests by adapter, and how many of them may be admitted when every slot is used: those without an adapter,
     /// or with one that is.
     waiting: Vec<u32>,
     welcome: u32,
@@ -105,6 +105,9 @@ impl Adapters {
     /// A request joins the waiting queue.
     #[inline]
     pub(crate) fn waits(&mut self, adapter: u32) {
+        if !matches!(self.memory, AdapterStore::Slots(_)) {
+            return;
+        }
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) += 1;
         }
@@ -114,6 +117,9 @@ impl Adapters {
     /// A request leaves it.
     #[inline]
     pub(crate) fn waits_no_more(&mut self, adapter: u32) {
+        if !matches!(self.memory, AdapterStore::Slots(_)) {
+            return;
+        }
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) -= 1;
         }

@@ -60,12 +60,25 @@ fn write_gaps(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, fresh: 
     if fresh == batch.decodes {
         return;
     }
+    // Those that had their last token together stand together.
+    let (mut since_us, mut count) = (batch.formed_us, 0);
     for &id in &batch.members {
         let token_us = context.requests.seen_us[id];
+        if token_us != since_us {
+            write_gap(context, since_us, count);
+            (since_us, count) = (token_us, 0);
+        }
         if token_us != batch.formed_us {
-            context.record.gap(token_us, context.now_us, 1);
+            count += 1;
             context.requests.waited_for_token(id, context.now_us - token_us);
         }
+    }
+    write_gap(context, since_us, count);
+}
+
+fn write_gap(context: &mut ScheduleContext<'_>, token_us: f64, count: u32) {
+    if count > 0 {
+        context.record.gap(token_us, context.now_us, count);
     }
 }
 
@@ -89,45 +102,54 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
 }
 
 /// A batch ends whose requests are written down later.
+#[inline]
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (start_us, end_us) = (batch.formed_us, context.now_us);
-    if let Some(run) = &mut batch.unwritten.record {
+    let unwritten = &mut batch.unwritten;
+    if let Some(run) = &mut unwritten.record {
         (run.start_us, run.end_us, run.first_us) = (start_us, end_us, end_us - start_us);
         let busy_of = (batch.busy_us, step_us(end_us));
-        if busy_of != batch.unwritten.busy_of {
-            batch.unwritten.busy_of = busy_of;
+        if busy_of != unwritten.busy_of {
+            unwritten.busy_of = busy_of;
             run.busy_us = busy_us(replica, batch.busy_us, end_us);
         }
         run.kv_tokens = batch.decode_kv_tokens as f64;
         run.blocks = replica.kv.used();
         run.fresh = run.decodes;
         (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
+        if run.any_adapter {
+            context.record.iterations.push(run, &[]);
+        } else {
+            context.record.iterations.push_turn(run);
+        }
     } else {
-        let is_first = batch.unwritten.iterations == 0;
-        let fresh = if is_first { batch.unwritten.fresh } else { batch.decodes };
-        batch.unwritten.record = Some(written(replica, context, batch, start_us, fresh));
-        batch.unwritten.busy_of = (batch.busy_us, step_us(end_us));
-        write_gaps(context, batch, fresh);
+        write_first(replica, context, batch);
     }
     let unwritten = &mut batch.unwritten;
     unwritten.iterations += 1;
     unwritten.execution_us.push(batch.busy_us);
     unwritten.ended_us = end_us;
-    unwritten.longest_us = unwritten.longest_us.max(end_us - start_us);
+    unwritten.longest_us = longer_of(unwritten.longest_us, end_us - start_us);
     replica.in_flight -= 1;
-    if let Some(run) = &unwritten.record {
-        if run.any_adapter || run.fresh < run.decodes {
-            context.record.iterations.push(run, &[]);
-        } else {
-            context.record.iterations.push_turn(run);
-        }
-    }
     if unwritten.iterations == unwritten.first_done {
         leave_in_part(replica, context, batch);
     }
 }
 
+/// Writes the first iteration of certain requests down.
+#[inline(never)]
+fn write_first(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
+    let is_first = batch.unwritten.iterations == 0;
+    let fresh = if is_first { batch.unwritten.fresh } else { batch.decodes };
+    let run = written(replica, context, batch, batch.formed_us, fresh);
+    context.record.iterations.push(&run, &[]);
+    batch.unwritten.record = Some(run);
+    batch.unwritten.busy_of = (batch.busy_us, step_us(context.now_us));
+    write_gaps(context, batch, fresh);
+}
+
 /// The requests of a batch that are done with the iteration that has ended leave it.
+#[inline(never)]
 fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (done_with, size) = (batch.unwritten.first_done, context.config.block_size);
     let mut members = std::mem::take(&mut batch.members);
@@ -150,7 +172,7 @@ fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
     });
     batch.members = members;
     batch.unwritten.record = None;
-    (batch.constants, batch.times_hold, batch.refused) = (None, 0, None);
+    (batch.constants, batch.line, batch.times_hold, batch.refused) = (None, None, 0, None);
     replica.adapters.offload_unused(&mut replica.kv);
 }
 

@@ -46,9 +46,9 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         batch: &mut ScheduledBatch,
     ) -> QueueScan;
 
-    /// Why a request can never be served whose prompt has `input_tokens` and whose prompt and longest output together have
-    /// `total_tokens`; `None` if it can.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection>;
+    /// Why a request can never be served where so many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
+    /// its prompt and longest output together.
+    fn refuses(&self, config: &FleetConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {

@@ -149,17 +149,27 @@ impl ScheduleContext<'_> {
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.
     pub(crate) fn sort(&self, list: &mut [RequestId], queue: &WaitingQueue) {
-        let key = |id: RequestId| queue.key(self.trace, id, self.arrival_us(id));
-        // Insertion: the lists are nearly in order, and the few that are not are short.
-        let mut last = f64::NEG_INFINITY;
-        for i in 0..list.len() {
-            let at = key(list[i]);
-            if at < last {
-                let place = list[..i].partition_point(|&other| key(other) <= at);
-                list[place..=i].rotate_right(1);
-            } else {
-                last = at;
-            }
+        let sent_us = self.frontend.sent_us().unwrap_or(&self.trace.arrival_us);
+        if queue.ranks_holders() {
+            sort_nearly_sorted(list, |id| queue.key(self.trace, id, sent_us[id.index()]));
+        } else {
+            sort_nearly_sorted(list, |id| sent_us[id.index()]);
+        }
+    }
+}
+
+/// Insertion: the lists are nearly in order, and the few that are not are short.
+// PERF: generic, for the key of most lists is a number of a column: 8 % of the instructions of vLLM on two stages; guarded by
+// `turns_at_once_equal_single_steps`.
+fn sort_nearly_sorted(list: &mut [RequestId], key: impl Fn(RequestId) -> f64) {
+    let mut last = f64::NEG_INFINITY;
+    for i in 0..list.len() {
+        let at = key(list[i]);
+        if at < last {
+            let place = list[..i].partition_point(|&other| key(other) <= at);
+            list[place..=i].rotate_right(1);
+        } else {
+            last = at;
         }
     }
 }

@@ -25,8 +25,9 @@ pub(crate) struct DecodeBatch {
     pub(crate) rank_sum: u64,
     /// How many use an adapter.
     pub(crate) with_adapter: u32,
-    /// How many use each.
+    /// How many use each, where the time of an iteration depends on that.
     pub(crate) users: Users,
+    counts_users: bool,
     /// Requests by (tokens - 1 - step) modulo the block size.
     block_phase_counts: Vec<u32>,
     /// The phase of requests that take a block in the next iteration: -step modulo the block size.
@@ -56,7 +57,8 @@ fn within(tokens: u32, size: usize) -> usize {
 }
 
 impl DecodeBatch {
-    pub(crate) fn new(block_size: u32) -> Self {
+    /// `counts_users`: whether it counts the requests of each adapter ([`Self::users`]).
+    pub(crate) fn new(block_size: u32, counts_users: bool) -> Self {
         Self {
             step: 0,
             count: 0,
@@ -64,6 +66,7 @@ impl DecodeBatch {
             rank_sum: 0,
             with_adapter: 0,
             users: Users::default(),
+            counts_users,
             block_phase_counts: vec![0; block_size as usize],
             now: 0,
             ends: BinaryHeap::new(),
@@ -84,7 +87,9 @@ impl DecodeBatch {
         self.rank_sum += u64::from(member.rank.unwrap_or(0));
         if let Some(rank) = member.rank {
             self.with_adapter += 1;
-            self.users.add(member.adapter, rank);
+            if self.counts_users {
+                self.users.add(member.adapter, rank);
+            }
         }
         let phase = self.phase(member.tokens);
         self.block_phase_counts[phase] += 1;
@@ -102,7 +107,9 @@ impl DecodeBatch {
         self.rank_sum -= u64::from(member.rank.unwrap_or(0));
         if let Some(rank) = member.rank {
             self.with_adapter -= 1;
-            self.users.remove(member.adapter, rank);
+            if self.counts_users {
+                self.users.remove(member.adapter, rank);
+            }
         }
         let phase = self.phase(member.tokens);
         self.block_phase_counts[phase] -= 1;
@@ -239,7 +246,7 @@ mod tests {
             free in 0u32..60,
             most in 1u32..80,
         ) {
-            let mut decode_batch = DecodeBatch::new(size);
+            let mut decode_batch = DecodeBatch::new(size, false);
             let mut tokens: Vec<u32> = Vec::new();
             for (id, &(prompt, wait)) in members.iter().enumerate() {
                 decode_batch.advance(wait);

@@ -89,16 +89,20 @@ impl Replica {
         cap: usize,
     ) -> bool {
         let is_prompt = |&id: &RequestId| context.requests.status[id] == RequestStatus::Prefilling;
-        let any_prompt = list.iter().any(is_prompt);
         let (first, others) = list.split_at(list.len().min(cap));
+        let mut any_prompt = others.iter().any(is_prompt);
+        let (mut blocks, size) = (0, context.config.block_size);
+        for id in first {
+            if is_prompt(id) {
+                any_prompt = true;
+            } else {
+                blocks += u32::from((context.requests.done[*id] - 1).is_multiple_of(size));
+            }
+        }
         if any_prompt && !others.is_empty() {
             return false;
         }
         if context.config.allocates_on_demand() {
-            let size = context.config.block_size;
-            let is_full =
-                |id: &&RequestId| !is_prompt(id) && (context.requests.done[**id] - 1).is_multiple_of(size);
-            let blocks = first.iter().filter(is_full).count() as u32;
             if self.kv.available() <= blocks {
                 return false;
             }

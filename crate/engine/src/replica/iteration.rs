@@ -3,6 +3,7 @@
 use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch};
 use servescope_workload::RequestId;
 
+use super::stage_times::TimesOnLine;
 use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
 
@@ -123,13 +124,13 @@ pub(crate) struct ScheduledBatch {
     pub(crate) token_wait: TokenWait,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
     pub(crate) refused: Option<HeadBlocked>,
-    /// How long the stages before the last one take for it, once that is known; and the last one.
-    pub(crate) inner_us: Option<f64>,
-    pub(crate) last_us: Option<f64>,
+    /// How long a stage before the last one takes for it, and the last one, once that is known.
+    pub(crate) stage_us: Option<[f64; 2]>,
     /// For how many iterations of the same requests, from this one on, they take as long.
     pub(crate) times_hold: u32,
-    /// What those times have in common with the ones of later iterations, where that was asked for.
+    /// What those times have in common with the ones of later iterations, where that was asked for, and the line on which these lie.
     pub(crate) constants: Option<DecodeConstants>,
+    pub(crate) line: Option<TimesOnLine>,
 }
 
 impl ScheduledBatch {
@@ -155,33 +156,38 @@ impl ScheduledBatch {
         self.reserved = 0;
         self.busy_us = 0.0;
         self.composition = 0;
-        self.inner_us = None;
-        self.last_us = None;
+        self.stage_us = None;
         self.constants = None;
+        self.line = None;
         self.token_wait = TokenWait::default();
         self.refused = None;
         self.goes_on = false;
     }
 
     /// Asks how long the stages take for it, unless that is known; says whether it asked.
+    #[inline]
     pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) -> bool {
-        if self.inner_us.is_some() && self.last_us.is_some() {
+        if self.stage_us.is_some() {
             return false;
         }
         self.times_hold = 1;
+        // There is no line where prompts are in it.
+        let told_us = self.line.as_mut().and_then(|line| line.us(self.decodes, self.decode_kv_tokens));
+        let stage_us = told_us.unwrap_or_else(|| self.ask_stages(cost));
+        self.stage_us = Some(stage_us);
+        true
+    }
+
+    #[inline(never)]
+    fn ask_stages(&mut self, cost: &dyn BatchCost) -> [f64; 2] {
         if !self.chunks.is_empty() {
-            let us = |is_last: bool| Some(cost.stage_time(&self.batch(), is_last).first_us);
-            (self.inner_us, self.last_us) =
-                (self.inner_us.or_else(|| us(false)), self.last_us.or_else(|| us(true)));
-            return true;
+            return [false, true].map(|is_last| cost.stage_time(&self.batch(), is_last).first_us);
         }
         let constants = self.constants.unwrap_or_else(|| cost.decode_constants(&self.batch()));
-        let DecodeStages { us: [inner_us, last_us], valid_iterations } =
-            cost.decode_stages(&self.batch(), &constants);
+        let DecodeStages { us, valid_iterations, line } = cost.decode_stages(&self.batch(), &constants);
         self.constants = Some(constants);
-        self.times_hold = valid_iterations;
-        (self.inner_us, self.last_us) = (Some(inner_us), Some(last_us));
-        true
+        (self.times_hold, self.line) = (valid_iterations, line.map(TimesOnLine::new));
+        us
     }
 
     /// It is the next iteration of the same requests; how long the stages take for that is asked again where it may be
@@ -192,13 +198,13 @@ impl ScheduledBatch {
         if self.times_hold > 1 {
             self.times_hold -= 1;
         } else {
-            (self.inner_us, self.last_us) = (None, None);
+            self.stage_us = None;
         }
     }
 
     /// How long a stage takes for it, where that is known.
     pub(crate) fn known_stage_us(&self, is_last: bool) -> f64 {
-        if is_last { self.last_us.unwrap_or(0.0) } else { self.inner_us.unwrap_or(0.0) }
+        self.stage_us.map_or(0.0, |us| us[usize::from(is_last)])
     }
 
     /// It is this many iterations later, in each of which every request got a token.

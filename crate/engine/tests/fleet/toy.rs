@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use servescope_cost::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch, OperatorClass, Peak, StageParts,
-    StageTime, Work,
+    Batch, BatchCost, Chunk, DecodeConstants, DecodeLine, DecodeStages, LoraBatch, OperatorClass, Peak,
+    StageParts, StageTime, TokenLine, Work,
 };
 
 /// A cost with steps in the KV tokens, growth between them, and a price for everything.
@@ -17,6 +17,28 @@ pub(crate) struct Toy {
 
 pub(crate) const TOY: Toy = Toy { stages: 1, growth_us: 0.0, hold: 64 };
 
+impl Toy {
+    /// A batch without prompts between two steps.
+    fn line(&self, batch: &Batch<'_>) -> DecodeLine {
+        let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
+        let step = mean / self.hold;
+        let attention = TokenLine {
+            from_tokens: (step * self.hold) as f64,
+            first_us: 0.9 * step as f64,
+            width_tokens: 1.0,
+            rise_us: self.growth_us,
+            until_tokens: ((step + 1) * self.hold) as f64,
+        };
+        let constants = DecodeConstants {
+            layer_us: 50.3 + 3.1 * f64::from(batch.decodes),
+            send_us: 2.5,
+            host_us: 0.0,
+            adapters_us: [1.3 * f64::from(batch.lora.adapters); 2],
+        };
+        DecodeLine { attention, penalty: 1.0, kv_bias: 0.0, layers: [1.0; 2], constants }
+    }
+}
+
 impl BatchCost for Toy {
     fn stages(&self) -> u32 {
         self.stages
@@ -24,23 +46,29 @@ impl BatchCost for Toy {
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
+        let valid_iterations = (self.hold - mean % self.hold) as u32;
+        if batch.chunks.is_empty() && batch.decodes > 0 {
+            let us = self.line(batch).us(batch.decodes, batch.decode_kv_tokens as u64).unwrap();
+            let first_us = us[usize::from(is_last)];
+            return StageTime { first_us, growth_us: self.growth_us, valid_iterations };
+        }
         let first_us = 50.3
             + 1.7 * f64::from(batch.prompt_tokens())
             + 3.1 * f64::from(batch.decodes)
             + 0.9 * (mean / self.hold) as f64
             + 1.3 * f64::from(batch.lora.adapters)
             + if is_last { 0.0 } else { 2.5 };
-        if batch.chunks.is_empty() {
-            let valid_iterations = (self.hold - mean % self.hold) as u32;
-            StageTime { first_us, growth_us: self.growth_us, valid_iterations }
-        } else {
-            StageTime::once(first_us)
-        }
+        StageTime::once(first_us)
     }
 
     fn decode_stages(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> DecodeStages {
         let [inner, last] = [false, true].map(|is_last| self.stage_time(batch, is_last));
-        DecodeStages { us: [inner.first_us, last.first_us], valid_iterations: last.valid_iterations }
+        let us = [inner.first_us, last.first_us];
+        // With growth no iteration is as long as the one before it, and all up to the next step lie on a line.
+        if self.growth_us > 0.0 {
+            return DecodeStages { us, valid_iterations: 1, line: Some(self.line(batch)) };
+        }
+        DecodeStages { us, valid_iterations: last.valid_iterations, line: None }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

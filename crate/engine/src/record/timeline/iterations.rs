@@ -23,7 +23,7 @@ use crate::replica::index::ReplicaIndex;
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
-use crate::rounding::nearest_whole;
+use crate::rounding::{inverse, nearest_whole};
 use merged::Iter;
 use plain::PlainIterations;
 use read::{LogCursor, Reader};
@@ -215,7 +215,7 @@ pub(crate) fn step_us(time_us: f64) -> f64 {
 /// A time in whole steps of the clock at `end_us`: so it takes few bytes.
 pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
     let step_us = step_us(end_us);
-    nearest_whole(time_us / step_us) * step_us
+    nearest_whole(time_us * inverse(step_us)) * step_us
 }
 
 /// Tokens of an iteration.
@@ -263,16 +263,23 @@ impl Iterations {
 
     /// The same for an [iteration that only decodes](is_plain_decode): mostly it is a turn.
     // PERF: a third of the instructions of the record of such a run; guarded by `what_is_written_is_read`.
+    #[inline]
     pub(crate) fn push_turn(&mut self, run: &IterationRun) {
         debug_assert!(is_plain_decode(run), "{run:?}");
-        if let Some(ReplicaIterations::Encoded(log)) = self.replicas.get_mut(usize::from(run.replica))
-            && log.before.is_next(run)
-            && log.push_turn(run)
-        {
-            self.runs += 1;
-            self.end_us = self.end_us.max(run.end_us);
-        } else {
-            self.push(run, &[]);
+        let is_written = match self.replicas.get_mut(usize::from(run.replica)) {
+            Some(ReplicaIterations::Plain(log)) if self.runs != MOST_PLAIN => {
+                log.push(run, &[]);
+                true
+            }
+            Some(ReplicaIterations::Encoded(log)) => log.before.is_next(run) && log.push_turn(run),
+            _ => false,
+        };
+        if !is_written {
+            return self.push(run, &[]);
+        }
+        self.runs += 1;
+        if run.end_us > self.end_us {
+            self.end_us = run.end_us;
         }
     }
 

@@ -13,13 +13,14 @@ use crate::config::adapters::TOKENS_PER_RANK;
 #[derive(Debug, Clone)]
 pub struct AdapterPool {
     ranks: Vec<u32>,
+    /// Pool tokens that each takes.
+    tokens: Vec<u32>,
     /// Requests of the batch (picked ones included) that use each adapter.
     users: Vec<u32>,
     resident: Vec<bool>,
     resident_count: u32,
     resident_tokens: u32,
     used_tokens: u32,
-    tokens_per_rank: f64,
     /// Adapters that requests of the batch use, and most of them.
     used: u32,
     slots: u32,
@@ -38,13 +39,13 @@ impl AdapterPool {
         ranks.resize(count.max(ranks.len()), 0);
         let n = ranks.len();
         Self {
+            tokens: tokens_of(&ranks, f64::from(TOKENS_PER_RANK)),
             ranks,
             users: vec![0; n],
             resident: vec![false; n],
             resident_count: 0,
             resident_tokens: 0,
             used_tokens: 0,
-            tokens_per_rank: f64::from(TOKENS_PER_RANK),
             used: 0,
             slots: u32::MAX,
             idle: Vec::new(),
@@ -55,7 +56,7 @@ impl AdapterPool {
 
     /// With this many pool tokens for a unit of rank, in place of [`TOKENS_PER_RANK`]; an adapter takes whole tokens.
     pub fn with_tokens_per_rank(self, tokens_per_rank: f64) -> Self {
-        Self { tokens_per_rank, ..self }
+        Self { tokens: tokens_of(&self.ranks, tokens_per_rank), ..self }
     }
 
     /// For batches that use at most this many adapters.
@@ -79,7 +80,7 @@ impl AdapterPool {
     }
 
     fn tokens(&self, adapter: u32) -> u32 {
-        (self.tokens_per_rank * f64::from(self.rank(adapter))).ceil() as u32
+        self.tokens[adapter as usize]
     }
 
     /// Pool tokens of the distinct adapters of the batch and of one more request with `adapter`.
@@ -178,6 +179,11 @@ impl AdapterPool {
     pub fn resident_tokens(&self) -> u32 {
         self.resident_tokens
     }
+}
+
+/// Pool tokens that adapters of these ranks take.
+fn tokens_of(ranks: &[u32], tokens_per_rank: f64) -> Vec<u32> {
+    ranks.iter().map(|&rank| (tokens_per_rank * f64::from(rank)).ceil() as u32).collect()
 }
 
 #[cfg(test)]

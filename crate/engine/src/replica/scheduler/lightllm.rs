@@ -34,13 +34,18 @@ impl BatchScheduler for LightLlm {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        blocks: u32,
+        [input_tokens, total_tokens]: [u32; 2],
+    ) -> Option<Rejection> {
         let at_most = |tokens: u32, most: u32, reason: Rejection| (tokens > most).then_some(reason);
         // The last token is never written to the cache.
-        at_most(config.blocks_for(total_tokens.saturating_sub(1)), config.blocks, Rejection::PoolTooSmall)
+        at_most(config.blocks_for(total_tokens.saturating_sub(1)), blocks, Rejection::PoolTooSmall)
             .or_else(|| at_most(input_tokens, config.max_batch_tokens, Rejection::PromptOverBatch))
             .or_else(|| {
-                at_most(total_tokens.max(input_tokens.saturating_add(2)), config.blocks, Rejection::NeverFits)
+                at_most(total_tokens.max(input_tokens.saturating_add(2)), blocks, Rejection::NeverFits)
             })
     }
 

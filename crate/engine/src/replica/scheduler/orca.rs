@@ -21,8 +21,8 @@ impl BatchScheduler for Orca {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Rejection> {
-        refuses_slots(config)
+    fn refuses(&self, config: &FleetConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
+        refuses_slots(config, blocks)
     }
 
     fn lacks_only_memory(&self, _replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {

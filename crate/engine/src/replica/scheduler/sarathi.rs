@@ -24,9 +24,9 @@ impl BatchScheduler for Sarathi {
         batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+    fn refuses(&self, config: &FleetConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Rejection::NeverFits);
-        refuses_blocks(config, total_tokens).or(reads_nothing)
+        refuses_blocks(config, blocks, total_tokens).or(reads_nothing)
     }
 }
 

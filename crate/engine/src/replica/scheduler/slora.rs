@@ -61,8 +61,13 @@ impl BatchScheduler for Slora {
 
     /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is wanted, the one that its
     /// queue could never pass.
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
-        if total_tokens >= config.blocks {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        blocks: u32,
+        [input_tokens, total_tokens]: [u32; 2],
+    ) -> Option<Rejection> {
+        if total_tokens >= blocks {
             Some(Rejection::PoolTooSmall)
         } else if !config.reference_quirks && input_tokens > config.max_batch_tokens {
             Some(Rejection::PromptOverBatch)

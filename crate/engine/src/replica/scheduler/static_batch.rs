@@ -42,8 +42,8 @@ impl BatchScheduler for Static {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, _total_tokens: u32) -> Option<Rejection> {
-        refuses_slots(config)
+    fn refuses(&self, config: &FleetConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
+        refuses_slots(config, blocks)
     }
 
     fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
@@ -95,8 +95,8 @@ impl BatchScheduler for Static {
 }
 
 /// Where the longest request does not fit, none does.
-pub(super) fn refuses_slots(config: &FleetConfig) -> Option<Rejection> {
-    (config.slot_blocks() > config.blocks || config.slots() == 0).then_some(Rejection::PoolTooSmall)
+pub(super) fn refuses_slots(config: &FleetConfig, blocks: u32) -> Option<Rejection> {
+    (config.slot_blocks() > blocks || config.slots() == 0).then_some(Rejection::PoolTooSmall)
 }
 
 fn schedule(

@@ -24,15 +24,20 @@ impl BatchScheduler for Vllm {
         true
     }
 
-    fn refuses(&self, config: &FleetConfig, input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+    fn refuses(
+        &self,
+        config: &FleetConfig,
+        blocks: u32,
+        [input_tokens, total_tokens]: [u32; 2],
+    ) -> Option<Rejection> {
         let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Rejection::PromptOverBatch);
-        refuses_blocks(config, total_tokens).or(is_over_batch)
+        refuses_blocks(config, blocks, total_tokens).or(is_over_batch)
     }
 }
 
 /// A request whose prompt and longest output need more blocks than there are. The last token is never written to the cache.
-pub(super) fn refuses_blocks(config: &FleetConfig, total_tokens: u32) -> Option<Rejection> {
-    (config.blocks_for(total_tokens.saturating_sub(1)) > config.blocks).then_some(Rejection::PoolTooSmall)
+pub(super) fn refuses_blocks(config: &FleetConfig, blocks: u32, total_tokens: u32) -> Option<Rejection> {
+    (config.blocks_for(total_tokens.saturating_sub(1)) > blocks).then_some(Rejection::PoolTooSmall)
 }
 
 fn schedule(

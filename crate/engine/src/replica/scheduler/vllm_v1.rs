@@ -128,11 +128,11 @@ impl BatchScheduler for VllmV1 {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, _input_tokens: u32, total_tokens: u32) -> Option<Rejection> {
+    fn refuses(&self, config: &FleetConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let over_budget =
             !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
-        refuses_blocks(config, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
+        refuses_blocks(config, blocks, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
     }
 
     fn is_of_vidur(&self) -> bool {

@@ -57,6 +57,16 @@ prop_compose! {
 
 proptest! {
     #[test]
+    fn steps_are_counted_by_division(time_us in 0.0..1e15f64, end_us in 1e-200..1e18f64) {
+        for time_us in [time_us, time_us.min(end_us), 0.0, end_us] {
+            let step_us = step_us(end_us);
+            prop_assert_eq!(in_steps(time_us, end_us), (time_us / step_us).round() * step_us);
+        }
+    }
+}
+
+proptest! {
+    #[test]
     fn what_is_written_is_read(rows in prop::collection::vec(any_run(), 0..40)) {
         let mut log = Iterations::default();
         let mut ends: [Vec<f64>; 4] = std::array::from_fn(|_| vec![0.0]);
