@@ -36,15 +36,15 @@ impl DecodeStages {
 /// A time that is straight along a number of tokens, and level before its first place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenLine {
-    /// Its first place, and the time there, microseconds.
+    /// Its first place, tokens.
     pub from_tokens: f64,
     /// The time there, microseconds.
     pub first_us: f64,
-    /// How far on it is how much longer.
+    /// So many tokens on it is `rise_us` longer.
     pub width_tokens: f64,
-    /// By how much, microseconds.
+    /// By how much it is longer there, microseconds.
     pub rise_us: f64,
-    /// Before which places it holds; infinite: for all.
+    /// The number of tokens from which on it holds no more; infinite: it holds for all.
     pub until_tokens: f64,
 }
 
@@ -75,7 +75,7 @@ impl TokenLine {
 /// The stages' times where attention is straight along the mean of the requests' KV tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodeLine {
-    /// Attention of a layer by that mean, and by what it is multiplied.
+    /// Attention of a layer by that mean.
     pub attention: TokenLine,
     /// By what attention is multiplied.
     pub penalty: f64,
@@ -106,6 +106,7 @@ impl DecodeLine {
         let requests = f64::from(decodes);
         let means: [f64; COUNT] = std::array::from_fn(|later| {
             let kv_tokens = kv_tokens + later as u64 * u64::from(decodes);
+            // Below 2^63: a signed number becomes a float by one instruction.
             kv_tokens as i64 as f64 / requests + self.kv_bias
         });
         let known = means.iter().take_while(|&&mean| mean < self.attention.until_tokens).count();
