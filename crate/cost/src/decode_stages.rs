@@ -22,7 +22,7 @@ pub struct DecodeStages {
     pub us: [f64; 2],
     /// For how many iterations of the same requests, from this one on, they take as long to the bit; at least 1.
     pub valid_iterations: u32,
-    /// Where later iterations of the same requests can be told, to the bit, without the model.
+    /// The line on which the times of later iterations of the same requests lie, to the bit; `None`: the model has to be asked for each.
     pub line: Option<DecodeLine>,
 }
 
@@ -33,10 +33,10 @@ impl DecodeStages {
     }
 }
 
-/// A time that is straight along a number of tokens, and level before its first place.
+/// A time that is linear in a number of tokens, and constant below its first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenLine {
-    /// Its first place, tokens.
+    /// The number of tokens from which on it is linear.
     pub from_tokens: f64,
     /// The time there, microseconds.
     pub first_us: f64,
@@ -58,7 +58,7 @@ impl TokenLine {
         until_tokens: f64::INFINITY,
     };
 
-    /// The time at a place, microseconds.
+    /// The time of so many tokens, microseconds.
     #[inline]
     pub fn at(&self, tokens: f64) -> f64 {
         let along =
@@ -72,10 +72,10 @@ impl TokenLine {
     }
 }
 
-/// The stages' times where attention is straight along the mean of the requests' KV tokens.
+/// The stages' times where attention is linear in the mean of the requests' KV tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodeLine {
-    /// Attention of a layer by that mean.
+    /// Decode attention of a layer by that mean.
     pub attention: TokenLine,
     /// By what attention is multiplied.
     pub penalty: f64,

@@ -1,17 +1,17 @@
-//! How long the stages of a pipeline take for later iterations of requests that decode together.
+//! Stage times of later iterations of a decode-only batch in a pipeline.
 
 use servescope_cost::DecodeLine;
 
-/// So many iterations are told at once.
+/// Iterations whose times are computed at once.
 const AHEAD: usize = 4;
 
-/// The times on a line, of some iterations ahead.
+/// Stage times on a line, some iterations ahead.
 // PERF: the divisions of one iteration wait for each other, those of several do not; guarded by `turns_at_once_equal_single_steps`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimesOnLine {
     line: DecodeLine,
     us: [[f64; 2]; AHEAD],
-    /// How many of these the line knows, which of them comes next, and the KV tokens of that iteration.
+    /// How many of these lie before the end of the line, which of them comes next, and the KV tokens of that iteration.
     known: usize,
     next: usize,
     kv_tokens: u64,
