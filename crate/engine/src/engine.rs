@@ -50,8 +50,10 @@ use crate::record::EventLog;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Test, Verdict};
 use crate::record::observer::{EventSink, Watch};
 use crate::record::request_phases::PhaseLog;
+use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
+use crate::replica::Replica;
 use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::queue::QueueConfig;
@@ -60,7 +62,6 @@ use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
 use crate::replica::scheduler::slora::Slora;
-use crate::replica::{Replica, requests};
 use crate::report::{IterationModel, Report};
 use crate::request::{Outcome, Rejection};
 use crate::router::Router;
@@ -437,7 +438,7 @@ impl Fleet {
     fn end_outside(&mut self, id: RequestId, outcome: Outcome, now_us: f64) {
         self.record.departures.push(QueueDrop { time_us: now_us, id });
         self.record.results[id].outcome = outcome;
-        self.requests.status[id] = requests::RequestStatus::Finished;
+        self.requests[id].status = RequestStatus::Finished;
     }
 
     /// A request comes in: it is rejected, or given to a replica.
@@ -461,7 +462,7 @@ impl Fleet {
         }
         // A client may go away before its request is there.
         if self.record.results[i].outcome != Outcome::Unfinished {
-            self.requests.status[i] = requests::RequestStatus::Finished;
+            self.requests[i].status = RequestStatus::Finished;
             return self.record.ends(id);
         }
         let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
@@ -475,7 +476,7 @@ impl Fleet {
                 let compared = Compared::without_numbers(Test::RequestsPerMinute);
                 Decision::of(now_us, replica.index, id, Verdict::Rejected(reason), compared)
             });
-            context.requests.status[i] = requests::RequestStatus::Finished;
+            context.requests[i].status = RequestStatus::Finished;
             context.record.ends(id);
             if replica.state.notify_refusal(id) {
                 self.dirty_replicas.push(place);
@@ -495,7 +496,7 @@ impl Fleet {
         let most = self.policy.max_queued_tokens(&self.config)?;
         let Self { requests, trace, unread, .. } = self;
         let is_unread = |id: RequestId| {
-            requests.status[id] != requests::RequestStatus::Finished && requests.first_token_us[id].is_nan()
+            requests[id].status != RequestStatus::Finished && requests[id].first_token_us.is_nan()
         };
         unread.retain(|&id| is_unread(id));
         let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id])).sum();

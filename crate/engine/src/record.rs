@@ -3,6 +3,7 @@
 pub mod decisions;
 pub mod observer;
 pub mod request_phases;
+pub(crate) mod request_state;
 pub mod request_timings;
 pub mod sampler;
 pub mod timeline;

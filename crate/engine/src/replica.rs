@@ -34,6 +34,7 @@ use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
+use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::batch_scheduler::BatchScheduler;
@@ -43,7 +44,6 @@ use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
 use crate::replica::longest_gap::SharedGaps;
 use crate::replica::queue::waiting_queue::WaitingQueue;
-use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
 use crate::replica::snapshot::ReplicaCamera;
 use crate::request::{BlockReason, Outcome};
@@ -301,13 +301,13 @@ impl Replica {
     pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         let was_empty = self.num_waiting == 0;
         self.charge_ended(context);
-        context.requests.replica[id] = self.index;
+        context.requests[id].replica = self.index;
         self.num_waiting += 1;
         self.outstanding += 1;
         // Behind a head that stays: the next look may be many iterations away, and is not waited for.
         let head_stays = self.stop.is_some_and(|stop| stop != BlockReason::LoraSlots);
         context.record.had_choice |= self.num_waiting > 1 && head_stays;
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
         if self.state.has_inbox() {
@@ -401,9 +401,9 @@ impl Replica {
         self.num_running += 1;
         context.holds_memory(id, RequestStatus::Prefilling);
         let requests = &mut *context.requests;
-        if requests.scheduled_us[i].is_nan() {
-            requests.scheduled_us[i] = context.now_us;
-            requests.seen_us[i] = context.now_us;
+        if requests[i].scheduled_us.is_nan() {
+            requests[i].scheduled_us = context.now_us;
+            requests[i].seen_us = context.now_us;
         } else {
             context.resume(id);
         }
@@ -441,14 +441,14 @@ impl Replica {
 
     /// Tokens processed so far.
     pub(crate) fn tokens(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
-        if self.is_single() { context.tokens_in(&self.decode_batch, id) } else { context.requests.done[id] }
+        if self.is_single() { context.tokens_in(&self.decode_batch, id) } else { context.requests[id].done }
     }
 
     /// Blocks that a request holds.
     pub(crate) fn blocks_of(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
-        match context.requests.status[id] {
+        match context.requests[id].status {
             _ if !context.config.allocates_on_demand() => context.blocks_at_end(id),
-            RequestStatus::Prefilling => context.config.blocks_for(context.requests.prompt[id]),
+            RequestStatus::Prefilling => context.config.blocks_for(context.requests[id].prompt),
             _ => context.config.blocks_for(self.tokens(context, id) - 1),
         }
     }
@@ -463,19 +463,19 @@ impl Replica {
         self.close_run(context, &[]);
         let i = id.index();
         let tokens = self.tokens(context, id);
-        if context.requests.status[i] == RequestStatus::Decoding {
+        if context.requests[i].status == RequestStatus::Decoding {
             if self.is_single() {
                 self.decode_batch.leave(context.member(id, tokens));
                 self.waiting.decodes(context.trace, id, false);
-                let token_us = self.decoded_us.max(context.requests.seen_us[i]);
+                let token_us = self.decoded_us.max(context.requests[i].seen_us);
                 self.remove_last_token_group(token_us);
                 self.share_gaps(context, id);
                 self.resumed.retain(|&(other, _)| other != id);
                 context.requests.token_us.insert(id, token_us);
-                context.requests.stalled_us[i] += self.stall_us;
-                context.requests.seen_us[i] = context.now_us;
+                context.requests[i].stalled_us += self.stall_us;
+                context.requests[i].seen_us = context.now_us;
             } else {
-                context.requests.token_us.insert(id, context.requests.seen_us[i]);
+                context.requests.token_us.insert(id, context.requests[i].seen_us);
             }
         }
         self.kv.free(blocks);
@@ -497,7 +497,7 @@ impl Replica {
     /// A request that leaves the decode batch has had the gaps of the batch.
     #[inline]
     fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let joined_us = context.requests.seen_us[id];
+        let joined_us = context.requests[id].seen_us;
         context.requests.waited_for_token(id, self.shared_gaps.longest_from(joined_us));
         if self.decode_batch.count == 0 {
             self.shared_gaps.clear();
@@ -517,7 +517,7 @@ impl Replica {
         self.waiting.decodes(context.trace, id, false);
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
-        context.requests.stalled_us[i] += self.stall_us;
+        context.requests[i].stalled_us += self.stall_us;
         policy.left(self, context, id, Some(tokens));
         let blocks = policy.blocks_at_end(context, id, tokens);
         self.finish(context, id, tokens, blocks);
@@ -538,8 +538,8 @@ impl Replica {
         self.adapters.release(adapter, rank);
         self.num_running -= 1;
         if self.is_single() && self.running.len() > 2 * self.decode_batch.count as usize + 64 {
-            let place = &context.requests.status;
-            self.running.retain(|&id| place[id] != RequestStatus::Finished);
+            let requests = &context.requests;
+            self.running.retain(|&id| requests[id].status != RequestStatus::Finished);
         }
     }
 
@@ -547,7 +547,7 @@ impl Replica {
     #[inline]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
         let produced = tokens - context.trace.input_tokens[id];
-        context.requests.status[id] = RequestStatus::Finished;
+        context.requests[id].status = RequestStatus::Finished;
         let result = &mut context.record.results[id];
         result.finish_us = Some(context.now_us);
         result.produced = produced;

@@ -11,6 +11,7 @@ use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::Decision;
 use crate::record::request_phases::RequestPhases;
+use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
@@ -113,22 +114,22 @@ pub struct Counters {
 impl Report {
     /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        Some(self.served.scheduled_us[id]).filter(|t| !t.is_nan())
+        Some(self.served.requests[id].scheduled_us).filter(|t| !t.is_nan())
     }
 
     /// When its first token was there, microseconds; from its arrival to then is its TTFT.
     pub fn first_token_us(&self, id: usize) -> Option<f64> {
-        Some(self.served.first_token_us[id]).filter(|t| !t.is_nan())
+        Some(self.served.requests[id].first_token_us).filter(|t| !t.is_nan())
     }
 
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> ReplicaIndex {
-        self.served.replica.get(id).copied().unwrap_or_default()
+        self.served.requests.get(id).map(|request| request.replica).unwrap_or_default()
     }
 
     /// How often request `id` was preempted.
     pub fn preemptions(&self, id: usize) -> u16 {
-        self.served.preemptions.get(id).copied().unwrap_or(0)
+        self.served.requests.get(id).map_or(0, |request| request.preemptions)
     }
 
     /// Execution time of the iterations of a finished request, microseconds; Vidur's execution time.
@@ -152,7 +153,7 @@ impl Report {
 
     /// The longest time between two tokens of a request, microseconds; 0 of one with fewer than two.
     pub fn longest_gap_us(&self, id: usize) -> f64 {
-        self.served.longest_gap_us.get(id).copied().unwrap_or(0.0)
+        self.served.requests.get(id).map_or(0.0, |request| request.longest_gap_us)
     }
 
     /// End-to-end time, microseconds.
@@ -176,7 +177,7 @@ impl Report {
     pub fn split(&self, id: usize) -> Option<LatencyBreakdown> {
         let (finish, scheduled) = (self.results[id].finish_us?, self.scheduled_us(id)?);
         let arrival = self.trace.arrival_us[id];
-        let (prefill, stalled) = (self.served.prefill_us[id], self.served.stalled_us[id]);
+        let RequestState { prefill_us: prefill, stalled_us: stalled, .. } = self.served.requests[id];
         let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
         let decode = (finish - scheduled - load - prefill - stalled).max(0.0);
         let mut parts = [scheduled - arrival, load, prefill, stalled, decode];

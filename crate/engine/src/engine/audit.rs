@@ -5,9 +5,9 @@ use crate::replica::index::ReplicaIndex;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::Fleet;
+use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
 use crate::replica::iteration::{Scheduled, ScheduledBatch};
-use crate::replica::requests::RequestStatus;
 
 /// A batch that has been formed and is not done.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,8 +65,8 @@ impl Fleet {
         ReplicaIndex::first(self.replicas.len()).all(|place| {
             let (replica, context, _) = self.parts(place, 0.0);
             let holds = |&id: &RequestId| {
-                let of_request = context.requests.status[id];
-                context.requests.replica[id] == replica.index
+                let of_request = context.requests[id].status;
+                context.requests[id].replica == replica.index
                     && matches!(of_request, RequestStatus::Prefilling | RequestStatus::Decoding)
             };
             let ids = RequestId::first(context.trace.len()).filter(holds);
@@ -100,8 +100,8 @@ impl Fleet {
         let mut blocks = 0;
         for id in RequestId::first(context.trace.len()) {
             let i = id.index();
-            let place = context.requests.status[i];
-            if context.requests.replica[i] != replica.index
+            let place = context.requests[i].status;
+            if context.requests[i].replica != replica.index
                 || !matches!(place, RequestStatus::Prefilling | RequestStatus::Decoding)
             {
                 continue;

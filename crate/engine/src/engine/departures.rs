@@ -8,9 +8,9 @@ use servescope_workload::RequestId;
 
 use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
+use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
 use crate::replica::index::ReplicaIndex;
-use crate::replica::requests::RequestStatus;
 use crate::request::Outcome;
 
 impl Fleet {
@@ -18,7 +18,7 @@ impl Fleet {
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id.index();
-            if self.requests.status[i] == RequestStatus::Waiting && self.requests.scheduled_us[i].is_nan() {
+            if self.requests[i].status == RequestStatus::Waiting && self.requests[i].scheduled_us.is_nan() {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -31,7 +31,7 @@ impl Fleet {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.results[id].outcome = Outcome::TimedOut;
         self.record.departures.push(QueueDrop { time_us: now_us, id });
-        let replica = self.requests.replica[id];
+        let replica = self.requests[id].replica;
         self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
         self.leave_queue(id, now_us);
     }
@@ -51,10 +51,10 @@ impl Fleet {
             self.frontend.client_cancelled(&self.trace, id, now_us);
             return;
         }
-        if self.requests.status[i] == RequestStatus::Waiting {
+        if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
         }
-        let place = self.requests.replica[i];
+        let place = self.requests[i].replica;
         let in_flight = match self.pipelines.get(place.index()) {
             None => self.replicas[place].in_flight > 0,
             Some(pipeline) => pipeline.holds(id),
@@ -73,15 +73,15 @@ impl Fleet {
     /// The same where the replica learns of it between two iterations.
     fn cancel_by_message(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        let place = self.requests.replica[i];
+        let place = self.requests[i].replica;
         if self.record.results[i].outcome == Outcome::Unfinished {
             let is_outside = self.frontend.is_not_yet_at_engine(id);
-            if is_outside || self.requests.status[i] == RequestStatus::Waiting {
+            if is_outside || self.requests[i].status == RequestStatus::Waiting {
                 self.record.results[i].outcome = Outcome::Cancelled;
             }
             if is_outside {
                 self.frontend.client_cancelled(&self.trace, id, now_us);
-            } else if self.requests.status[i] == RequestStatus::Waiting {
+            } else if self.requests[i].status == RequestStatus::Waiting {
                 let (replica, mut context, _) = self.parts(place, now_us);
                 replica.drop_waiting(&mut context, id);
             }
@@ -98,7 +98,7 @@ impl Fleet {
     }
 
     fn leave_queue(&mut self, id: RequestId, now_us: f64) {
-        let place = self.requests.replica[id];
+        let place = self.requests[id].replica;
         self.note_left(place);
         let (replica, mut context, _) = self.parts(place, now_us);
         let outcome = context.record.results[id].outcome;

@@ -2,9 +2,9 @@
 //! ended.
 
 use super::Fleet;
+use crate::record::request_state::RequestStatus;
 use crate::replica::batch_scheduler::{BatchScheduler, ScheduleContext};
 use crate::replica::index::ReplicaIndex;
-use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
 use crate::replica::{Replica, scheduler};
 
@@ -133,7 +133,7 @@ impl Replica {
     fn finish_ended(&mut self, policy: &(impl BatchScheduler + ?Sized), context: &mut ScheduleContext<'_>) {
         while let Some(id) = self.decode_batch.pop_ended() {
             // An entry may be left over from before a preemption, and be the same as the one that counts.
-            let is_over = context.requests.status[id] == RequestStatus::Decoding
+            let is_over = context.requests[id].status == RequestStatus::Decoding
                 && self.tokens(context, id) >= context.total(id)
                 && self.ended.last() != Some(&id);
             if is_over {

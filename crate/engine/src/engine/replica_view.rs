@@ -4,9 +4,10 @@ use servescope_workload::{RequestId, Trace};
 
 use crate::config::FleetConfig;
 use crate::gateway::proxy::KvUsageProbe;
+use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
 use crate::replica::index::NO_REPLICA;
-use crate::replica::requests::{RequestStatus, Requests};
+use crate::replica::requests::Requests;
 
 /// The fleet at the present time.
 pub(super) struct ReplicaView<'a> {
@@ -32,13 +33,13 @@ impl KvUsageProbe for ReplicaView<'_> {
         let mut overs = [(NO_REPLICA, 0); 8];
         held.extend(requests.iter().map(|&id| {
             let i = id.index();
-            let place = self.requests.status[i];
+            let place = self.requests[i].status;
             if matches!(place, RequestStatus::Waiting | RequestStatus::Finished) {
                 return None;
             }
-            let number = self.requests.replica[i];
+            let number = self.requests[i].replica;
             let replica = &self.replicas[number];
-            let done = self.requests.done[i];
+            let done = self.requests[i].done;
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {
                 let over = &mut overs[number.index() % 8];
                 if over.0 != number {

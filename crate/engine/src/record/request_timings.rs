@@ -1,29 +1,18 @@
 //! What is known of each request when a run is over, and what its caches and adapters were asked for.
 
-use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
-/// What is known of each request, one entry a request in every column; NaN where there is none.
+use crate::record::request_state::RequestState;
+use crate::shared_columns::is_same;
+
+/// What is known of each request.
 #[derive(Debug, Clone, Default)]
 pub struct RequestTimings {
-    /// When the first iteration that it was part of was formed, microseconds.
-    pub scheduled_us: Vec<f64>,
-    /// When its first token was there.
-    pub first_token_us: Vec<f64>,
-    /// Durations of the iterations that processed its prompt, without the loading of adapters.
-    pub prefill_us: Vec<f64>,
-    /// How long adapters were loaded before those; empty where none was.
-    pub load_us: Vec<f64>,
-    /// The longest time between two of its tokens; 0 where it has fewer than two.
-    pub longest_gap_us: Vec<f64>,
-    /// How long it stood still between its iterations.
-    pub stalled_us: Vec<f64>,
-    /// Which replica; empty where there is one.
-    pub replica: Vec<ReplicaIndex>,
-    /// How often it was preempted; empty where no request can be.
-    pub preemptions: Vec<u16>,
+    pub(crate) requests: Vec<RequestState>,
+    /// How long adapters were loaded before the iterations that processed its prompt, microseconds; empty where none was.
+    pub(crate) load_us: Vec<f64>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
-    pub execution_us: Vec<f64>,
+    pub(crate) execution_us: Vec<f64>,
 }
 
 impl RequestTimings {
@@ -33,14 +22,8 @@ impl RequestTimings {
             order.iter().filter_map(|&id| column.get(id.index()).copied()).collect()
         }
         Self {
-            scheduled_us: chosen(&self.scheduled_us, order),
-            first_token_us: chosen(&self.first_token_us, order),
-            longest_gap_us: chosen(&self.longest_gap_us, order),
-            prefill_us: chosen(&self.prefill_us, order),
+            requests: chosen(&self.requests, order),
             load_us: chosen(&self.load_us, order),
-            stalled_us: chosen(&self.stalled_us, order),
-            replica: chosen(&self.replica, order),
-            preemptions: chosen(&self.preemptions, order),
             execution_us: chosen(&self.execution_us, order),
         }
     }
@@ -49,18 +32,10 @@ impl RequestTimings {
 impl PartialEq for RequestTimings {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {
-        let same = |a: &[f64], b: &[f64]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
-        };
-        same(&self.scheduled_us, &other.scheduled_us)
-            && same(&self.first_token_us, &other.first_token_us)
-            && same(&self.longest_gap_us, &other.longest_gap_us)
-            && same(&self.prefill_us, &other.prefill_us)
-            && same(&self.load_us, &other.load_us)
-            && same(&self.stalled_us, &other.stalled_us)
-            && same(&self.execution_us, &other.execution_us)
-            && self.replica == other.replica
-            && self.preemptions == other.preemptions
+        self.requests.len() == other.requests.len()
+            && self.requests.iter().zip(&other.requests).all(|(one, other)| one.is_served_as(other))
+            && is_same(&self.load_us, &other.load_us)
+            && is_same(&self.execution_us, &other.execution_us)
     }
 }
 

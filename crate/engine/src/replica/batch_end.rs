@@ -8,9 +8,10 @@ use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::longest_gap::longer_of;
-use super::requests::{RequestStatus, Requests};
+use super::requests::Requests;
 use super::run::{busy_us, written};
 use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
+use crate::record::request_state::RequestStatus;
 use crate::record::timeline::step_us;
 use crate::request::BlockReason;
 
@@ -52,7 +53,7 @@ fn goes_on_in_part(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> boo
 
 /// How many requests of a batch had a token when it was formed.
 fn fresh(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> u32 {
-    batch.members.iter().filter(|&&id| context.requests.seen_us[id] == batch.formed_us).count() as u32
+    batch.members.iter().filter(|&&id| context.requests[id].seen_us == batch.formed_us).count() as u32
 }
 
 /// Writes the gaps between tokens down that ended with the first iteration of a batch, of those that had none when it was formed.
@@ -63,7 +64,7 @@ fn write_gaps(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, fresh: 
     // Those that had their last token together stand together.
     let (mut since_us, mut count) = (batch.formed_us, 0);
     for &id in &batch.members {
-        let token_us = context.requests.seen_us[id];
+        let token_us = context.requests[id].seen_us;
         if token_us != since_us {
             write_gap(context, since_us, count);
             (since_us, count) = (token_us, 0);
@@ -155,7 +156,7 @@ fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
     let mut members = std::mem::take(&mut batch.members);
     batch.unwritten.first_done = u32::MAX;
     members.retain(|&id| {
-        let (total, done) = (context.total(id), context.requests.done[id]);
+        let (total, done) = (context.total(id), context.requests[id].done);
         if total - done > done_with {
             batch.unwritten.first_done = batch.unwritten.first_done.min(total - done);
             return true;
@@ -236,10 +237,10 @@ fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     unwritten.phases.resize(if context.config.allocates_on_demand() { size as usize } else { 0 }, 0);
     let (mut first_done, mut last_done, mut fresh) = (u32::MAX, 0, 0);
     for &id in &*members {
-        let done = context.requests.done[id];
+        let done = context.requests[id].done;
         let left = context.total(id) - done;
         (first_done, last_done) = (first_done.min(left), last_done.max(left));
-        fresh += u32::from(context.requests.seen_us[id] == *formed_us);
+        fresh += u32::from(context.requests[id].seen_us == *formed_us);
         if let Some(count) = unwritten.phases.get_mut(((done - 1) % size) as usize) {
             *count += 1;
         }
@@ -320,8 +321,8 @@ pub(crate) fn take_apart(
 impl Unwritten {
     /// Writes down what one of the requests got.
     fn write_down(&self, requests: &mut Requests, id: RequestId) {
-        requests.done[id] += self.iterations;
-        requests.seen_us[id] = self.ended_us;
+        requests[id].done += self.iterations;
+        requests[id].seen_us = self.ended_us;
         requests.waited_for_token(id, self.longest_us);
         let execution_us = &mut requests.execution_us[id];
         self.execution_us.iter().for_each(|us| *execution_us += us);
@@ -358,17 +359,17 @@ impl Replica {
         context.record.iterations.push(&run, &batch.chunks);
         share_iteration(context, batch, batch.formed_us);
         write_gaps(context, batch, fresh);
-        let Requests { seen_us, done, execution_us, longest_gap_us, .. } = &mut *context.requests;
         for &id in &batch.members {
-            longest_gap_us[id] = longer_of(longest_gap_us[id], now_us - seen_us[id]);
-            seen_us[id] = now_us;
-            done[id] += 1;
-            execution_us[id] += batch.busy_us;
+            let request = &mut context.requests[id];
+            request.longest_gap_us = longer_of(request.longest_gap_us, now_us - request.seen_us);
+            request.seen_us = now_us;
+            request.done += 1;
+            context.requests.execution_us[id] += batch.busy_us;
         }
         for &id in &batch.members {
             self.waiting.made_token(context.trace, id, false);
             let total = context.total(id);
-            if context.requests.done[id] >= total {
+            if context.requests[id].done >= total {
                 let blocks = scheduler.blocks_at_end(context, id, total);
                 self.finish(context, id, total, blocks);
             } else if scheduler.mixes_batches() {
@@ -378,7 +379,7 @@ impl Replica {
         self.finish_prefill_chunks(context.policy, context, batch);
         if self.num_running < before {
             for &id in batch.members.iter().chain(&batch.prompts) {
-                if context.requests.status[id] == RequestStatus::Decoding {
+                if context.requests[id].status == RequestStatus::Decoding {
                     self.waiting.finishing_beside(context.trace, id);
                 }
             }

@@ -8,8 +8,8 @@ use super::batch_scheduler::ScheduleContext;
 use super::decode_batch::{DecodeBatch, DecodeSlot};
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
-use super::requests::{RequestStatus, Requests};
 use crate::record::decisions::{Compared, Decision, Verdict};
+use crate::record::request_state::RequestStatus;
 
 impl ScheduleContext<'_> {
     /// Writes a decision about a request down, where decisions are kept.
@@ -35,13 +35,13 @@ impl ScheduleContext<'_> {
     /// A request that waited holds memory from now on.
     #[inline]
     pub(crate) fn holds_memory(&mut self, id: RequestId, status: RequestStatus) {
-        self.requests.status[id] = status;
+        self.requests[id].status = status;
         self.record.is_scheduled(id);
     }
 
     /// Whether a request is over.
     pub(crate) fn is_gone(&self, id: RequestId) -> bool {
-        self.requests.status[id] == RequestStatus::Finished
+        self.requests[id].status == RequestStatus::Finished
     }
 
     /// The adapter of a request and its rank.
@@ -68,24 +68,24 @@ impl ScheduleContext<'_> {
     #[inline]
     pub(crate) fn tokens_in(&self, decode_batch: &DecodeBatch, id: RequestId) -> u32 {
         let i = id.index();
-        let done = self.requests.done[i];
-        if self.requests.status[i] == RequestStatus::Decoding { decode_batch.tokens(done) } else { done }
+        let done = self.requests[i].done;
+        if self.requests[i].status == RequestStatus::Decoding { decode_batch.tokens(done) } else { done }
     }
 
     /// Prompt tokens of a request that are not yet processed.
     pub(crate) fn prompt_left(&self, id: RequestId) -> u32 {
         let i = id.index();
-        self.requests.prompt[i] - self.requests.done[i]
+        self.requests[i].prompt - self.requests[i].done
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
     #[inline]
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: RequestId, tokens: u32) {
         let i = id.index();
-        self.requests.stalled_us[i] += self.now_us - self.requests.seen_us[i];
-        self.record.phases.stall(id, self.requests.seen_us[i], self.now_us);
+        self.requests[i].stalled_us += self.now_us - self.requests[i].seen_us;
+        self.record.phases.stall(id, self.requests[i].seen_us, self.now_us);
         batch.prompts.push(id);
-        batch.chunks.push(Chunk { kv_tokens: self.requests.done[i], tokens });
+        batch.chunks.push(Chunk { kv_tokens: self.requests[i].done, tokens });
         self.add_adapter(batch, id);
     }
 
@@ -105,17 +105,17 @@ impl ScheduleContext<'_> {
     pub(crate) fn decode_members(&mut self, batch: &mut ScheduledBatch, ids: &[RequestId]) {
         batch.members.extend_from_slice(ids);
         batch.decodes += ids.len() as u32;
-        let Requests { done, seen_us, stalled_us, .. } = &mut *self.requests;
         for &id in ids {
-            batch.decode_kv_tokens += u64::from(done[id]);
-            stalled_us[id] += self.now_us - seen_us[id];
+            let request = &mut self.requests[id];
+            batch.decode_kv_tokens += u64::from(request.done);
+            request.stalled_us += self.now_us - request.seen_us;
         }
         if self.config.lora_compute {
             let with_adapter = ids.iter().filter(|id| self.trace.adapter[id.index()] != BASE_MODEL);
             with_adapter.for_each(|&id| self.add_adapter(batch, id));
         }
         if self.record.phases.is_on() {
-            ids.iter().for_each(|&id| self.record.phases.stall(id, self.requests.seen_us[id], self.now_us));
+            ids.iter().for_each(|&id| self.record.phases.stall(id, self.requests[id].seen_us, self.now_us));
         }
     }
 

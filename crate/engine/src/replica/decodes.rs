@@ -5,7 +5,7 @@ use servescope_workload::RequestId;
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use super::requests::RequestStatus;
+use crate::record::request_state::RequestStatus;
 
 impl Replica {
     /// Every request of the decode batch decodes in the iteration.
@@ -49,7 +49,7 @@ impl Replica {
         while next < end && kept < cap {
             let id = list[next];
             next += 1;
-            if context.requests.status[id] == RequestStatus::Prefilling {
+            if context.requests[id].status == RequestStatus::Prefilling {
                 self.prefills_this_step.push(id);
                 continue;
             }
@@ -88,7 +88,7 @@ impl Replica {
         list: &mut Vec<RequestId>,
         cap: usize,
     ) -> bool {
-        let is_prompt = |&id: &RequestId| context.requests.status[id] == RequestStatus::Prefilling;
+        let is_prompt = |&id: &RequestId| context.requests[id].status == RequestStatus::Prefilling;
         let (first, others) = list.split_at(list.len().min(cap));
         let mut any_prompt = others.iter().any(is_prompt);
         let (mut blocks, size) = (0, context.config.block_size);
@@ -96,7 +96,7 @@ impl Replica {
             if is_prompt(id) {
                 any_prompt = true;
             } else {
-                blocks += u32::from((context.requests.done[*id] - 1).is_multiple_of(size));
+                blocks += u32::from((context.requests[*id].done - 1).is_multiple_of(size));
             }
         }
         if any_prompt && !others.is_empty() {
@@ -125,7 +125,7 @@ impl Replica {
         let mut list = std::mem::take(&mut self.scratch);
         list.append(&mut self.deferred_prefills);
         list.extend(
-            self.running.drain(..).filter(|&id| context.requests.status[id] != RequestStatus::Finished),
+            self.running.drain(..).filter(|&id| context.requests[id].status != RequestStatus::Finished),
         );
         list.append(&mut self.partial_prefills);
         list

@@ -5,7 +5,7 @@ use servescope_workload::RequestId;
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use super::requests::RequestStatus;
+use crate::record::request_state::RequestStatus;
 
 impl Replica {
     /// Takes the head out of the queue.
@@ -20,7 +20,7 @@ impl Replica {
     pub(crate) fn leaves_queue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;
-        self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests.prompt[id]));
+        self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests[id].prompt));
     }
 
     /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
@@ -29,11 +29,11 @@ impl Replica {
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
         self.outstanding -= 1;
-        if !context.requests.scheduled_us[i].is_nan() {
+        if !context.requests[i].scheduled_us.is_nan() {
             self.close_result(context, id);
         }
         self.free_swap(context, id);
-        context.requests.status[i] = RequestStatus::Finished;
+        context.requests[i].status = RequestStatus::Finished;
         context.record.ends(id);
         self.leave_waiting(context, id);
         was_head || self.passes_over
@@ -49,15 +49,15 @@ impl Replica {
     /// What became of a request that was begun and goes away now.
     pub(crate) fn close_result(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
-        let is_decoding = context.requests.status[i] == RequestStatus::Decoding;
-        let kept = context.swapped(id).max(context.requests.prompt[i]);
+        let is_decoding = context.requests[i].status == RequestStatus::Decoding;
+        let kept = context.swapped(id).max(context.requests[i].prompt);
         let tokens = if is_decoding { self.tokens(context, id) } else { kept };
         let result = &mut context.record.results[i];
         result.finish_us = Some(context.now_us);
         result.produced = tokens.saturating_sub(context.trace.input_tokens[i]);
         // In the decode batch requests stall only as the replica counts.
         if !(is_decoding && self.is_single()) {
-            context.requests.stalled_us[i] += context.now_us - context.requests.seen_us[i];
+            context.requests[i].stalled_us += context.now_us - context.requests[i].seen_us;
         }
         let produced = context.record.results[i].produced;
         self.waiting.ended(context.trace, id, produced, false);
@@ -66,7 +66,7 @@ impl Replica {
     /// A request that holds memory goes away.
     pub(crate) fn release_aborted(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
-        let is_decoding = context.requests.status[i] == RequestStatus::Decoding;
+        let is_decoding = context.requests[i].status == RequestStatus::Decoding;
         self.close_result(context, id);
         let decoded_to = is_decoding.then(|| self.tokens(context, id));
         context.policy.left(self, context, id, decoded_to);
@@ -75,7 +75,7 @@ impl Replica {
         self.adapters.offload_unused(&mut self.kv);
         self.outstanding -= 1;
         context.requests.token_us.remove(&id);
-        context.requests.status[i] = RequestStatus::Finished;
+        context.requests[i].status = RequestStatus::Finished;
         context.record.ends(id);
         if !(is_decoding && self.is_single()) {
             for list in [&mut self.deferred_prefills, &mut self.partial_prefills, &mut self.running] {
@@ -89,7 +89,7 @@ impl Replica {
         let mut leaving = std::mem::take(&mut self.pending_aborts);
         leaving.retain(|&id| {
             let is_here = self.is_single() || batch.prompts.contains(&id) || batch.members.contains(&id);
-            if is_here && context.requests.status[id] != RequestStatus::Finished {
+            if is_here && context.requests[id].status != RequestStatus::Finished {
                 self.release_aborted(context, id);
             }
             !is_here

@@ -50,8 +50,8 @@ impl Requests {
     /// A request waited `gap_us` for a token.
     #[inline]
     pub(crate) fn waited_for_token(&mut self, id: RequestId, gap_us: f64) {
-        let longest = &mut self.longest_gap_us[id];
-        *longest = longer_of(*longest, gap_us);
+        let longest_us = &mut self[id].longest_gap_us;
+        *longest_us = longer_of(*longest_us, gap_us);
     }
 }
 

@@ -9,15 +9,15 @@ use servescope_workload::RequestId;
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use super::requests::RequestStatus;
 use crate::config::Preemption;
 use crate::record::decisions::{Compared, Test, Verdict};
+use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 
 impl ScheduleContext<'_> {
     /// A request that was preempted joins a batch again.
     pub(crate) fn resume(&mut self, id: RequestId) {
-        let (start_us, end_us) = (self.requests.seen_us[id], self.now_us);
+        let (start_us, end_us) = (self.requests[id].seen_us, self.now_us);
         self.record.preemption_intervals.push(PreemptionInterval { request: id, start_us, end_us });
     }
 
@@ -25,7 +25,7 @@ impl ScheduleContext<'_> {
     /// generated again one.
     pub(crate) fn chunk_after(&self, id: RequestId, done: u32) -> u32 {
         let input = self.trace.input_tokens[id];
-        let left = self.requests.prompt[id] - done;
+        let left = self.requests[id].prompt - done;
         match self.config.preemption {
             Preemption::Regenerate if done >= input => left.min(1),
             Preemption::Regenerate => left.min(input - done),
@@ -35,7 +35,7 @@ impl ScheduleContext<'_> {
 
     /// The same after what is done.
     pub(crate) fn next_chunk(&self, id: RequestId) -> u32 {
-        self.chunk_after(id, self.requests.done[id])
+        self.chunk_after(id, self.requests[id].done)
     }
 
     /// Tokens that the host keeps of a waiting request.
@@ -58,7 +58,7 @@ impl Replica {
         let free = self.kv.available();
         // No request may come between those that were skipped and those behind them.
         self.waiting.put_back();
-        let was_decoding = context.requests.status[i] == RequestStatus::Decoding;
+        let was_decoding = context.requests[i].status == RequestStatus::Decoding;
         let blocks = self.blocks_of(context, id);
         let tokens = self.leave_batch(context, id, blocks);
         self.adapters.keep_ahead(&mut self.kv, None);
@@ -74,15 +74,15 @@ impl Replica {
             self.tell_preemption(context, id, Verdict::Preempted, (needs, blocks_needed, free));
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
             if was_decoding || context.config.reference_quirks {
-                context.requests.prompt[i] = tokens;
+                context.requests[i].prompt = tokens;
             }
         }
-        context.requests.done[i] = 0;
-        context.requests.status[i] = RequestStatus::Waiting;
-        context.requests.preemptions[i] = context.requests.preemptions[i].saturating_add(1);
+        context.requests[i].done = 0;
+        context.requests[i].status = RequestStatus::Waiting;
+        context.requests[i].preemptions = context.requests[i].preemptions.saturating_add(1);
         let (time_us, replica) = (context.now_us, self.index);
         context.record.preemptions.push(PreemptionEvent { time_us, id, replica, lost_tokens });
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[i]));
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[i].prompt));
         let (arrival_us, is_on_host) = (context.arrival_us(id), context.swapped(id) > 0);
         self.waiting.come_back(context.trace, id, arrival_us, is_on_host);
         self.adapters.waits(context.adapter(id).0);
@@ -160,16 +160,16 @@ impl Replica {
         context.holds_memory(id, RequestStatus::Decoding);
         context.resume(id);
         if !self.is_single() {
-            context.requests.done[i] = tokens;
+            context.requests[i].done = tokens;
             context.requests.token_us.remove(&id);
             return context.decode_member(batch, id);
         }
         self.close_run(context, &[]);
         let member = context.member(id, tokens);
         let requests = &mut *context.requests;
-        requests.done[i] = self.decode_batch.beside_step(tokens);
-        requests.stalled_us[i] += context.now_us - requests.seen_us[i] - self.stall_us;
-        let token_us = requests.token_us.remove(&id).unwrap_or(requests.seen_us[i]);
+        requests[i].done = self.decode_batch.beside_step(tokens);
+        requests[i].stalled_us += context.now_us - requests[i].seen_us - self.stall_us;
+        let token_us = requests.token_us.remove(&id).unwrap_or(requests[i].seen_us);
         self.last_token_groups.push((1, token_us));
         self.resumed.push((id, token_us));
         self.decode_batch.join(member, context.total(id) - tokens);

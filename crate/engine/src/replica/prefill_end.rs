@@ -4,8 +4,8 @@ use super::Replica;
 use super::batch_scheduler::BatchScheduler;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use super::requests::RequestStatus;
 use crate::record::request_phases::PrefillPhase;
+use crate::record::request_state::RequestStatus;
 
 impl Replica {
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
@@ -22,7 +22,7 @@ impl Replica {
         for (&id, chunk) in batch.prompts.iter().zip(&batch.chunks) {
             let i = id.index();
             let requests = &mut *context.requests;
-            requests.prefill_us[i] += context.now_us - batch.formed_us - batch.load_us;
+            requests[i].prefill_us += context.now_us - batch.formed_us - batch.load_us;
             context.record.phases.prefill(PrefillPhase {
                 request: id,
                 start_us: batch.formed_us,
@@ -37,17 +37,17 @@ impl Replica {
             if let Some(execution_us) = requests.execution_us.get_mut(i) {
                 *execution_us += batch.busy_us;
             }
-            requests.seen_us[i] = context.now_us;
-            requests.done[i] += chunk.tokens;
-            if requests.done[i] < requests.prompt[i] {
+            requests[i].seen_us = context.now_us;
+            requests[i].done += chunk.tokens;
+            if requests[i].done < requests[i].prompt {
                 let list = if self.is_single() { &mut self.partial_prefills } else { &mut self.running };
                 list.push(id);
                 continue;
             }
             // The end of the prompt gives a token.
-            self.waiting.made_token(context.trace, id, requests.first_token_us[i].is_nan());
-            if requests.first_token_us[i].is_nan() {
-                requests.first_token_us[i] = context.now_us;
+            self.waiting.made_token(context.trace, id, requests[i].first_token_us.is_nan());
+            if requests[i].first_token_us.is_nan() {
+                requests[i].first_token_us = context.now_us;
                 context.record.has_first_token(id);
             } else if let Some(token_us) = requests.token_us.remove(&id)
                 && !context.config.reference_quirks
@@ -57,8 +57,8 @@ impl Replica {
                 context.requests.waited_for_token(id, context.now_us - token_us);
             }
             let requests = &mut *context.requests;
-            let tokens = requests.done[i] + 1;
-            requests.done[i] = tokens;
+            let tokens = requests[i].done + 1;
+            requests[i].done = tokens;
             let total = context.total(id);
             if tokens >= total {
                 policy.left(self, context, id, None);
@@ -67,10 +67,10 @@ impl Replica {
                 continue;
             }
             let requests = &mut *context.requests;
-            requests.status[i] = RequestStatus::Decoding;
+            requests[i].status = RequestStatus::Decoding;
             if self.is_single() {
-                requests.done[i] = self.decode_batch.beside_step(tokens);
-                requests.stalled_us[i] -= self.stall_us;
+                requests[i].done = self.decode_batch.beside_step(tokens);
+                requests[i].stalled_us -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens), total - tokens);
                 self.waiting.decodes(context.trace, id, true);
                 policy.joined(self, context, id);

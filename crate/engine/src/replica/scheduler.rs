@@ -180,7 +180,7 @@ pub(crate) fn schedule_or_retry(
 /// Whether a part of some prompt is left for a later iteration.
 fn leaves_prompt(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
     let is_left =
-        |(&id, chunk): (&RequestId, &Chunk)| chunk.kv_tokens + chunk.tokens < context.requests.prompt[id];
+        |(&id, chunk): (&RequestId, &Chunk)| chunk.kv_tokens + chunk.tokens < context.requests[id].prompt;
     batch.prompts.iter().zip(&batch.chunks).any(is_left)
 }
 

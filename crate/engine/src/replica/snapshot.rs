@@ -11,8 +11,8 @@ use super::batch_scheduler::HeldBlocks;
 use super::batch_scheduler::ScheduleContext;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
-use super::requests::RequestStatus;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
+use crate::record::request_state::RequestStatus;
 pub use crate::replica::adapters::seen::ResidentAdapter;
 use crate::replica::peak_memory::KvFootprint;
 use crate::request::Outcome;
@@ -237,8 +237,8 @@ impl Replica {
             id,
             key,
             arrival_us: context.arrival_us(id),
-            prompt_tokens: context.requests.prompt[id],
-            was_preempted: context.requests.preemptions[id] > 0,
+            prompt_tokens: context.requests[id].prompt,
+            was_preempted: context.requests[id].preemptions > 0,
         });
         let waiting = waiting.collect();
         ReplicaSnapshot {
@@ -276,14 +276,14 @@ impl Replica {
         let own = context.policy.held_blocks(self, block_size);
         let (mut holders, shared) = if let Some(HeldBlocks { requests, shared }) = own {
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
-                let decodes = tokens >= context.requests.prompt[id];
+                let decodes = tokens >= context.requests[id].prompt;
                 KvHolder { id, blocks, tokens, decodes }
             };
             (requests.into_iter().map(of).collect(), shared)
         } else {
             (self.holders_by_status(context), 0)
         };
-        let since = |holder: &KvHolder| context.requests.scheduled_us[holder.id];
+        let since = |holder: &KvHolder| context.requests[holder.id].scheduled_us;
         holders.sort_by(|a: &KvHolder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
         (holders, shared)
     }
@@ -291,11 +291,11 @@ impl Replica {
     fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<KvHolder> {
         let holds = |id: &RequestId| {
             let i = id.index();
-            context.requests.replica[i] == self.index
-                && matches!(context.requests.status[i], RequestStatus::Prefilling | RequestStatus::Decoding)
+            context.requests[i].replica == self.index
+                && matches!(context.requests[i].status, RequestStatus::Prefilling | RequestStatus::Decoding)
         };
         let of = |id: RequestId| {
-            let decodes = context.requests.status[id] == RequestStatus::Decoding;
+            let decodes = context.requests[id].status == RequestStatus::Decoding;
             // The blocks of an iteration are taken when it is formed.
             let unwritten = self.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);

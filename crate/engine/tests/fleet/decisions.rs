@@ -65,9 +65,9 @@ fn check(report: &Report, config: &FleetConfig, stages: u32) -> Result<(), TestC
         held.remove(&id);
     }
     for id in 0..report.trace.len() {
-        let preemptions = u32::from(report.served.preemptions[id]);
+        let preemptions = u32::from(report.preemptions(id));
         let times = joined.get(&RequestId::new(id as u32)).copied().unwrap_or(0);
-        let is_begun = !report.served.scheduled_us[id].is_nan();
+        let is_begun = report.scheduled_us(id).is_some();
         // A client may go away before the first stage takes the batch of its request.
         let is_formed_ahead = stages > 1 || config.scheduler == SchedulerKind::VllmV1;
         let has_begun = is_begun || is_formed_ahead && report.results[id].outcome == Outcome::Cancelled;

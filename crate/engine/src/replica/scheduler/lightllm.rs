@@ -137,7 +137,7 @@ fn admit(
     let mut batch_tokens = 0u64;
     while let Some(id) = replica.candidate(context) {
         let i = id.index();
-        let prompt = context.requests.prompt[i];
+        let prompt = context.requests[i].prompt;
         let entry = KvFootprint::new(
             replica.decode_batch.step,
             prompt + 1,

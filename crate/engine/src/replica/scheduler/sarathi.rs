@@ -70,7 +70,7 @@ fn schedule(
         left -= replica.swap_in_heads(context, batch, left);
     }
     while let Some(id) = replica.candidate(context) {
-        let blocks = context.blocks_to_enter(id, config.blocks_for(context.requests.prompt[id]));
+        let blocks = context.blocks_to_enter(id, config.blocks_for(context.requests[id].prompt));
         let tokens = context.next_chunk(id).min(left);
         let tests = (id, tokens > 0, replica.has_room(context, id, blocks));
         let stop = replica.admission_block_reason(context, batch, tests, |context, is_over_budget| {

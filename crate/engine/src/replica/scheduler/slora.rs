@@ -31,10 +31,10 @@ use super::{
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
+use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
-use crate::replica::requests::RequestStatus;
 use crate::replica::run::BatchRun;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
@@ -265,7 +265,7 @@ impl SloraState {
     fn cut_short(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         let result = &mut context.record.results[i];
-        if result.outcome != Outcome::Unfinished || context.requests.status[i] != RequestStatus::Decoding {
+        if result.outcome != Outcome::Unfinished || context.requests[i].status != RequestStatus::Decoding {
             return;
         }
         result.outcome = Outcome::Cancelled;
@@ -362,7 +362,7 @@ impl SloraState {
                 *outcome = Outcome::Rejected(reason);
                 context.decided(replica.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
                 context.record.departures.push(QueueDrop { time_us: context.now_us, id });
-                context.requests.status[i] = RequestStatus::Finished;
+                context.requests[i].status = RequestStatus::Finished;
                 context.record.ends(id);
                 replica.leaves_queue(context, id);
                 replica.outstanding -= 1;

@@ -10,7 +10,7 @@ use servescope_workload::RequestId;
 
 use super::{Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test, Verdict};
-use crate::replica::requests::RequestStatus;
+use crate::record::request_state::RequestStatus;
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
@@ -112,7 +112,7 @@ fn schedule(
     } else {
         while let Some(mut parked) = replica.state.fixed.parked.pop_front() {
             batch.reserved = parked.reserved;
-            parked.members.retain(|&id| context.requests.status[id] == RequestStatus::Decoding);
+            parked.members.retain(|&id| context.requests[id].status == RequestStatus::Decoding);
             context.decode_members(batch, &parked.members);
             if !batch.is_empty() {
                 return QueueScan::Skipped;
@@ -167,7 +167,7 @@ fn end_batch(
     } else {
         let mut members = std::mem::take(&mut batch.members);
         members.extend_from_slice(&batch.prompts);
-        members.retain(|&id| context.requests.status[id] == RequestStatus::Decoding);
+        members.retain(|&id| context.requests[id].status == RequestStatus::Decoding);
         let is_over = members.is_empty();
         if !is_over {
             replica.state.fixed.parked.push_back(PausedBatch { members, reserved: batch.reserved });

@@ -69,12 +69,12 @@ fn admit(
     let config = context.config;
     let mut longest = 0;
     while let Some(id) = replica.candidate(context) {
-        let prompt = context.requests.prompt[id];
+        let prompt = context.requests[id].prompt;
         let blocks = context.blocks_to_enter(id, config.blocks_for(prompt));
         longest = longest.max(prompt);
         let padded = u64::from(batch.size() + 1) * u64::from(longest);
         // What a preempted request has to recompute may be more than the budget; Vidur then waits for ever.
-        let goes_alone = !config.reference_quirks && batch.is_empty() && context.requests.preemptions[id] > 0;
+        let goes_alone = !config.reference_quirks && batch.is_empty() && context.requests[id].preemptions > 0;
         let has_budget = padded <= u64::from(config.max_batch_tokens) || goes_alone;
         let tests = (id, has_budget, replica.has_room(context, id, blocks));
         let stop = replica.admission_block_reason(context, batch, tests, |context, is_over_budget| {

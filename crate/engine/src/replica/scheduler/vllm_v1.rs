@@ -23,11 +23,12 @@ use servescope_workload::RequestId;
 use super::vllm::refuses_blocks;
 use super::{BatchScheduler, FleetConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
+use crate::record::request_state::RequestStatus;
 use crate::replica::adapters::Adapters;
 use crate::replica::decode_groups::DecodeGroups;
 use crate::replica::iteration::{Scheduled, TokenWait};
 use crate::replica::kv_cache::Held;
-use crate::replica::requests::{RequestStatus, Requests};
+use crate::replica::requests::Requests;
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.

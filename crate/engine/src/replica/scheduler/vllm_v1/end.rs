@@ -13,12 +13,12 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch
     debug_assert!(replica.in_flight > 0, "a batch that begins is under way");
     for scheduled in &batch.scheduled {
         let i = scheduled.id.index();
-        if !scheduled.is_admitted || context.requests.status[i] == RequestStatus::Finished {
+        if !scheduled.is_admitted || context.requests[i].status == RequestStatus::Finished {
             continue;
         }
-        if context.requests.scheduled_us[i].is_nan() {
-            context.requests.scheduled_us[i] = context.now_us;
-            context.requests.seen_us[i] = context.now_us;
+        if context.requests[i].scheduled_us.is_nan() {
+            context.requests[i].scheduled_us = context.now_us;
+            context.requests[i].seen_us = context.now_us;
         } else {
             context.resume(scheduled.id);
         }
@@ -38,7 +38,7 @@ pub(super) fn end_batch(
     let blocks = replica.kv.used();
     let others = steady::ends(replica, context, batch);
     for id in std::mem::take(&mut replica.pending_aborts) {
-        if context.requests.status[id] == RequestStatus::Finished {
+        if context.requests[id].status == RequestStatus::Finished {
             continue;
         }
         if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
@@ -51,7 +51,7 @@ pub(super) fn end_batch(
     let fresh = others + fresh;
     if replica.num_running < holders {
         for &id in batch.members.iter().chain(&batch.prompts) {
-            if context.requests.status[id] == RequestStatus::Decoding {
+            if context.requests[id].status == RequestStatus::Decoding {
                 replica.waiting.finishing_beside(context.trace, id);
             }
         }
@@ -70,14 +70,14 @@ pub(super) fn end_batch(
 fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled: &Scheduled) -> f64 {
     let i = scheduled.id.index();
     let (requests, began_us) = (&mut *context.requests, batch.began_us);
-    let seen_us = std::mem::replace(&mut requests.seen_us[i], context.now_us);
-    requests.stalled_us[i] += (began_us - seen_us).max(0.0);
+    let seen_us = std::mem::replace(&mut requests[i].seen_us, context.now_us);
+    requests[i].stalled_us += (began_us - seen_us).max(0.0);
     context.record.phases.stall(scheduled.id, seen_us, began_us);
     if let Some(execution_us) = requests.execution_us.get_mut(i) {
         *execution_us += batch.busy_us;
     }
     if scheduled.is_prompt {
-        requests.prefill_us[i] += context.now_us - seen_us.max(began_us) - batch.load_us;
+        requests[i].prefill_us += context.now_us - seen_us.max(began_us) - batch.load_us;
         if let Some(load_us) = requests.load_us.get_mut(i) {
             *load_us += batch.load_us;
         }
@@ -108,7 +108,7 @@ fn end_of(
     entry.under_way -= tokens;
     let was_preempted = entry.stale > 0;
     entry.stale = entry.stale.saturating_sub(tokens);
-    if context.requests.status[i] == RequestStatus::Finished {
+    if context.requests[i].status == RequestStatus::Finished {
         if entry.under_way == 0 {
             state.vllm.remove(context, id);
         }
@@ -119,12 +119,12 @@ fn end_of(
         end_of_preempted(replica, context, scheduled, place);
         return false;
     }
-    context.requests.done[i] = entry.computed - entry.under_way;
+    context.requests[i].done = entry.computed - entry.under_way;
     if !makes_token {
         return false;
     }
     entry.known += 1;
-    context.requests.done[i] = entry.known;
+    context.requests[i].done = entry.known;
     if entry.awaited > 0 {
         entry.awaited -= 1;
         // A block that an answer fills is cached when its last token is known.
@@ -140,7 +140,7 @@ fn end_of(
         state.vllm.leave_order(place);
         state.vllm.remove(context, id);
     }
-    context.requests.status[i] = RequestStatus::Decoding;
+    context.requests[i].status = RequestStatus::Decoding;
     let iteration_us =
         if replica.stages == 1 { batch.iteration_us() } else { context.now_us - batch.began_us };
     let follows = makes(replica, context, id, seen_us, Some((batch.began_us, iteration_us)));
@@ -171,7 +171,7 @@ fn end_of_preempted(
     }
     makes(replica, context, id, context.now_us, None);
     context.requests.token_us.insert(id, context.now_us);
-    let before = std::mem::replace(&mut context.requests.prompt[i], known);
+    let before = std::mem::replace(&mut context.requests[i].prompt, known);
     replica.waiting_prompt_blocks += u64::from(context.config.blocks_for(known));
     replica.waiting_prompt_blocks -= u64::from(context.config.blocks_for(before));
     let total = context.total(id);
@@ -191,10 +191,10 @@ fn makes(
     iteration_us: Option<(f64, f64)>,
 ) -> bool {
     let i = id.index();
-    let is_first = context.requests.first_token_us[i].is_nan();
+    let is_first = context.requests[i].first_token_us.is_nan();
     replica.waiting.made_token(context.trace, id, is_first);
     if is_first {
-        context.requests.first_token_us[i] = context.now_us;
+        context.requests[i].first_token_us = context.now_us;
         context.record.has_first_token(id);
         return false;
     }
@@ -216,7 +216,7 @@ fn makes(
 pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
     steady::settle(replica, context);
     let i = id.index();
-    if context.requests.scheduled_us[i].is_nan() {
+    if context.requests[i].scheduled_us.is_nan() {
         replica.waiting.ended(context.trace, id, 0, false);
     } else {
         replica.close_result(context, id);
@@ -232,6 +232,6 @@ pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleConte
     replica.num_running -= 1;
     replica.outstanding -= 1;
     context.requests.token_us.remove(&id);
-    context.requests.status[i] = RequestStatus::Finished;
+    context.requests[i].status = RequestStatus::Finished;
     context.record.ends(id);
 }

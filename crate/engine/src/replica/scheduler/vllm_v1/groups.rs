@@ -58,7 +58,7 @@ pub(super) fn find(
 /// `at`: schedules so far, and the stages.
 fn decodes_on(entry: &RunningRequest, context: &ScheduleContext<'_>, at: (u64, u32)) -> Option<bool> {
     let i = entry.id.index();
-    if entry.is_prompt_chunk || entry.stale > 0 || entry.computed < context.requests.prompt[i] {
+    if entry.is_prompt_chunk || entry.stale > 0 || entry.computed < context.requests[i].prompt {
         return None;
     }
     if !context.config.vllm.async_scheduling {
@@ -80,9 +80,9 @@ fn longest(entry: &RunningRequest, context: &ScheduleContext<'_>) -> u32 {
 /// A request is part of a group.
 fn join(group: &mut DecodeGroup, entry: &RunningRequest, context: &ScheduleContext<'_>) {
     let RunningRequest { id, known, computed, .. } = *entry;
-    let is_decoding = context.requests.status[id] == RequestStatus::Decoding;
+    let is_decoding = context.requests[id].status == RequestStatus::Decoding;
     let is_told = is_decoding && !context.requests.token_us.contains_key(&id);
-    let token_us = if is_told { context.requests.seen_us[id] } else { f64::NAN };
+    let token_us = if is_told { context.requests[id].seen_us } else { f64::NAN };
     if group.next.decodes == 0 {
         group.token_us = token_us;
     } else if group.token_us != token_us {
@@ -124,7 +124,7 @@ fn head_stays(replica: &mut Replica, context: &ScheduleContext<'_>, largest: u32
             // What it lacks does not hang on what the others leave of the budget.
             let is_whole = rules.scheduler_reserve_full_isl && rules.enable_chunked_prefill;
             let fits = |prompt: u32| prompt <= config.max_batch_tokens - largest;
-            is_whole || replica.head(context).is_some_and(|head| fits(context.requests.prompt[head]))
+            is_whole || replica.head(context).is_some_and(|head| fits(context.requests[head].prompt))
         }
         _ => false,
     }
@@ -170,10 +170,10 @@ pub(super) fn settle(replica: &mut Replica, context: &mut ScheduleContext<'_>, g
 fn write_ends(context: &mut ScheduleContext<'_>, group: &DecodeGroup, part: &Scheduled, known: u32) {
     let (id, i) = (part.id, part.id.index());
     let requests = &mut *context.requests;
-    requests.done[i] = known;
-    requests.seen_us[i] = group.token_us;
+    requests[i].done = known;
+    requests[i].seen_us = group.token_us;
     let sum = |sum_us: &mut f64, all: &[f64]| *sum_us = all.iter().fold(*sum_us, |sum, us| sum + us);
-    sum(&mut requests.stalled_us[i], &group.stalls_us);
+    sum(&mut requests[i].stalled_us, &group.stalls_us);
     sum(&mut requests.execution_us[i], &group.execution_us);
     requests.waited_for_token(id, group.longest_us);
 }

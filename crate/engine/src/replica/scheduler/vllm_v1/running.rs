@@ -34,7 +34,7 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
         step.budget -= tokens;
-        let is_prompt = computed < context.requests.prompt[id];
+        let is_prompt = computed < context.requests[id].prompt;
         step.scheduled.push(Scheduled {
             id,
             tokens,
@@ -164,13 +164,13 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     }
     replica.num_running -= 1;
     let requests = &mut *context.requests;
-    if requests.status[i] == RequestStatus::Decoding {
-        requests.token_us.insert(id, requests.seen_us[i]);
+    if requests[i].status == RequestStatus::Decoding {
+        requests.token_us.insert(id, requests[i].seen_us);
     }
-    requests.status[i] = RequestStatus::Waiting;
-    requests.prompt[i] = known;
-    requests.done[i] = 0;
-    requests.preemptions[i] = requests.preemptions[i].saturating_add(1);
+    requests[i].status = RequestStatus::Waiting;
+    requests[i].prompt = known;
+    requests[i].done = 0;
+    requests[i].preemptions = requests[i].preemptions.saturating_add(1);
     let (time_us, replica_index) = (context.now_us, replica.index);
     context.record.preemptions.push(PreemptionEvent { time_us, id, replica: replica_index, lost_tokens });
     replica.requeue(context, id);
@@ -181,7 +181,7 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
 impl Replica {
     /// A request that was admitted waits again.
     pub(super) fn requeue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests.prompt[id]));
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
         self.num_waiting += 1;
         self.adapters.waits(context.adapter(id).0);
         self.waiting.come_back(context.trace, id, context.arrival_us(id), false);

@@ -63,7 +63,7 @@ pub(super) fn schedule(
     }
     if !step.defers_prompts {
         let state = &mut replica.state.vllm;
-        state.deferred.retain(|&id| context.requests.status[id] == RequestStatus::Waiting);
+        state.deferred.retain(|&id| context.requests[id].status == RequestStatus::Waiting);
         state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
     context.record.phases.scanned(replica.index, context.now_us, stop, step.defers_prompts);
@@ -93,7 +93,7 @@ fn admit(
     id: RequestId,
 ) -> (Result<(), BlockReason>, Compared) {
     let config = context.config;
-    let known = context.requests.prompt[id];
+    let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
     let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
     let computed = hits * config.block_size;
@@ -125,7 +125,7 @@ fn admit(
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     replica.num_running += 1;
     context.holds_memory(id, RequestStatus::Prefilling);
-    context.requests.done[id] = computed;
+    context.requests[id].done = computed;
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;
     step.scheduled.push(Scheduled {

@@ -1,0 +1,82 @@
+//! What is known of a request while it runs and when it is over: one record for each, so that a look at a request is a look at
+//! one place in memory.
+
+use crate::replica::index::ReplicaIndex;
+use crate::shared_columns::{ColumnEntry, entries};
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum RequestStatus {
+    /// Not arrived, or in a waiting queue.
+    #[default]
+    Waiting,
+    /// Holds memory; its prompt is not yet processed.
+    Prefilling,
+    /// Holds memory and decodes.
+    Decoding,
+    /// Gone, whichever way.
+    Finished,
+}
+
+entries!(ReplicaIndex);
+
+/// A request. Times in microseconds; NaN where there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestState {
+    /// When its first iteration was formed.
+    pub(crate) scheduled_us: f64,
+    /// When its first token was there.
+    pub(crate) first_token_us: f64,
+    /// End of its last iteration outside the decode batch, or its preemption.
+    pub(crate) seen_us: f64,
+    /// How long it stood still between iterations; in the decode batch, less the replica's counter.
+    pub(crate) stalled_us: f64,
+    /// The longest time between two of its tokens so far; in the decode batch, before it joined.
+    pub(crate) longest_gap_us: f64,
+    /// Durations of the iterations that processed its prompt, without the loading of adapters.
+    pub(crate) prefill_us: f64,
+    /// Tokens to process before decoding: the prompt, after a preemption also what was generated.
+    pub(crate) prompt: u32,
+    /// Tokens processed. While a request decodes in the decode batch of its replica, less the replica's step (wrapping).
+    pub(crate) done: u32,
+    pub(crate) replica: ReplicaIndex,
+    pub(crate) preemptions: u16,
+    pub(crate) status: RequestStatus,
+}
+
+impl RequestState {
+    /// A request that has not arrived.
+    pub(crate) fn new(prompt: u32) -> Self {
+        Self {
+            scheduled_us: f64::NAN,
+            first_token_us: f64::NAN,
+            seen_us: f64::NAN,
+            stalled_us: 0.0,
+            longest_gap_us: 0.0,
+            prefill_us: 0.0,
+            prompt,
+            done: 0,
+            replica: ReplicaIndex::default(),
+            preemptions: 0,
+            status: RequestStatus::default(),
+        }
+    }
+
+    /// Whether its times, its replica and its preemptions are those of another one, to the bit.
+    pub(crate) fn is_served_as(&self, other: &Self) -> bool {
+        let times = |of: &Self| {
+            let times_us =
+                [of.scheduled_us, of.first_token_us, of.stalled_us, of.longest_gap_us, of.prefill_us];
+            times_us.map(f64::to_bits)
+        };
+        times(self) == times(other) && (self.replica, self.preemptions) == (other.replica, other.preemptions)
+    }
+}
+
+impl ColumnEntry for RequestState {
+    #[inline]
+    fn is_same(&self, other: &Self) -> bool {
+        let progress = |of: &Self| (of.seen_us.to_bits(), of.prompt, of.done, of.status);
+        self.is_served_as(other) & (progress(self) == progress(other))
+    }
+}
