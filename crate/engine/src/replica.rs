@@ -42,7 +42,7 @@ use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
-use crate::replica::longest_gap::SharedGaps;
+use crate::replica::longest_gap::{SharedGaps, longer_of};
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
 use crate::replica::snapshot::ReplicaCamera;
@@ -395,15 +395,14 @@ impl Replica {
         blocks: u32,
         tokens: u32,
     ) {
-        let i = id.index();
         self.acquire_adapter(context, batch, id);
         self.kv.allocate(blocks);
         self.num_running += 1;
         context.holds_memory(id, RequestStatus::Prefilling);
-        let requests = &mut *context.requests;
-        if requests[i].scheduled_us.is_nan() {
-            requests[i].scheduled_us = context.now_us;
-            requests[i].seen_us = context.now_us;
+        let request = &mut context.requests[id];
+        if request.scheduled_us.is_nan() {
+            request.scheduled_us = context.now_us;
+            request.seen_us = context.now_us;
         } else {
             context.resume(id);
         }
@@ -497,8 +496,9 @@ impl Replica {
     /// A request that leaves the decode batch has had the gaps of the batch.
     #[inline]
     fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let joined_us = context.requests[id].seen_us;
-        context.requests.waited_for_token(id, self.shared_gaps.longest_from(joined_us));
+        let request = &mut context.requests[id];
+        let gap_us = self.shared_gaps.longest_from(request.seen_us);
+        request.longest_gap_us = longer_of(request.longest_gap_us, gap_us);
         if self.decode_batch.count == 0 {
             self.shared_gaps.clear();
         }
@@ -511,13 +511,12 @@ impl Replica {
         context: &mut ScheduleContext<'_>,
         id: RequestId,
     ) {
-        let i = id.index();
         let tokens = context.total(id);
         self.decode_batch.leave(context.member(id, tokens));
         self.waiting.decodes(context.trace, id, false);
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
-        context.requests[i].stalled_us += self.stall_us;
+        context.requests[id].stalled_us += self.stall_us;
         policy.left(self, context, id, Some(tokens));
         let blocks = policy.blocks_at_end(context, id, tokens);
         self.finish(context, id, tokens, blocks);

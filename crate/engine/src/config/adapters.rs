@@ -87,6 +87,8 @@ impl AdapterConfig {
 
     /// Tokens' worth of the KV pool that an adapter takes.
     pub(crate) fn pool_tokens(&self, rank: u32) -> u32 {
-        (self.tokens_per_rank * f64::from(rank)).ceil() as u32
+        let tokens = self.tokens_per_rank * f64::from(rank);
+        let whole = tokens as u32;
+        whole.saturating_add(u32::from(f64::from(whole) < tokens))
     }
 }

@@ -67,25 +67,28 @@ impl ScheduleContext<'_> {
     /// Tokens processed so far, where requests decode in this batch.
     #[inline]
     pub(crate) fn tokens_in(&self, decode_batch: &DecodeBatch, id: RequestId) -> u32 {
-        let i = id.index();
-        let done = self.requests[i].done;
-        if self.requests[i].status == RequestStatus::Decoding { decode_batch.tokens(done) } else { done }
+        let request = &self.requests[id];
+        if request.status == RequestStatus::Decoding {
+            decode_batch.tokens(request.done)
+        } else {
+            request.done
+        }
     }
 
     /// Prompt tokens of a request that are not yet processed.
     pub(crate) fn prompt_left(&self, id: RequestId) -> u32 {
-        let i = id.index();
-        self.requests[i].prompt - self.requests[i].done
+        let request = &self.requests[id];
+        request.prompt - request.done
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
     #[inline]
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: RequestId, tokens: u32) {
-        let i = id.index();
-        self.requests[i].stalled_us += self.now_us - self.requests[i].seen_us;
-        self.record.phases.stall(id, self.requests[i].seen_us, self.now_us);
+        let request = &mut self.requests[id];
+        request.stalled_us += self.now_us - request.seen_us;
+        self.record.phases.stall(id, request.seen_us, self.now_us);
         batch.prompts.push(id);
-        batch.chunks.push(Chunk { kv_tokens: self.requests[i].done, tokens });
+        batch.chunks.push(Chunk { kv_tokens: request.done, tokens });
         self.add_adapter(batch, id);
     }
 

@@ -224,10 +224,13 @@ impl DecodeBatch {
     }
 
     /// The next request whose end is reached, or was before it left.
+    #[inline]
     pub(crate) fn pop_ended(&mut self) -> Option<RequestId> {
-        if !self.has_ended() {
-            return None;
-        }
+        if self.has_ended() { self.pop_end() } else { None }
+    }
+
+    #[inline(never)]
+    fn pop_end(&mut self) -> Option<RequestId> {
         self.ends.pop().map(|Reverse(entry)| RequestId::new(entry as u32))
     }
 }

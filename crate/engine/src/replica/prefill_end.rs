@@ -21,8 +21,6 @@ impl Replica {
         }
         for (&id, chunk) in batch.prompts.iter().zip(&batch.chunks) {
             let i = id.index();
-            let requests = &mut *context.requests;
-            requests[i].prefill_us += context.now_us - batch.formed_us - batch.load_us;
             context.record.phases.prefill(PrefillPhase {
                 request: id,
                 start_us: batch.formed_us,
@@ -31,23 +29,28 @@ impl Replica {
                 from_token: chunk.kv_tokens,
                 tokens: chunk.tokens,
             });
+            let requests = &mut *context.requests;
             if let Some(load_us) = requests.load_us.get_mut(i) {
                 *load_us += batch.load_us;
             }
             if let Some(execution_us) = requests.execution_us.get_mut(i) {
                 *execution_us += batch.busy_us;
             }
-            requests[i].seen_us = context.now_us;
-            requests[i].done += chunk.tokens;
-            if requests[i].done < requests[i].prompt {
+            let request = &mut requests[i];
+            request.prefill_us += context.now_us - batch.formed_us - batch.load_us;
+            request.seen_us = context.now_us;
+            request.done += chunk.tokens;
+            if request.done < request.prompt {
                 let list = if self.is_single() { &mut self.partial_prefills } else { &mut self.running };
                 list.push(id);
                 continue;
             }
             // The end of the prompt gives a token.
-            self.waiting.made_token(context.trace, id, requests[i].first_token_us.is_nan());
-            if requests[i].first_token_us.is_nan() {
-                requests[i].first_token_us = context.now_us;
+            request.done += 1;
+            let (tokens, is_first) = (request.done, request.first_token_us.is_nan());
+            self.waiting.made_token(context.trace, id, is_first);
+            if is_first {
+                request.first_token_us = context.now_us;
                 context.record.has_first_token(id);
             } else if let Some(token_us) = requests.token_us.remove(&id)
                 && !context.config.reference_quirks
@@ -56,9 +59,6 @@ impl Replica {
                 context.record.gap(token_us, context.now_us, 1);
                 context.requests.waited_for_token(id, context.now_us - token_us);
             }
-            let requests = &mut *context.requests;
-            let tokens = requests[i].done + 1;
-            requests[i].done = tokens;
             let total = context.total(id);
             if tokens >= total {
                 policy.left(self, context, id, None);
@@ -66,11 +66,11 @@ impl Replica {
                 self.finish(context, id, total, blocks);
                 continue;
             }
-            let requests = &mut *context.requests;
-            requests[i].status = RequestStatus::Decoding;
+            let request = &mut context.requests[i];
+            request.status = RequestStatus::Decoding;
             if self.is_single() {
-                requests[i].done = self.decode_batch.beside_step(tokens);
-                requests[i].stalled_us -= self.stall_us;
+                request.done = self.decode_batch.beside_step(tokens);
+                request.stalled_us -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens), total - tokens);
                 self.waiting.decodes(context.trace, id, true);
                 policy.joined(self, context, id);

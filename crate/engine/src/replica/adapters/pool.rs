@@ -7,7 +7,7 @@
 use servescope_workload::BASE_MODEL;
 
 use super::seen::ResidentAdapter;
-use crate::config::adapters::TOKENS_PER_RANK;
+use crate::config::adapters::{AdapterConfig, TOKENS_PER_RANK};
 
 /// The adapters on the GPU.
 #[derive(Debug, Clone)]
@@ -183,7 +183,8 @@ impl AdapterPool {
 
 /// Pool tokens that adapters of these ranks take.
 fn tokens_of(ranks: &[u32], tokens_per_rank: f64) -> Vec<u32> {
-    ranks.iter().map(|&rank| (tokens_per_rank * f64::from(rank)).ceil() as u32).collect()
+    let adapters = AdapterConfig { tokens_per_rank, ..AdapterConfig::FREE };
+    ranks.iter().map(|&rank| adapters.pool_tokens(rank)).collect()
 }
 
 #[cfg(test)]

@@ -122,48 +122,48 @@ impl BatchScheduler for Slora {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn least_leap(&self, replica: &Replica) -> u32 {
         replica.state.slora.as_ref().map_or(0, |state| state.least_leap)
     }
 
-    #[inline]
+    #[inline(always)]
     fn wakes_us(&self, replica: &Replica) -> f64 {
         replica.state.slora.as_ref().map_or(f64::INFINITY, |state| state.wakes_us())
     }
 
-    #[inline]
+    #[inline(always)]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         replica.state.slora.as_ref().map_or(most, |state| state.fast_forward_limit(replica, context, most))
     }
 
-    #[inline]
+    #[inline(always)]
     fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         if let Some(state) = &mut replica.state.slora {
             state.prompts_end(context, batch);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
         ended.sort_by_key(|&id| context.requests.joined[id]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         if let Some(state) = &mut replica.state.slora {
             state.joined(&replica.decode_batch, context, id);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
         if let (Some(state), Some(run)) = (&mut replica.state.slora, &replica.run) {
             state.decoded(run, context, iterations);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn left(
         &self,
         replica: &mut Replica,
@@ -176,7 +176,7 @@ impl BatchScheduler for Slora {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn ended(
         &self,
         replica: &mut Replica,
@@ -393,7 +393,7 @@ impl SloraState {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn prompts_end(&mut self, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         if batch.prompts.is_empty() {
             return;
@@ -416,7 +416,7 @@ impl SloraState {
         self.memory.remove(KvFootprint::new(step, input + 1, max - 1));
     }
 
-    #[inline]
+    #[inline(always)]
     fn joined(&mut self, decode_batch: &DecodeBatch, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         context.requests.joined[i] = self.joined;
@@ -430,7 +430,7 @@ impl SloraState {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decoded(&mut self, run: &BatchRun, context: &mut ScheduleContext<'_>, iterations: u32) {
         let between = context.config.decode_steps_between_prefills;
         self.decode_steps_since_prefill =
@@ -447,7 +447,7 @@ impl SloraState {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     fn left(
         &mut self,
         decode_batch: &DecodeBatch,
@@ -474,7 +474,7 @@ impl SloraState {
         context.watch.emit(|| RouterEvent::Finished(id));
     }
 
-    #[inline]
+    #[inline(always)]
     fn ended(
         &mut self,
         is_empty: bool,
@@ -514,7 +514,7 @@ impl SloraState {
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.
-    #[inline]
+    #[inline(always)]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(run) = &replica.run else { return 1 };
         let mut fast_forward = most;

@@ -1,17 +1,31 @@
-//! Runs that are kept as they are, each in as much memory as most of them need: what adapters and copies add to a run is beside
-//! it, for those runs to which they add something.
+//! Runs that are kept as they are, each in as much memory as most of them need: what adapters, LoRA operators, copies and several
+//! stages add to a run is beside it, for those runs to which they add something.
 
 use servescope_cost::{Chunk, LoraBatch};
 
 use super::segments::{SegmentCursor, Segments};
-use super::{IterationRun, tells_adapters};
+use super::{IterationRun, whole_us};
 use crate::replica::index::ReplicaIndex;
+
+/// Of the bits beside the stalled requests of a run: its stages did not work all the time.
+const WAITS: u32 = 1;
+/// Adapters are in GPU memory, are loaded, or have ranks.
+const ADAPTERS: u32 = 2;
+/// LoRA operators work on something, or blocks are copied.
+const OPERATORS: u32 = 4;
+/// A request uses an adapter.
+const ANY_ADAPTER: u32 = 8;
+/// How many bits these are.
+const BITS: u32 = 4;
 
 /// The runs of one replica.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PlainIterations {
     runs: Segments<PlainRun>,
-    additions: Segments<Additions>,
+    /// Times that stages worked, of runs in which that is not all the time.
+    busy_us: Segments<f64>,
+    adapters: Segments<RunAdapters>,
+    operators: Segments<RunOperators>,
     chunks: Vec<Chunk>,
 }
 
@@ -19,7 +33,6 @@ pub(super) struct PlainIterations {
 struct PlainRun {
     start_us: f64,
     end_us: f64,
-    busy_us: f64,
     first_us: f64,
     growth_us: f64,
     kv_tokens: f64,
@@ -28,34 +41,59 @@ struct PlainRun {
     prompt_tokens: u32,
     decodes: u32,
     fresh: u32,
-    stalled: u32,
     blocks: u32,
-    /// Where its chunks begin; in the lowest bit whether the next additions are its own.
-    place: u32,
+    /// Where its chunks begin.
+    chunks_at: u32,
+    /// Stalled requests, and in the lowest bits what there is of it beside these numbers.
+    stalled: u32,
 }
 
-/// What adapters and copies add.
+/// What adapters add.
 #[derive(Debug, Clone, Copy)]
-struct Additions {
-    resident_adapters: u32,
-    adapter_tokens: u32,
+struct RunAdapters {
+    load_us: f64,
     rank_sum: u64,
-    any_adapter: bool,
+    resident: u32,
+    tokens: u32,
+}
+
+/// What LoRA operators and copies add.
+#[derive(Debug, Clone, Copy)]
+struct RunOperators {
     lora: LoraBatch,
-    adapter_load_us: f64,
     copying_us: f64,
 }
 
 impl PlainIterations {
+    #[inline(always)]
     pub(super) fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
-        let other_bits = run.adapter_load_us.to_bits()
-            | run.copying_us.to_bits()
-            | u64::from(run.resident_adapters | run.adapter_tokens);
-        let has_additions = other_bits > 0 || tells_adapters(run);
+        let mut bits = 0;
+        if run.busy_us.to_bits() != whole_us(run).to_bits() {
+            bits |= WAITS;
+            self.busy_us.push(run.busy_us);
+        }
+        let adapters = u64::from(run.resident_adapters | run.adapter_tokens) | run.rank_sum;
+        if adapters | run.adapter_load_us.to_bits() > 0 {
+            bits |= ADAPTERS;
+            self.adapters.push(RunAdapters {
+                load_us: run.adapter_load_us,
+                rank_sum: run.rank_sum,
+                resident: run.resident_adapters,
+                tokens: run.adapter_tokens,
+            });
+        }
+        let LoraBatch { adapters, adapter_ranks, tokens, token_ranks } = run.lora;
+        let operators = u64::from(adapters | tokens) | adapter_ranks | token_ranks;
+        if operators | run.copying_us.to_bits() > 0 {
+            bits |= OPERATORS;
+            self.operators.push(RunOperators { lora: run.lora, copying_us: run.copying_us });
+        }
+        if run.any_adapter {
+            bits |= ANY_ADAPTER;
+        }
         self.runs.push(PlainRun {
             start_us: run.start_us,
             end_us: run.end_us,
-            busy_us: run.busy_us,
             first_us: run.first_us,
             growth_us: run.growth_us,
             kv_tokens: run.kv_tokens,
@@ -64,28 +102,25 @@ impl PlainIterations {
             prompt_tokens: run.prompt_tokens,
             decodes: run.decodes,
             fresh: run.fresh,
-            stalled: run.stalled,
             blocks: run.blocks,
-            place: (self.chunks.len() as u32) << 1 | u32::from(has_additions),
+            chunks_at: self.chunks.len() as u32,
+            stalled: run.stalled << BITS | bits,
         });
-        if !chunks.is_empty() {
+        if let [chunk] = chunks {
+            self.chunks.push(*chunk);
+        } else if !chunks.is_empty() {
             self.chunks.extend_from_slice(chunks);
-        }
-        if has_additions {
-            self.additions.push(Additions {
-                resident_adapters: run.resident_adapters,
-                adapter_tokens: run.adapter_tokens,
-                rank_sum: run.rank_sum,
-                any_adapter: run.any_adapter,
-                lora: run.lora,
-                adapter_load_us: run.adapter_load_us,
-                copying_us: run.copying_us,
-            });
         }
     }
 
     pub(super) fn cursor(&self, replica: ReplicaIndex) -> PlainCursor<'_> {
-        PlainCursor { replica, runs: self.runs.cursor(), additions: self.additions.cursor() }
+        PlainCursor {
+            replica,
+            runs: self.runs.cursor(),
+            busy_us: self.busy_us.cursor(),
+            adapters: self.adapters.cursor(),
+            operators: self.operators.cursor(),
+        }
     }
 
     /// What a run of these reads of each of its prompts.
@@ -99,7 +134,9 @@ impl PlainIterations {
 pub(super) struct PlainCursor<'a> {
     replica: ReplicaIndex,
     runs: SegmentCursor<'a, PlainRun>,
-    additions: SegmentCursor<'a, Additions>,
+    busy_us: SegmentCursor<'a, f64>,
+    adapters: SegmentCursor<'a, RunAdapters>,
+    operators: SegmentCursor<'a, RunOperators>,
 }
 
 impl Iterator for PlainCursor<'_> {
@@ -111,7 +148,6 @@ impl Iterator for PlainCursor<'_> {
         let mut whole = IterationRun {
             start_us: run.start_us,
             end_us: run.end_us,
-            busy_us: run.busy_us,
             first_us: run.first_us,
             growth_us: run.growth_us,
             iterations: run.iterations,
@@ -120,23 +156,29 @@ impl Iterator for PlainCursor<'_> {
             prompt_tokens: run.prompt_tokens,
             decodes: run.decodes,
             fresh: run.fresh,
-            stalled: run.stalled,
+            stalled: run.stalled >> BITS,
             kv_tokens: run.kv_tokens,
             blocks: run.blocks,
-            chunks_at: (run.place >> 1) as usize,
+            any_adapter: run.stalled & ANY_ADAPTER > 0,
+            chunks_at: run.chunks_at as usize,
             ..IterationRun::BLANK
         };
-        if run.place & 1 == 1
-            && let Some(added) = self.additions.next()
+        if run.stalled & ADAPTERS > 0
+            && let Some(adapters) = self.adapters.next()
         {
-            whole.resident_adapters = added.resident_adapters;
-            whole.adapter_tokens = added.adapter_tokens;
-            whole.rank_sum = added.rank_sum;
-            whole.any_adapter = added.any_adapter;
-            whole.lora = added.lora;
-            whole.adapter_load_us = added.adapter_load_us;
-            whole.copying_us = added.copying_us;
+            whole.adapter_load_us = adapters.load_us;
+            whole.rank_sum = adapters.rank_sum;
+            whole.resident_adapters = adapters.resident;
+            whole.adapter_tokens = adapters.tokens;
         }
+        if run.stalled & OPERATORS > 0
+            && let Some(operators) = self.operators.next()
+        {
+            whole.lora = operators.lora;
+            whole.copying_us = operators.copying_us;
+        }
+        let busy_us = if run.stalled & WAITS > 0 { self.busy_us.next() } else { None };
+        whole.busy_us = busy_us.copied().unwrap_or_else(|| whole_us(&whole));
         Some(whole)
     }
 }
