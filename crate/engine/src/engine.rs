@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
-use servescope_workload::{RequestId, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
@@ -53,6 +53,7 @@ use crate::record::request_phases::PhaseLog;
 use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
+use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
 use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::batch_scheduler::ScheduleContext;
@@ -108,21 +109,23 @@ impl Fleet {
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
         let config = config.policy().configured(config);
+        // Whether a request has an adapter is not asked where none has.
+        let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
+        let config = FleetConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
         let replicas: Vec<Replica> =
             (0..count).map(|i| Replica::new(ReplicaIndex::new(i as u16), &config, &trace, &*cost)).collect();
-        let mut requests = Requests::new(&trace);
+        let policy = config.policy();
+        let mut requests = Requests::new(&trace, policy.cuts_outputs_at(&config));
         if matches!(config.preemption, Preemption::Swap { .. }) {
             requests.swapped = vec![0; trace.len()];
         }
-        let policy = config.policy();
-        requests.cut_at = policy.cuts_outputs_at(&config);
         if policy.orders_ended() {
             requests.joined = vec![0; trace.len()];
         }
         let is_pipelined = stages > 1 || !policy.keeps_decode_batch();
         let pipelined = if is_pipelined { count } else { 0 };
         if stages > 1 {
-            requests.execution_us = vec![0.0; trace.len()];
+            requests.execution = vec![WorkTime::default(); trace.len()];
         }
         if !policy.keeps_decode_batch() {
             requests.running = vec![None; trace.len()];

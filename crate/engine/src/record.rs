@@ -7,6 +7,7 @@ pub(crate) mod request_state;
 pub mod request_timings;
 pub mod sampler;
 pub mod timeline;
+pub(crate) mod work_time;
 
 use servescope_workload::RequestId;
 

@@ -135,7 +135,7 @@ impl Report {
     /// Execution time of the iterations of a finished request, microseconds; Vidur's execution time.
     pub fn execution_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
-        let worked = self.served.execution_us.get(id).copied();
+        let worked = self.served.execution.get(id).map(|execution| execution.us());
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 

@@ -3,6 +3,7 @@
 //! any request, until a request arrives, goes away or is done, or KV blocks run short.
 // PERF: guarded by the test `groups_at_once_equal_single_steps`.
 
+use crate::record::work_time::WorkTime;
 use std::collections::VecDeque;
 
 use servescope_cost::BatchCost;
@@ -345,7 +346,7 @@ impl GroupPlayer<'_> {
         }
         group.ended += 1;
         group.longest_us = group.longest_us.max(end_us - token_us);
-        group.execution_us.push(own.busy_us);
+        group.execution += WorkTime::of_us(own.busy_us);
         if own.began_us > token_us {
             group.stalls_us.push(own.began_us - token_us);
         }

@@ -37,6 +37,8 @@ pub(crate) struct RequestState {
     pub(crate) prefill_us: f64,
     /// Tokens to process before decoding: the prompt, after a preemption also what was generated.
     pub(crate) prompt: u32,
+    /// Tokens of prompt and output when it is done.
+    pub(crate) total: u32,
     /// Tokens processed. While a request decodes in the decode batch of its replica, less the replica's step (wrapping).
     pub(crate) done: u32,
     pub(crate) replica: ReplicaIndex,
@@ -46,7 +48,7 @@ pub(crate) struct RequestState {
 
 impl RequestState {
     /// A request that has not arrived.
-    pub(crate) fn new(prompt: u32) -> Self {
+    pub(crate) fn new(prompt: u32, total: u32) -> Self {
         Self {
             scheduled_us: f64::NAN,
             first_token_us: f64::NAN,
@@ -55,6 +57,7 @@ impl RequestState {
             longest_gap_us: 0.0,
             prefill_us: 0.0,
             prompt,
+            total,
             done: 0,
             replica: ReplicaIndex::default(),
             preemptions: 0,
@@ -76,7 +79,7 @@ impl RequestState {
 impl ColumnEntry for RequestState {
     #[inline]
     fn is_same(&self, other: &Self) -> bool {
-        let progress = |of: &Self| (of.seen_us.to_bits(), of.prompt, of.done, of.status);
+        let progress = |of: &Self| (of.seen_us.to_bits(), of.prompt, of.total, of.done, of.status);
         self.is_served_as(other) & (progress(self) == progress(other))
     }
 }

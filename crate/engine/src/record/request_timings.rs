@@ -3,6 +3,7 @@
 use servescope_workload::RequestId;
 
 use crate::record::request_state::RequestState;
+use crate::record::work_time::WorkTime;
 use crate::shared_columns::is_same;
 
 /// What is known of each request.
@@ -12,7 +13,7 @@ pub struct RequestTimings {
     /// How long adapters were loaded before the iterations that processed its prompt, microseconds; empty where none was.
     pub(crate) load_us: Vec<f64>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
-    pub(crate) execution_us: Vec<f64>,
+    pub(crate) execution: Vec<WorkTime>,
 }
 
 impl RequestTimings {
@@ -24,7 +25,7 @@ impl RequestTimings {
         Self {
             requests: chosen(&self.requests, order),
             load_us: chosen(&self.load_us, order),
-            execution_us: chosen(&self.execution_us, order),
+            execution: chosen(&self.execution, order),
         }
     }
 }
@@ -35,7 +36,7 @@ impl PartialEq for RequestTimings {
         self.requests.len() == other.requests.len()
             && self.requests.iter().zip(&other.requests).all(|(one, other)| one.is_served_as(other))
             && is_same(&self.load_us, &other.load_us)
-            && is_same(&self.execution_us, &other.execution_us)
+            && self.execution == other.execution
     }
 }
 

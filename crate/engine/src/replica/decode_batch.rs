@@ -11,6 +11,7 @@ use servescope_cost::LoraBatch;
 use servescope_workload::RequestId;
 
 use super::adapters::users::Users;
+use super::kv_cache::within_block;
 
 /// The requests in the decode batch.
 #[derive(Debug, Clone)]
@@ -49,13 +50,6 @@ pub(crate) struct DecodeSlot {
     pub(crate) rank: Option<u32>,
 }
 
-/// A number of tokens or iterations modulo the block size, which is a power of two mostly: a division takes long.
-#[inline]
-fn within(tokens: u32, size: usize) -> usize {
-    let tokens = tokens as usize;
-    if size.is_power_of_two() { tokens & (size - 1) } else { tokens % size }
-}
-
 impl DecodeBatch {
     /// `counts_users`: whether it counts the requests of each adapter ([`Self::users`]).
     pub(crate) fn new(block_size: u32, counts_users: bool) -> Self {
@@ -75,7 +69,7 @@ impl DecodeBatch {
 
     fn phase(&self, tokens: u32) -> usize {
         let size = self.block_phase_counts.len();
-        let phase = within(tokens - 1, size) + self.now;
+        let phase = within_block(tokens - 1, size) + self.now;
         if phase < size { phase } else { phase - size }
     }
 
@@ -138,7 +132,7 @@ impl DecodeBatch {
     /// The phase of requests that take a block in the iteration `ahead` steps on; the one before it is the next iteration's.
     fn taking(&self, ahead: u32) -> usize {
         let size = self.block_phase_counts.len();
-        let ahead = within(ahead, size);
+        let ahead = within_block(ahead, size);
         self.now.checked_sub(ahead).unwrap_or(self.now + size - ahead)
     }
 
@@ -159,7 +153,7 @@ impl DecodeBatch {
     fn sum_of_new_blocks(&self, ahead: u32, iterations: u32) -> u32 {
         let size = self.block_phase_counts.len();
         // In a round of as many as a block has tokens every request takes one.
-        let rest = within(iterations, size);
+        let rest = within_block(iterations, size);
         let rounds = if rest == iterations as usize { 0 } else { iterations / size as u32 };
         let end = self.taking(ahead) + 1;
         let (before, behind) = (rest.min(end), rest.saturating_sub(end));

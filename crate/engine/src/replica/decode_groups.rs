@@ -1,6 +1,8 @@
 //! Requests that decode in the same iterations of a pipeline, of a scheduler that has several iterations of the same requests
 //! under way. While nothing else happens to them, what they got is counted for all of them together and written down at the end.
 
+use crate::record::work_time::WorkTime;
+use crate::replica::kv_cache::within_block;
 use servescope_cost::BatchCost;
 
 use super::iteration::ScheduledBatch;
@@ -44,9 +46,9 @@ pub(crate) struct DecodeGroup {
     pub(crate) token_us: f64,
     /// The longest time between two tokens.
     pub(crate) longest_us: f64,
-    /// How long they were in no iteration before each, where they were at all, and how long the stages worked on each.
+    /// How long they were in no iteration before each, where they were at all, and how long the stages worked on all.
     pub(crate) stalls_us: Vec<f64>,
-    pub(crate) execution_us: Vec<f64>,
+    pub(crate) execution: WorkTime,
     /// How the last one that ended is recorded.
     pub(crate) record: Option<IterationRun>,
     /// Requests by their tokens before the first one, modulo the block size.
@@ -73,7 +75,7 @@ impl DecodeGroups {
         (group.most_formed, group.most_ended_at_form, group.first_done) = (u32::MAX, u32::MAX, u32::MAX);
         (group.token_us, group.longest_us) = (f64::NAN, 0.0);
         group.stalls_us.clear();
-        group.execution_us.clear();
+        group.execution = WorkTime::default();
         group.record = None;
         group.phases.clear();
         group.phases.resize(config.block_size as usize, 0);
@@ -115,8 +117,8 @@ impl DecodeGroups {
 impl DecodeGroup {
     /// Counts a request with so many tokens.
     pub(crate) fn count_tokens(&mut self, tokens: u32) {
-        let size = self.phases.len();
-        self.phases[tokens as usize % size] += 1;
+        let phase = within_block(tokens, self.phases.len());
+        self.phases[phase] += 1;
     }
 
     /// Whether all of them go on after the iteration that ends next.
@@ -132,7 +134,8 @@ impl DecodeGroup {
             return None;
         }
         let size = self.phases.len();
-        Some(self.phases[(size - formed as usize % size) % size])
+        let rest = within_block(formed, size);
+        Some(self.phases[if rest == 0 { 0 } else { size - rest }])
     }
 
     /// The next iteration is formed in a schedule. Returns how long the stages before the last one take for it, and the last one.

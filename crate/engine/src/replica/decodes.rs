@@ -1,5 +1,6 @@
 //! Which running requests decode in an iteration, and which are preempted where there is no block for them.
 
+use crate::replica::kv_cache::within_block;
 use servescope_workload::RequestId;
 
 use super::Replica;
@@ -91,12 +92,12 @@ impl Replica {
         let is_prompt = |&id: &RequestId| context.requests[id].status == RequestStatus::Prefilling;
         let (first, others) = list.split_at(list.len().min(cap));
         let mut any_prompt = others.iter().any(is_prompt);
-        let (mut blocks, size) = (0, context.config.block_size);
+        let (mut blocks, size) = (0, context.config.block_size as usize);
         for id in first {
             if is_prompt(id) {
                 any_prompt = true;
             } else {
-                blocks += u32::from((context.requests[*id].done - 1).is_multiple_of(size));
+                blocks += u32::from(within_block(context.requests[*id].done - 1, size) == 0);
             }
         }
         if any_prompt && !others.is_empty() {
@@ -124,15 +125,19 @@ impl Replica {
     fn take_list(&mut self, context: &ScheduleContext<'_>) -> Vec<RequestId> {
         let mut list = std::mem::take(&mut self.scratch);
         list.append(&mut self.deferred_prefills);
-        list.extend(
-            self.running.drain(..).filter(|&id| context.requests[id].status != RequestStatus::Finished),
-        );
+        if self.is_single() {
+            list.extend(
+                self.running.drain(..).filter(|&id| context.requests[id].status != RequestStatus::Finished),
+            );
+        } else {
+            list.append(&mut self.running);
+        }
         list.append(&mut self.partial_prefills);
         list
     }
 
     fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
-        let is_full = (self.tokens(context, id) - 1).is_multiple_of(context.config.block_size);
+        let is_full = within_block(self.tokens(context, id) - 1, context.config.block_size as usize) == 0;
         u32::from(is_full && context.config.allocates_on_demand())
     }
 }

@@ -1,5 +1,6 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
+use crate::record::work_time::WorkTime;
 use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch};
 use servescope_workload::RequestId;
 
@@ -49,7 +50,8 @@ pub(crate) struct Unwritten {
     /// The working time of all stages together, and the step of the clock, from which the record's average working time was rounded:
     /// while both stay, so does the average.
     pub(crate) busy_of: (f64, f64),
-    /// With which of them the first request is done, and the last one.
+    /// With which of them each request is done, in the order of the batch's members; the first one of all, and the last one.
+    pub(crate) done_with: Vec<u32>,
     pub(crate) first_done: u32,
     pub(crate) last_done: u32,
     /// How many requests had a token when the first of them began.
@@ -57,8 +59,8 @@ pub(crate) struct Unwritten {
     /// Requests by their tokens - 1 before the first of them, modulo the block size; empty where they take no blocks as they
     /// grow.
     pub(crate) phases: Vec<u32>,
-    /// How long the stages worked on each.
-    pub(crate) execution_us: Vec<f64>,
+    /// How long the stages worked on them.
+    pub(crate) execution: WorkTime,
     /// When the last one ended.
     pub(crate) ended_us: f64,
     /// How long the longest of them took.

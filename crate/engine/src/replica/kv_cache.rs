@@ -10,6 +10,13 @@ use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
 pub(crate) use blocks::Held;
 
+/// A number of tokens or iterations modulo the block size, which is a power of two mostly: a division takes long.
+#[inline]
+pub(crate) fn within_block(tokens: u32, block_size: usize) -> usize {
+    let tokens = tokens as usize;
+    if block_size.is_power_of_two() { tokens & (block_size - 1) } else { tokens % block_size }
+}
+
 /// Blocks of one replica.
 #[derive(Debug, Clone)]
 pub(crate) struct KvCache {

@@ -6,6 +6,7 @@ use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::record::request_phases::PrefillPhase;
 use crate::record::request_state::RequestStatus;
+use crate::record::work_time::WorkTime;
 
 impl Replica {
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
@@ -33,8 +34,8 @@ impl Replica {
             if let Some(load_us) = requests.load_us.get_mut(i) {
                 *load_us += batch.load_us;
             }
-            if let Some(execution_us) = requests.execution_us.get_mut(i) {
-                *execution_us += batch.busy_us;
+            if let Some(execution) = requests.execution.get_mut(i) {
+                *execution += WorkTime::of_us(batch.busy_us);
             }
             let request = &mut requests[i];
             request.prefill_us += context.now_us - batch.formed_us - batch.load_us;

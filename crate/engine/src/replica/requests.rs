@@ -7,6 +7,7 @@ use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::RequestTimings;
+use crate::record::work_time::WorkTime;
 use crate::shared_columns::ColumnVisitor;
 
 /// The requests: what every run keeps of each, and columns with an entry each of what some runs keep.
@@ -23,21 +24,18 @@ pub(crate) struct Requests {
     pub(crate) load_us: Vec<f64>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
-    /// Tokens of prompt and output at which every output is cut.
-    pub(crate) cut_at: u32,
-    /// Tokens of prompt and output of requests whose answers are cut short.
-    pub(crate) cut: BTreeMap<RequestId, u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
-    pub(crate) execution_us: Vec<f64>,
+    pub(crate) execution: Vec<WorkTime>,
 }
 
 impl Requests {
-    pub(crate) fn new(trace: &Trace) -> Self {
-        Self {
-            all: trace.input_tokens.iter().map(|&prompt| RequestState::new(prompt)).collect(),
-            cut_at: u32::MAX,
-            ..Self::default()
-        }
+    /// Those of a trace, whose answers are cut where prompt and output have `most_tokens`.
+    pub(crate) fn new(trace: &Trace, most_tokens: u32) -> Self {
+        let tokens = trace.input_tokens.iter().zip(&trace.output_tokens);
+        let state = |(&input, &output): (&u32, &u32)| {
+            RequestState::new(input, input.saturating_add(output).min(most_tokens))
+        };
+        Self { all: tokens.map(state).collect(), ..Self::default() }
     }
 
     /// Shows its columns.
@@ -47,14 +45,13 @@ impl Requests {
         for column in [&mut self.swapped, &mut self.joined] {
             visitor.column(column);
         }
-        for column in [&mut self.load_us, &mut self.execution_us] {
-            visitor.column(column);
-        }
+        visitor.column(&mut self.load_us);
+        visitor.column(&mut self.execution);
     }
 
     /// What a report has of them.
     pub(crate) fn into_served(self) -> RequestTimings {
-        RequestTimings { requests: self.all, load_us: self.load_us, execution_us: self.execution_us }
+        RequestTimings { requests: self.all, load_us: self.load_us, execution: self.execution }
     }
 }
 

@@ -272,7 +272,7 @@ impl SloraState {
         self.queue.abandoned(id);
         let tokens = replica.tokens(context, id) + 1;
         if tokens < context.total(id) {
-            context.requests.cut.insert(id, tokens);
+            context.requests[id].total = tokens;
             replica.decode_batch.ends_at(replica.decode_batch.step + 1, id);
         }
     }

@@ -1,5 +1,6 @@
 //! What a batch does to its requests when it begins and when it ends.
 
+use crate::record::work_time::WorkTime;
 use servescope_workload::RequestId;
 
 use super::{Replica, RequestStatus, ScheduleContext, Scheduled, ScheduledBatch, State, steady};
@@ -73,8 +74,8 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
     let seen_us = std::mem::replace(&mut requests[i].seen_us, context.now_us);
     requests[i].stalled_us += (began_us - seen_us).max(0.0);
     context.record.phases.stall(scheduled.id, seen_us, began_us);
-    if let Some(execution_us) = requests.execution_us.get_mut(i) {
-        *execution_us += batch.busy_us;
+    if let Some(execution) = requests.execution.get_mut(i) {
+        *execution += WorkTime::of_us(batch.busy_us);
     }
     if scheduled.is_prompt {
         requests[i].prefill_us += context.now_us - seen_us.max(began_us) - batch.load_us;

@@ -5,6 +5,7 @@
 use super::{BlockReason, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State, fill};
 use crate::replica::Replica;
 use crate::replica::decode_groups::{DecodeGroup, DecodeGroups};
+use crate::replica::longest_gap::longer_of;
 
 /// Finds the groups of all running requests; says whether they are such that nothing happens to them until a group may not go on.
 pub(super) fn find(
@@ -168,12 +169,11 @@ pub(super) fn settle(replica: &mut Replica, context: &mut ScheduleContext<'_>, g
 
 /// A request got tokens and has so many now.
 fn write_ends(context: &mut ScheduleContext<'_>, group: &DecodeGroup, part: &Scheduled, known: u32) {
-    let (id, i) = (part.id, part.id.index());
     let requests = &mut *context.requests;
-    requests[i].done = known;
-    requests[i].seen_us = group.token_us;
-    let sum = |sum_us: &mut f64, all: &[f64]| *sum_us = all.iter().fold(*sum_us, |sum, us| sum + us);
-    sum(&mut requests[i].stalled_us, &group.stalls_us);
-    sum(&mut requests.execution_us[i], &group.execution_us);
-    requests.waited_for_token(id, group.longest_us);
+    let request = &mut requests[part.id];
+    request.done = known;
+    request.seen_us = group.token_us;
+    request.stalled_us = group.stalls_us.iter().fold(request.stalled_us, |sum_us, us| sum_us + us);
+    request.longest_gap_us = longer_of(request.longest_gap_us, group.longest_us);
+    requests.execution[part.id] += group.execution;
 }
