@@ -11,7 +11,6 @@ use servescope_cost::BatchCost;
 
 use super::Fleet;
 use super::stage_passes::{Stage, StageTimes};
-use crate::config::FleetConfig;
 use crate::replica::batch_end;
 use crate::replica::index::ReplicaIndex;
 use crate::replica::iteration::ScheduledBatch;
@@ -30,11 +29,12 @@ pub(super) struct PipelineTurns {
 fn pass(
     stages: &mut [Stage],
     batch: &mut ScheduledBatch,
-    (cost, config): (&dyn BatchCost, &FleetConfig),
+    cost: &dyn BatchCost,
+    copying_us: f64,
     now_us: f64,
 ) -> f64 {
     let is_new = batch.time_stages(cost);
-    let times = StageTimes::of(batch, config.copying_us(batch.copied_blocks));
+    let times = StageTimes::of(batch, copying_us);
     if is_new {
         batch.busy_us = times.busy_us(stages.len(), stages.len());
     }
@@ -46,7 +46,8 @@ impl Fleet {
     pub(super) fn pass_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
         let pipeline = &mut self.pipelines[place];
         let batch = &mut pipeline.batches[slot as usize];
-        let end_us = pass(&mut pipeline.stages, batch, (&*self.cost, &self.config), now_us);
+        let copying_us = self.config.copying_us(batch.copied_blocks);
+        let end_us = pass(&mut pipeline.stages, batch, &*self.cost, copying_us, now_us);
         pipeline.turns.order.push_back((slot, end_us));
     }
 
@@ -100,7 +101,7 @@ impl Fleet {
             if !batch_end::next_turn(replica, &mut context, batch, (end_us, is_alone, is_first)) {
                 break;
             }
-            *leaves_us = pass(&mut stages, batch, (cost, context.config), end_us);
+            *leaves_us = pass(&mut stages, batch, cost, 0.0, end_us);
             next = if next + 1 == turns.len() { 0 } else { next + 1 };
         }
         order.rotate_left(next);

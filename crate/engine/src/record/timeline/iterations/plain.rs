@@ -1,29 +1,25 @@
-//! Runs that are kept as they are, each in as much memory as most of them need: what adapters, LoRA operators, copies and several
-//! stages add to a run is beside it, for those runs to which they add something.
+//! Runs that are kept as they are, each in as much memory as most of them need: what adapters, LoRA operators and copies add
+//! to a run is beside it, for those runs to which they add something.
 
 use servescope_cost::{Chunk, LoraBatch};
 
+use super::IterationRun;
 use super::segments::{SegmentCursor, Segments};
-use super::{IterationRun, whole_us};
 use crate::replica::index::ReplicaIndex;
 
-/// Of the bits beside the stalled requests of a run: its stages did not work all the time.
-const WAITS: u32 = 1;
-/// Adapters are in GPU memory, are loaded, or have ranks.
-const ADAPTERS: u32 = 2;
+/// Of the bits beside the stalled requests of a run: adapters are in GPU memory, are loaded, or have ranks.
+const ADAPTERS: u32 = 1;
 /// LoRA operators work on something, or blocks are copied.
-const OPERATORS: u32 = 4;
+const OPERATORS: u32 = 2;
 /// A request uses an adapter.
-const ANY_ADAPTER: u32 = 8;
+const ANY_ADAPTER: u32 = 4;
 /// How many bits these are.
-const BITS: u32 = 4;
+const BITS: u32 = 3;
 
 /// The runs of one replica.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PlainIterations {
     runs: Segments<PlainRun>,
-    /// Times that stages worked, of runs in which that is not all the time.
-    busy_us: Segments<f64>,
     adapters: Segments<RunAdapters>,
     operators: Segments<RunOperators>,
     chunks: Vec<Chunk>,
@@ -33,6 +29,7 @@ pub(super) struct PlainIterations {
 struct PlainRun {
     start_us: f64,
     end_us: f64,
+    busy_us: f64,
     first_us: f64,
     growth_us: f64,
     kv_tokens: f64,
@@ -68,10 +65,6 @@ impl PlainIterations {
     #[inline(always)]
     pub(super) fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let mut bits = 0;
-        if run.busy_us.to_bits() != whole_us(run).to_bits() {
-            bits |= WAITS;
-            self.busy_us.push(run.busy_us);
-        }
         let adapters = u64::from(run.resident_adapters | run.adapter_tokens) | run.rank_sum;
         if adapters | run.adapter_load_us.to_bits() > 0 {
             bits |= ADAPTERS;
@@ -94,6 +87,7 @@ impl PlainIterations {
         self.runs.push(PlainRun {
             start_us: run.start_us,
             end_us: run.end_us,
+            busy_us: run.busy_us,
             first_us: run.first_us,
             growth_us: run.growth_us,
             kv_tokens: run.kv_tokens,
@@ -117,7 +111,6 @@ impl PlainIterations {
         PlainCursor {
             replica,
             runs: self.runs.cursor(),
-            busy_us: self.busy_us.cursor(),
             adapters: self.adapters.cursor(),
             operators: self.operators.cursor(),
         }
@@ -134,7 +127,6 @@ impl PlainIterations {
 pub(super) struct PlainCursor<'a> {
     replica: ReplicaIndex,
     runs: SegmentCursor<'a, PlainRun>,
-    busy_us: SegmentCursor<'a, f64>,
     adapters: SegmentCursor<'a, RunAdapters>,
     operators: SegmentCursor<'a, RunOperators>,
 }
@@ -148,6 +140,7 @@ impl Iterator for PlainCursor<'_> {
         let mut whole = IterationRun {
             start_us: run.start_us,
             end_us: run.end_us,
+            busy_us: run.busy_us,
             first_us: run.first_us,
             growth_us: run.growth_us,
             iterations: run.iterations,
@@ -177,8 +170,6 @@ impl Iterator for PlainCursor<'_> {
             whole.lora = operators.lora;
             whole.copying_us = operators.copying_us;
         }
-        let busy_us = if run.stalled & WAITS > 0 { self.busy_us.next() } else { None };
-        whole.busy_us = busy_us.copied().unwrap_or_else(|| whole_us(&whole));
         Some(whole)
     }
 }
