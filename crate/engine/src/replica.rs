@@ -523,7 +523,7 @@ impl Replica {
     }
 
     /// A request is done with this many tokens and gives `blocks` back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(
         &mut self,
         context: &mut ScheduleContext<'_>,
@@ -543,7 +543,7 @@ impl Replica {
     }
 
     /// A request has its whole answer: with the prompt so many tokens.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
         let produced = tokens - context.trace.input_tokens[id];
         context.requests[id].status = RequestStatus::Finished;

@@ -74,7 +74,7 @@ impl DecodeBatch {
     }
 
     /// A request joins that is done after this many iterations.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn join(&mut self, member: DecodeSlot, iterations: u32) {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
@@ -95,6 +95,7 @@ impl DecodeBatch {
         self.ends.push(Reverse(u128::from(step) << 32 | u128::from(id.get())));
     }
 
+    #[inline(always)]
     pub(crate) fn leave(&mut self, member: DecodeSlot) {
         self.count -= 1;
         self.kv_tokens -= u64::from(member.tokens);
