@@ -386,7 +386,7 @@ impl Replica {
     }
 
     /// A request that has left the queue gets `blocks` and its first chunk of `tokens`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(
         &mut self,
         context: &mut ScheduleContext<'_>,

@@ -242,6 +242,7 @@ fn end_by_law(run: &IterationRun) -> f64 {
 
 impl Iterations {
     /// Writes one down, with what it reads of each of its prompts. Those of a replica come in the order of their start.
+    #[inline(always)]
     pub fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         if self.runs == MOST_PLAIN {
             self.replicas.iter_mut().enumerate().for_each(|(replica, log)| log.encode(replica));
