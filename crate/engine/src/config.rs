@@ -195,16 +195,22 @@ pub struct FleetConfig {
     pub seed: u64,
 }
 
+/// Blocks of a size that `tokens` take.
+// PERF: a division takes as long as ten other steps, and blocks have 1 or 16 tokens mostly; guarded by `blocks_round_up`.
+#[inline]
+pub(crate) fn blocks_of(tokens: u32, block_size: u32) -> u32 {
+    if !block_size.is_power_of_two() {
+        return tokens.div_ceil(block_size);
+    }
+    let rest = tokens & (block_size - 1);
+    (tokens >> block_size.trailing_zeros()) + u32::from(rest > 0)
+}
+
 impl FleetConfig {
     /// Blocks that `tokens` take.
-    // PERF: a division takes as long as ten other steps, and blocks have 1 or 16 tokens mostly; guarded by `blocks_round_up`.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {
-        if !self.block_size.is_power_of_two() {
-            return tokens.div_ceil(self.block_size);
-        }
-        let rest = tokens & (self.block_size - 1);
-        (tokens >> self.block_size.trailing_zeros()) + u32::from(rest > 0)
+        blocks_of(tokens, self.block_size)
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.
