@@ -148,7 +148,7 @@ impl Replica {
         record.iterations = run.done;
         record.fresh = fresh;
         record.blocks = self.kv.used();
-        context.record.iterations.push(record, chunks);
+        context.record.iterations.push_inlined(record, chunks);
     }
 }
 

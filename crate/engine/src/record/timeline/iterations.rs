@@ -242,8 +242,13 @@ fn end_by_law(run: &IterationRun) -> f64 {
 
 impl Iterations {
     /// Writes one down, with what it reads of each of its prompts. Those of a replica come in the order of their start.
-    #[inline(always)]
     pub fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
+        self.push_inlined(run, chunks);
+    }
+
+    /// The same, compiled into its caller.
+    #[inline(always)]
+    pub(crate) fn push_inlined(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         if self.runs == MOST_PLAIN {
             self.replicas.iter_mut().enumerate().for_each(|(replica, log)| log.encode(replica));
         }

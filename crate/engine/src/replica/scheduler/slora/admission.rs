@@ -153,7 +153,6 @@ impl<'a> AdmissionPass<'a> {
     }
 
     /// Admits a request if memory, the cap and the prompt budget allow it, and says whether they do.
-    #[inline(always)]
     pub fn admit(&mut self, id: RequestId) -> bool {
         let i = id.index();
         let (input, max_tokens, adapter) =
