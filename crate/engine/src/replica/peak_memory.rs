@@ -99,11 +99,14 @@ impl PeakKvEstimator {
         let place = self.entries.partition_point(|e| e.finish > candidate.finish);
         let (before, after) = self.entries.split_at(place);
         let (mut count, mut held, mut need) = (0, 0, i64::MIN);
-        for entry in before.iter().chain([&candidate]).chain(after) {
+        let mut add = |entry: &KvFootprint| {
             count += 1;
             held += entry.held;
             need = need.max(count * entry.finish + held);
-        }
+        };
+        before.iter().for_each(&mut add);
+        add(&candidate);
+        after.iter().for_each(&mut add);
         need
     }
 

@@ -69,9 +69,15 @@ impl AdapterPool {
         self.slots
     }
 
-    /// Whether the batch uses `adapter`, or may use one more.
-    pub fn has_slot(&self, adapter: u32) -> bool {
-        adapter == BASE_MODEL || self.users[adapter as usize] > 0 || self.used < self.slots
+    /// Pool tokens of the distinct adapters of the batch and of one more request with `adapter`, and whether the batch uses that
+    /// adapter, or may use one more.
+    #[inline]
+    pub fn demand_with(&self, adapter: u32) -> (u32, bool) {
+        if adapter == BASE_MODEL || self.users[adapter as usize] > 0 {
+            (self.used_tokens, true)
+        } else {
+            (self.used_tokens + self.tokens(adapter), self.used < self.slots)
+        }
     }
 
     /// Rank of an adapter; 0 for the base model.
@@ -81,12 +87,6 @@ impl AdapterPool {
 
     fn tokens(&self, adapter: u32) -> u32 {
         self.tokens[adapter as usize]
-    }
-
-    /// Pool tokens of the distinct adapters of the batch and of one more request with `adapter`.
-    pub fn tokens_with(&self, adapter: u32) -> u32 {
-        let new = adapter != BASE_MODEL && self.users[adapter as usize] == 0;
-        self.used_tokens + if new { self.tokens(adapter) } else { 0 }
     }
 
     /// Counts one more user of `adapter`.
@@ -194,14 +194,16 @@ mod tests {
     #[test]
     fn memory_is_counted_once_an_adapter_and_offloaded_when_unused() {
         let mut pool = AdapterPool::new(3, &[8, 16, 32]);
-        assert_eq!(pool.tokens_with(1), 64);
+        assert_eq!(pool.demand_with(1), (64, true));
         pool.acquire(1);
         pool.acquire(1);
         assert!(pool.load(1));
         assert!(!pool.load(1));
-        assert_eq!(pool.tokens_with(1), 64);
-        assert_eq!(pool.tokens_with(BASE_MODEL), 64);
-        assert_eq!(pool.tokens_with(0), 96);
+        assert_eq!(pool.demand_with(1), (64, true));
+        assert_eq!(pool.demand_with(BASE_MODEL), (64, true));
+        assert_eq!(pool.demand_with(0), (96, true));
+        assert_eq!(pool.clone().with_slots(1).demand_with(0), (96, false));
+        assert_eq!(pool.clone().with_slots(1).demand_with(1), (64, true));
         pool.release(1);
         let mut gone = Vec::new();
         pool.offload_unused(|a| gone.push(a));
@@ -211,6 +213,9 @@ mod tests {
         pool.release(1);
         pool.offload_unused(|a| gone.push(a));
         assert_eq!(gone, [1]);
-        assert_eq!((pool.resident_count(), pool.resident_tokens(), pool.tokens_with(BASE_MODEL)), (0, 0, 0));
+        assert_eq!(
+            (pool.resident_count(), pool.resident_tokens(), pool.demand_with(BASE_MODEL)),
+            (0, 0, (0, true))
+        );
     }
 }

@@ -232,9 +232,8 @@ impl SloraState {
         if self.inbox.is_empty() {
             return;
         }
-        let mut inbox = std::mem::take(&mut self.inbox);
-        for message in inbox.drain(..) {
-            match message {
+        for place in 0..self.inbox.len() {
+            match self.inbox[place] {
                 RouterMessage::Arrived(id, at_us) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
@@ -258,7 +257,7 @@ impl SloraState {
                 }
             }
         }
-        self.inbox = inbox;
+        self.inbox.clear();
     }
 
     /// A running request whose client has gone leaves the batch after one more token.
@@ -331,7 +330,7 @@ impl SloraState {
             }
             self.queue.decide(&mut pass);
             let result = pass.result();
-            for CandidateDecision { id, is_admitted, compared } in pass.take_told() {
+            for CandidateDecision { id, is_admitted, compared } in pass.take_told().into_iter().flatten() {
                 let verdict = if is_admitted { Verdict::Admitted } else { Verdict::Waits };
                 // Whose turn it is may change with every look.
                 match id.filter(|_| is_admitted || !self.queue.takes_turns()) {

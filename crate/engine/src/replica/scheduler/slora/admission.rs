@@ -123,8 +123,8 @@ impl<'a> AdmissionPass<'a> {
     }
 
     /// What was decided, where that is kept.
-    pub fn take_told(&mut self) -> Vec<CandidateDecision> {
-        self.told.take().unwrap_or_default()
+    pub fn take_told(&mut self) -> Option<Vec<CandidateDecision>> {
+        self.told.take()
     }
 
     /// What the decision came to.
@@ -158,10 +158,9 @@ impl<'a> AdmissionPass<'a> {
         let (input, max_tokens, adapter) =
             (self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.adapter[i]);
         let entry = Self::entry(self.step, input, max_tokens);
-        let adapter_tokens = self.adapters.tokens_with(adapter);
+        let (adapter_tokens, has_slot) = self.adapters.demand_with(adapter);
         let limit = i64::from(self.limits.pool_tokens) - i64::from(adapter_tokens);
         let room = self.memory.len() < self.limits.max_running_requests as usize;
-        let has_slot = self.adapters.has_slot(adapter);
         let fits = room && has_slot && self.memory.fits(entry, limit);
         let compared = self
             .told
