@@ -16,7 +16,7 @@ import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Turn } f
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
-import { presetOf, withPreset, type Preset } from './state/presets.js';
+import { presetOf, unknownPreset, withPreset, type Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
 import { samePlace, type LessonPlace } from './state/lesson-place.js';
 import { setLanguage, type Language, type Settings } from './state/settings.js';
@@ -105,7 +105,7 @@ export class App {
       restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.diagnostic(why) })); },
     });
     this.#address = new Address(
-      { encode: encodeLink, parse: (hash) => parseLink(withPreset(hash, this.presets, encodeLink)) },
+      { encode: encodeLink, parse: (hash) => this.#parse(hash) },
       () => ({ values: this.store.values.value, keys: this.#pageKeys() }),
       () => { this.#readAddress(); },
     );
@@ -452,6 +452,11 @@ export class App {
     this.#setOrigin(keys.preset);
     this.#compareWithNone();
     this.run();
+  }
+
+  #parse(hash: string): ReturnType<typeof parseLink> {
+    const { problems, ...read } = parseLink(withPreset(hash, this.presets, encodeLink));
+    return { ...read, problems: [...unknownPreset(hash, this.presets), ...problems] };
   }
 
   #tellProblems(problems: readonly Diagnostic[]): void {

@@ -1,7 +1,7 @@
 // Ready-made scenarios: files under presets/, each an id and a scenario in the nested form of a scenario file. Some are
 // stories: they bring their words, and the few parameters by which the same run without a policy differs.
 import type { Text } from '../i18n/text.js';
-import type { ScenarioPatch, SplitBy } from '../simulation/types.js';
+import { pageError, type Diagnostic, type ScenarioPatch, type SplitBy } from '../simulation/types.js';
 import type { Language } from './settings.js';
 import { sameValues, type Values } from './store.js';
 
@@ -62,10 +62,23 @@ export function presetWords(text: Text, { id, story }: Preset): { title: string;
  */
 export function withPreset(hash: string, presets: readonly Preset[], encode: (values: Values) => string): string {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
-  const preset = given.has('v') ? undefined : presets.find(({ id }) => id === given.get('preset'));
+  const preset = presets.find(({ id }) => id === presetAsked(given));
   if (preset === undefined) return hash;
   const more = encode(preset.values).split('&').filter((pair) => !given.has(pair.slice(0, pair.indexOf('='))));
   return [hash, ...more].join('&');
+}
+
+/** Letters of a name that are shown of it. */
+const MOST_SHOWN = 40;
+
+/** The same of a preset that the page does not have: a part of the link that is ignored. */
+export function unknownPreset(hash: string, presets: readonly Preset[]): Diagnostic[] {
+  const asked = presetAsked(new URLSearchParams(hash.replace(/^#/, '')));
+  return asked === null || presets.some(({ id }) => id === asked) ? [] : [pageError('bad_link', `There is no preset ${asked}.`, '', { part: `preset=${asked.slice(0, MOST_SHOWN)}` })];
+}
+
+function presetAsked(given: URLSearchParams): string | null {
+  return given.has('v') ? null : given.get('preset');
 }
 
 /** The preset that `values` are, to the letter. */

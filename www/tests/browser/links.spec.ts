@@ -51,6 +51,7 @@ const BAD = [
   ['a value out of bounds', '#v=1&cv=9999', /0\.05 and 32/],
   ['text for a number', '#v=1&R=lots', /lots/],
   ['unknown keys', '#v=1&nonsense=4&folly=1&whim=2', /nonsense.*folly.*whim/],
+  ['an unknown preset', '#preset=nothing&R=3', /preset=nothing/],
   ['rubbish', '#%%%&&==;;', /%%%|==|;;/],
   ['another version', '#v=99&R=3', /v=99/],
 ] as const;

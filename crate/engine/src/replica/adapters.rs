@@ -166,14 +166,14 @@ impl Adapters {
     /// A request is admitted; returns for how long the iteration waits for its adapter, microseconds.
     #[inline]
     pub(crate) fn acquire(&mut self, kv: &mut KvCache, adapter: u32, rank: u32, now_us: f64) -> f64 {
-        if adapter == BASE_MODEL || self.are_there() {
+        if adapter == BASE_MODEL || self.all_resident() {
             return 0.0;
         }
         self.acquire_adapter(kv, adapter, rank, now_us)
     }
 
     /// Whether all of them are in GPU memory, and stay there.
-    fn are_there(&self) -> bool {
+    fn all_resident(&self) -> bool {
         matches!(self.memory, AdapterStore::Resident(_))
     }
 
@@ -203,7 +203,7 @@ impl Adapters {
     /// A request that was admitted leaves the batch.
     #[inline]
     pub(crate) fn release(&mut self, adapter: u32, rank: u32) {
-        if adapter != BASE_MODEL && !self.are_there() {
+        if adapter != BASE_MODEL && !self.all_resident() {
             self.release_adapter(adapter, rank);
         }
     }

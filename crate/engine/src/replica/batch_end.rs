@@ -120,6 +120,7 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
         }
         run.kv_tokens = batch.decode_kv_tokens as f64;
         run.blocks = replica.kv.used();
+        (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
         if run.any_adapter {
             context.record.iterations.push(run, &[]);
         } else {
@@ -283,17 +284,13 @@ fn form_unwritten(
     blocks: u32,
 ) {
     form_next(replica, batch, context.now_us, blocks);
-    batch.in_memory = replica.adapters_in_memory();
-    if let Some(run) = &mut batch.unwritten.record {
-        (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
-    }
     replica.looks_again = false;
     replica.passes_over = replica.num_waiting > 0
         && context.policy.mixes_batches()
         && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
 }
 
-/// The same where that follows such an iteration, and the queue and the adapters stay as they are.
+/// The same where that follows such an iteration, and the queue stays as it is.
 #[inline]
 fn form_next(replica: &mut Replica, batch: &mut ScheduledBatch, now_us: f64, blocks: u32) {
     replica.kv.allocate(blocks);
@@ -302,6 +299,7 @@ fn form_next(replica: &mut Replica, batch: &mut ScheduledBatch, now_us: f64, blo
     batch.number = replica.formed;
     batch.formed_us = now_us;
     batch.forms_again();
+    batch.in_memory = replica.adapters_in_memory();
 }
 
 /// Writes down what the requests of a batch got.
