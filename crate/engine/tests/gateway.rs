@@ -461,20 +461,26 @@ proptest! {
     }
 }
 
+/// Iterations of 10 ms.
+const TEN_MS: LinearCost = LinearCost {
+    prefill_base_us: 1e4,
+    prefill_per_token_us: 0.0,
+    decode_base_us: 1e4,
+    decode_per_request_us: 0.0,
+    decode_per_kv_token_us: 0.0,
+    overhead_us: 0.0,
+    adapters: AdapterCost::FREE,
+};
+
+/// Requests of one user with prompts of 50 tokens and 20 tokens of output.
+fn equal_requests<const COUNT: usize>(arrivals_us: [f64; COUNT]) -> Trace {
+    requests(arrivals_us.map(|arrival_us| (arrival_us, 0, servescope_workload::BASE_MODEL, 50, 20)))
+}
+
 /// Two short requests of one user a millisecond apart: what the second one waits for at the gateway.
 fn second_waits_for(gateway: GatewayConfig) -> (Cause, f64) {
-    let trace =
-        requests([0.0, 1_000.0].map(|arrival_us| (arrival_us, 0, servescope_workload::BASE_MODEL, 50, 20)));
-    let cost = LinearCost {
-        prefill_base_us: 1e4,
-        prefill_per_token_us: 0.0,
-        decode_base_us: 1e4,
-        decode_per_request_us: 0.0,
-        decode_per_kv_token_us: 0.0,
-        overhead_us: 0.0,
-        adapters: AdapterCost::FREE,
-    };
-    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), cost);
+    let trace = equal_requests([0.0, 1_000.0]);
+    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), TEN_MS);
     let sums = causes(&fleet.with_gateway(gateway).with_decisions().run())[1];
     let cause = Cause::ALL.into_iter().filter(|cause| cause.is_delay()).max_by_key(|&c| sums[c as usize]);
     let cause = cause.unwrap();
@@ -503,4 +509,26 @@ fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
     // The first one's prompt and output are 70 tokens of the 100 that the gateway knows.
     let kv = GatewayConfig { checks: vec![Check::Kv], pool_tokens: 100.0, ..transparent() };
     assert_eq!(second_waits_for(kv).0, Cause::KvMemory);
+}
+
+/// The client of the first request goes away, and the gateway never gives its reservation back: the others wait for KV memory for ever,
+/// until their clients go away, too. Only the third one's does not, which is looked at after the last iteration, when a fifth comes.
+#[test]
+fn a_request_that_waits_for_ever_holds_those_behind_it() {
+    let mut trace = equal_requests([0.0, 1_000.0, 2_000.0, 3_000.0, 5e6]);
+    trace.cancellations.extend([(55e3, 0), (4e6, 1), (7e6, 3)]);
+    let kv = KvRule { leaks: true, ..transparent().kv };
+    let gateway = GatewayConfig { checks: vec![Check::Kv], pool_tokens: 100.0, kv, ..transparent() };
+    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), TEN_MS);
+    let report = fleet.with_gateway(gateway).with_decisions().run();
+    let mut decisions = report.decisions.as_deref().unwrap().iter();
+    assert!(
+        decisions.any(|decision| decision.request() == Some(RequestId::new(2)) && decision.time_us == 5e6)
+    );
+    let (end_us, sums) = (report.end_us(), causes(&report));
+    assert!((55e3..1e5).contains(&end_us), "{end_us}");
+    let memory_us = |id: usize| sums[id][Cause::KvMemory as usize] as f64 / 1e3;
+    assert_eq!(memory_us(2), end_us - 2_000.0, "{sums:?}");
+    // From 4 s, when the second one's client went away, to 5 s no one looked at the queue.
+    assert_eq!(memory_us(3), (4e6 - 3_000.0) + 2e6, "{sums:?}");
 }

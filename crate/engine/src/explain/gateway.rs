@@ -9,7 +9,7 @@ use crate::gateway::GatewayLog;
 use crate::gateway::log::Retry;
 use crate::record::decisions::{Decision, Test, Verdict};
 use crate::report::Report;
-use crate::request::Rejection;
+use crate::request::{Outcome, Rejection};
 
 /// Times that do not overlap, in order.
 type TimeSpans = Vec<(u64, u64)>;
@@ -34,6 +34,9 @@ impl<'a> GatewayTable<'a> {
         let mut lacks_memory = TimeSpans::new();
         for (id, &end) in ends.iter().enumerate() {
             let own = decisions.get(id);
+            // One that is never let through waits on behind the end of the run, and those behind it with it.
+            let is_left = report.results[id].outcome == Outcome::Unfinished;
+            let end = if is_left { u64::MAX } else { end };
             let nexts = own.iter().skip(1).map(|next| in_ns(next.time_us));
             for (decision, end) in own.iter().zip(nexts.chain(std::iter::once(end))) {
                 let held = (in_ns(decision.time_us), end);

@@ -134,7 +134,8 @@ impl BatchScheduler for Slora {
 
     #[inline(always)]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        replica.state.slora.as_ref().map_or(most, |state| state.fast_forward_limit(replica, context, most))
+        let Some(state) = &replica.state.slora else { return most };
+        state.fast_forward_limit(replica, context, most)
     }
 
     #[inline(always)]
