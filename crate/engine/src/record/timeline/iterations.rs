@@ -269,7 +269,7 @@ impl Iterations {
 
     /// The same for an [iteration that only decodes](is_plain_decode): mostly it is a turn.
     // PERF: a third of the instructions of the record of such a run; guarded by `what_is_written_is_read`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_turn(&mut self, run: &IterationRun) {
         debug_assert!(is_plain_decode(run), "{run:?}");
         let is_written = match self.replicas.get_mut(usize::from(run.replica)) {
