@@ -87,9 +87,9 @@ test('keys reach a point, and tables have links', async ({ page }) => {
   await page.locator('[data-tab=validation]').click();
   await page.locator('#published-policies ~ .published-table summary').click();
   await page.locator('[data-point="policies 4 early_abort"] a').click();
-  await settled(page);
-  expect(await page.evaluate(() => scrollY)).toBe(0);
   await expect(control(page, 'scheduler.order').locator('select')).toHaveValue('early_abort');
+  await settled(page);
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(0);
 });
 
 test('the A100’s suite has what was recorded of it', async ({ page }) => {
