@@ -109,7 +109,7 @@ impl Fleet {
         let count = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
         let config = config.policy().configured(config);
-        // Whether a request has an adapter is not asked where none has.
+        // Where no request has an adapter, none is asked for one.
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = FleetConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
         let replicas: Vec<Replica> =

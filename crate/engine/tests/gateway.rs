@@ -511,8 +511,9 @@ fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
     assert_eq!(second_waits_for(kv).0, Cause::KvMemory);
 }
 
-/// The client of the first request goes away, and the gateway never gives its reservation back: the others wait for KV memory for ever,
-/// until their clients go away, too. Only the third one's does not, which is looked at after the last iteration, when a fifth comes.
+/// The client of the first request goes away, and the gateway never frees its reservation: the others wait for KV memory. The clients of
+/// the second and the fourth go away later. The third request waits for ever; the gateway looks at it after the last iteration, when the
+/// fifth arrives.
 #[test]
 fn a_request_that_waits_for_ever_holds_those_behind_it() {
     let mut trace = equal_requests([0.0, 1_000.0, 2_000.0, 3_000.0, 5e6]);

@@ -68,10 +68,10 @@ export function withPreset(hash: string, presets: readonly Preset[], encode: (va
   return [hash, ...more].join('&');
 }
 
-/** Letters of a name that are shown of it. */
+/** How many characters of such a name are shown. */
 const MOST_SHOWN = 40;
 
-/** The same of a preset that the page does not have: a part of the link that is ignored. */
+/** What is reported of a link that names a preset which the page does not have: that part is ignored. */
 export function unknownPreset(hash: string, presets: readonly Preset[]): Diagnostic[] {
   const asked = presetAsked(new URLSearchParams(hash.replace(/^#/, '')));
   return asked === null || presets.some(({ id }) => id === asked) ? [] : [pageError('bad_link', `There is no preset ${asked}.`, '', { part: `preset=${asked.slice(0, MOST_SHOWN)}` })];

@@ -34,7 +34,7 @@ impl<'a> GatewayTable<'a> {
         let mut lacks_memory = TimeSpans::new();
         for (id, &end) in ends.iter().enumerate() {
             let own = decisions.get(id);
-            // One that is never let through waits on behind the end of the run, and those behind it with it.
+            // A request that the gateway never lets through waits beyond the end of the run, and so do those behind it.
             let is_left = report.results[id].outcome == Outcome::Unfinished;
             let end = if is_left { u64::MAX } else { end };
             let nexts = own.iter().skip(1).map(|next| in_ns(next.time_us));
