@@ -67,19 +67,30 @@ impl RequestState {
 
     /// Whether its times, its replica and its preemptions are those of another one, to the bit.
     pub(crate) fn is_served_as(&self, other: &Self) -> bool {
-        let times = |of: &Self| {
-            let times_us =
-                [of.scheduled_us, of.first_token_us, of.stalled_us, of.longest_gap_us, of.prefill_us];
-            times_us.map(f64::to_bits)
-        };
-        times(self) == times(other) && (self.replica, self.preemptions) == (other.replica, other.preemptions)
+        self.service_differs(other) == 0
+    }
+
+    /// The bits by which its times, its replica and its preemptions differ from those of another one: without a branch, as
+    /// checkpoints compare all requests with it.
+    #[inline]
+    fn service_differs(&self, other: &Self) -> u64 {
+        let differs = |of: fn(&Self) -> f64| of(self).to_bits() ^ of(other).to_bits();
+        differs(|of| of.scheduled_us)
+            | differs(|of| of.first_token_us)
+            | differs(|of| of.stalled_us)
+            | differs(|of| of.longest_gap_us)
+            | differs(|of| of.prefill_us)
+            | u64::from(self.replica != other.replica)
+            | u64::from(self.preemptions ^ other.preemptions)
     }
 }
 
 impl ColumnEntry for RequestState {
     #[inline]
     fn is_same(&self, other: &Self) -> bool {
-        let progress = |of: &Self| (of.seen_us.to_bits(), of.prompt, of.total, of.done, of.status);
-        self.is_served_as(other) & (progress(self) == progress(other))
+        let tokens = (self.prompt ^ other.prompt) | (self.total ^ other.total) | (self.done ^ other.done);
+        let seen = self.seen_us.to_bits() ^ other.seen_us.to_bits();
+        let status = u64::from(self.status != other.status);
+        (self.service_differs(other) | seen | u64::from(tokens) | status) == 0
     }
 }
