@@ -1,27 +1,21 @@
-//! Rounding without a call, for processors of the x86-64 baseline have no instruction for [`f64::round`]; and what a division by a power
-//! of two is without a division.
+//! Rounding without a call, for processors of the x86-64 baseline have no instruction for [`f64::round`].
 
-/// Numbers from here on are whole, and what is no number stays as it is.
+/// Numbers from here on are whole.
 const ALL_WHOLE: f64 = (1_u64 << 52) as f64;
 
-/// The nearest whole number, halves away from 0: the bits of [`f64::round`].
+/// The nearest multiple of a power of two, halves away from 0; of 1 it has the bits of [`f64::round`].
 #[inline]
-pub(crate) fn nearest_whole(number: f64) -> f64 {
-    let has_fraction = number.abs() < ALL_WHOLE;
-    if !has_fraction {
+pub(crate) fn nearest_multiple(number: f64, power: f64) -> f64 {
+    let all_are = ALL_WHOLE * power;
+    let size = number.abs();
+    let lies_between = size < all_are;
+    if !lies_between {
         return number;
     }
-    let whole = number as i64 as f64;
-    let rest = number - whole;
-    let further = if rest.abs() >= 0.5 { 1.0_f64.copysign(rest) } else { 0.0 };
-    (whole + further).copysign(number)
-}
-
-/// The inverse of a power of two, which is exact: a product with it is the quotient, and no division.
-#[inline]
-pub(crate) fn inverse(power: f64) -> f64 {
-    const EXPONENTS_OF_BOTH: u64 = 2046 << 52;
-    f64::from_bits(EXPONENTS_OF_BOTH.wrapping_sub(power.to_bits()))
+    // Of so large a sum the processor keeps the multiples alone: the nearest one, of two that are equally near the even one.
+    let near = (size + all_are) - all_are;
+    let more = if size - near == 0.5 * power { power } else { 0.0 };
+    (near + more).copysign(number)
 }
 
 #[cfg(test)]
@@ -34,9 +28,14 @@ mod tests {
         fn it_is_the_round_of_the_library(
             number in prop_oneof![-9.0..9.0f64, -4e18..4e18f64, -1e16..1e16f64],
             halves in -1_000_000_i64..1_000_000,
+            exponent in -300..300_i32,
         ) {
-            for x in [number, halves as f64 / 2.0, (halves as f64 / 2.0).next_up(), (halves as f64 / 2.0).next_down(), -0.0, f64::INFINITY] {
-                prop_assert_eq!(nearest_whole(x).to_bits(), x.round().to_bits(), "{}", x);
+            let half = halves as f64 / 2.0;
+            let power = libm::exp2(f64::from(exponent));
+            for x in [number, half, half.next_up(), half.next_down(), -0.0, f64::INFINITY] {
+                prop_assert_eq!(nearest_multiple(x, 1.0).to_bits(), x.round().to_bits(), "{}", x);
+                let multiple = x.round() * power;
+                prop_assert_eq!(nearest_multiple(x * power, power).to_bits(), multiple.to_bits(), "{}", x);
             }
         }
     }

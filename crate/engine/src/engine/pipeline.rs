@@ -209,8 +209,8 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
-        batch.time_stages(&*self.cost);
-        let works_us = batch.known_stage_us(is_last) + self.config.copying_us(copied_blocks);
+        let stage_us = batch.time_stages(&*self.cost)[usize::from(is_last)];
+        let works_us = stage_us + self.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;
         self.events.push(now_us + took_us, place, stage);

@@ -33,12 +33,11 @@ fn pass(
     copying_us: f64,
     now_us: f64,
 ) -> f64 {
-    let is_new = batch.time_stages(cost);
-    let times = StageTimes::of(batch, copying_us);
-    if is_new {
-        batch.busy_us = times.busy_us(stages.len(), stages.len());
-    }
-    times.pass_all(stages, now_us)
+    let [inner_us, last_us] = batch.time_stages(cost);
+    let times = StageTimes { inner_us, last_us, copying_us, load_us: batch.load_us };
+    let (end_us, busy_us) = times.pass_all(stages, now_us);
+    batch.busy_us = busy_us;
+    end_us
 }
 
 impl Fleet {

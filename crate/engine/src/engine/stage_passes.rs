@@ -3,8 +3,6 @@
 
 use std::collections::VecDeque;
 
-use crate::replica::iteration::ScheduledBatch;
-
 /// One stage.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
@@ -38,28 +36,24 @@ pub(super) struct StageTimes {
 }
 
 impl StageTimes {
-    /// Those of a batch whose times are known.
-    pub(super) fn of(batch: &ScheduledBatch, copying_us: f64) -> Self {
-        let [inner_us, last_us] = batch.stage_us.unwrap_or_default();
-        Self { inner_us, last_us, copying_us, load_us: batch.load_us }
-    }
-
-    /// The batch passes all stages, from a time on: when it leaves the last one. The stages know when it leaves them.
+    /// The batch passes all stages, from a time on: when it leaves the last one, and how long they work. The stages know when it
+    /// leaves them.
     #[inline]
-    pub(super) fn pass_all(&self, stages: &mut [Stage], mut ready_us: f64) -> f64 {
-        let Some((last, others)) = stages.split_last_mut() else { return ready_us };
-        let mut pass_us = |stage: &mut Stage, took_us: f64| {
+    pub(super) fn pass_all(&self, stages: &mut [Stage], mut ready_us: f64) -> (f64, f64) {
+        let mut busy_us = 0.0;
+        let Some((last, others)) = stages.split_last_mut() else { return (ready_us, busy_us) };
+        let mut pass_us = |stage: &mut Stage, works_us: f64, load_us: f64| {
             let begin_us = if stage.end_us > ready_us { stage.end_us } else { ready_us };
-            ready_us = begin_us + took_us;
+            ready_us = begin_us + (works_us + load_us);
             stage.end_us = ready_us;
+            busy_us += works_us;
         };
-        let mut took_us = (self.inner_us + self.copying_us) + self.load_us;
-        for stage in others {
-            pass_us(stage, took_us);
-            took_us = self.inner_us;
+        if let Some((first, others)) = others.split_first_mut() {
+            pass_us(first, self.inner_us + self.copying_us, self.load_us);
+            others.iter_mut().for_each(|stage| pass_us(stage, self.inner_us, 0.0));
         }
-        pass_us(last, self.last_us);
-        ready_us
+        pass_us(last, self.last_us, 0.0);
+        (ready_us, busy_us)
     }
 
     /// The batch is at the stage `from` at a time and passes it and those behind it. The stages know when it leaves them, and

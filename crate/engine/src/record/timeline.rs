@@ -6,7 +6,7 @@ use crate::replica::index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 pub use iterations::Iterations;
-pub(crate) use iterations::{in_steps, step_us};
+pub(crate) use iterations::in_steps;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 

@@ -15,7 +15,6 @@ use super::requests::Requests;
 use super::run::{busy_us, written};
 use crate::record::request_phases::{SharedIteration, prefill_in_iteration_us};
 use crate::record::request_state::{RequestState, RequestStatus};
-use crate::record::timeline::step_us;
 use crate::request::BlockReason;
 
 /// Notes what a batch that ends held beside its requests that decode, where that is asked for.
@@ -113,11 +112,7 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
     let unwritten = &mut batch.unwritten;
     if let Some(run) = &mut unwritten.record {
         (run.start_us, run.end_us, run.first_us) = (start_us, end_us, end_us - start_us);
-        let busy_of = (batch.busy_us, step_us(end_us));
-        if busy_of != unwritten.busy_of {
-            unwritten.busy_of = busy_of;
-            run.busy_us = busy_us(replica, batch.busy_us, end_us);
-        }
+        run.busy_us = busy_us(replica, batch.busy_us, end_us);
         run.kv_tokens = batch.decode_kv_tokens as f64;
         run.blocks = replica.kv.used();
         (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
@@ -148,7 +143,6 @@ fn write_first(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &mut
     let run = written(replica, context, batch, batch.formed_us, fresh);
     context.record.iterations.push(&run, &[]);
     batch.unwritten.record = Some(IterationRun { fresh: batch.decodes, ..run });
-    batch.unwritten.busy_of = (batch.busy_us, step_us(context.now_us));
     write_gaps(context, batch, fresh);
 }
 

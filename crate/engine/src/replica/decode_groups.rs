@@ -145,9 +145,8 @@ impl DecodeGroup {
         self.ended_at_form = self.ended;
         self.formed += 1;
         let next = &mut self.next;
-        next.time_stages(cost);
-        let times_us = (next.known_stage_us(false), next.known_stage_us(true));
+        let [inner_us, last_us] = next.time_stages(cost);
         next.forms_again();
-        times_us
+        (inner_us, last_us)
     }
 }

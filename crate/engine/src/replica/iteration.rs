@@ -47,9 +47,6 @@ pub(crate) struct Unwritten {
     pub(crate) iterations: u32,
     /// How the last of them is recorded; `None`: it is of other requests than the next one.
     pub(crate) record: Option<IterationRun>,
-    /// The working time of all stages together, and the step of the clock, from which the record's average working time was rounded:
-    /// while both stay, so does the average.
-    pub(crate) busy_of: (f64, f64),
     /// With which of them each request is done, in the order of the batch's members; the first one of all, and the last one.
     pub(crate) done_with: Vec<u32>,
     pub(crate) first_done: u32,
@@ -166,18 +163,18 @@ impl ScheduledBatch {
         self.goes_on = false;
     }
 
-    /// Asks how long the stages take for it, unless that is known; says whether it asked.
+    /// Asks how long the stages take for it, unless that is known: each before the last one, and the last one.
     #[inline]
-    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) -> bool {
-        if self.stage_us.is_some() {
-            return false;
+    pub(crate) fn time_stages(&mut self, cost: &dyn BatchCost) -> [f64; 2] {
+        if let Some(known_us) = self.stage_us {
+            return known_us;
         }
         self.times_hold = 1;
         // There is no line where prompts are in it.
         let told_us = self.line.as_mut().and_then(|line| line.us(self.decodes, self.decode_kv_tokens));
         let stage_us = told_us.unwrap_or_else(|| self.ask_stages(cost));
         self.stage_us = Some(stage_us);
-        true
+        stage_us
     }
 
     #[inline(never)]
@@ -202,11 +199,6 @@ impl ScheduledBatch {
         } else {
             self.stage_us = None;
         }
-    }
-
-    /// How long a stage takes for it, where that is known.
-    pub(crate) fn known_stage_us(&self, is_last: bool) -> f64 {
-        self.stage_us.map_or(0.0, |us| us[usize::from(is_last)])
     }
 
     /// It is this many iterations later, in each of which every request got a token.

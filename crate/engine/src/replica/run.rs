@@ -6,7 +6,6 @@ use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::record::timeline::{IterationRun, in_steps};
-use crate::rounding::inverse;
 
 /// The iterations since the batch last changed. The clock after k of them is begin + elapsed(k), however they are charged.
 #[derive(Debug, Clone, Copy)]
@@ -195,10 +194,7 @@ impl Replica {
 
 /// How long the stages of a replica worked on an iteration that ends at `end_us`, where it was so long on all of them together.
 pub(crate) fn busy_us(replica: &Replica, in_all_us: f64, end_us: f64) -> f64 {
-    let stages = f64::from(replica.stages);
-    let each_us =
-        if replica.stages.is_power_of_two() { in_all_us * inverse(stages) } else { in_all_us / stages };
-    in_steps(each_us, end_us)
+    in_steps(in_all_us / f64::from(replica.stages), end_us)
 }
 
 /// How a batch that began at `start_us` and has left the last stage is written down. `fresh` requests made their last token when

@@ -23,7 +23,7 @@ use crate::replica::index::ReplicaIndex;
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 
 use super::IterationRun;
-use crate::rounding::{inverse, nearest_whole};
+use crate::rounding::nearest_multiple;
 use merged::Iter;
 use plain::PlainIterations;
 use read::{LogCursor, Reader};
@@ -214,8 +214,7 @@ pub(crate) fn step_us(time_us: f64) -> f64 {
 
 /// A time in whole steps of the clock at `end_us`: so it takes few bytes.
 pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
-    let step_us = step_us(end_us);
-    nearest_whole(time_us * inverse(step_us)) * step_us
+    nearest_multiple(time_us, step_us(end_us))
 }
 
 /// Tokens of an iteration.
@@ -274,7 +273,7 @@ impl Iterations {
         debug_assert!(is_plain_decode(run), "{run:?}");
         let is_written = match self.replicas.get_mut(usize::from(run.replica)) {
             Some(ReplicaIterations::Plain(log)) if self.runs != MOST_PLAIN => {
-                log.push(run, &[]);
+                log.push_turn(run);
                 true
             }
             Some(ReplicaIterations::Encoded(log)) => log.before.is_next(run) && log.push_turn(run),

@@ -84,6 +84,28 @@ impl PlainIterations {
         if run.any_adapter {
             bits |= ANY_ADAPTER;
         }
+        self.push_whole(run, bits);
+        if let [chunk] = chunks {
+            self.chunks.push(*chunk);
+        } else if !chunks.is_empty() {
+            self.chunks.extend_from_slice(chunks);
+        }
+    }
+
+    /// A turn: what adapters add to it is at most that some are in GPU memory.
+    #[inline(always)]
+    pub(super) fn push_turn(&mut self, run: &IterationRun) {
+        let (resident, tokens) = (run.resident_adapters, run.adapter_tokens);
+        let mut bits = 0;
+        if resident | tokens > 0 {
+            bits = ADAPTERS;
+            self.adapters.push(RunAdapters { load_us: 0.0, rank_sum: 0, resident, tokens });
+        }
+        self.push_whole(run, bits);
+    }
+
+    #[inline(always)]
+    fn push_whole(&mut self, run: &IterationRun, bits: u32) {
         self.runs.push(PlainRun {
             start_us: run.start_us,
             end_us: run.end_us,
@@ -100,11 +122,6 @@ impl PlainIterations {
             chunks_at: self.chunks.len() as u32,
             stalled: run.stalled << BITS | bits,
         });
-        if let [chunk] = chunks {
-            self.chunks.push(*chunk);
-        } else if !chunks.is_empty() {
-            self.chunks.extend_from_slice(chunks);
-        }
     }
 
     pub(super) fn cursor(&self, replica: ReplicaIndex) -> PlainCursor<'_> {
