@@ -3,7 +3,7 @@
 //! An iteration mixes prompts (whole or in chunks) with requests that decode one token each. A replica of several
 //! pipeline stages asks for each stage by itself.
 
-use crate::decode_stages::{DecodeConstants, DecodeStages};
+use crate::batch_stages::{BatchStages, StageConstants};
 use crate::linear::LinearCost;
 
 /// The part of one prompt that an iteration processes.
@@ -185,16 +185,15 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         true
     }
 
-    /// What the times of a batch without prompts have in common with those of its later iterations, for
-    /// [`Self::decode_stages`].
-    fn decode_constants(&self, _batch: &Batch<'_>) -> DecodeConstants {
-        DecodeConstants::default()
+    /// What the times of the stages have in common for a batch, for [`Self::batch_stages`].
+    fn stage_constants(&self, _batch: &Batch<'_>) -> StageConstants {
+        StageConstants::default()
     }
 
-    /// The times of the stages for a batch without prompts: those of [`Self::stage_time`] to the bit. `constants` are those of
-    /// any iteration of the same requests.
-    fn decode_stages(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> DecodeStages {
-        DecodeStages::once([false, true].map(|is_last| self.stage_time(batch, is_last).first_us))
+    /// The times of the stages for a batch: those of [`Self::stage_time`] to the bit. `constants` are the batch's own; where it
+    /// holds no prompts, those of any iteration of the same requests.
+    fn batch_stages(&self, batch: &Batch<'_>, _constants: &StageConstants) -> BatchStages {
+        BatchStages::once([false, true].map(|is_last| self.stage_time(batch, is_last).first_us))
     }
 
     /// The same time by class of operator.

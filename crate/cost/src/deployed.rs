@@ -1,7 +1,7 @@
 //! Measured times of a deployment, with what the roofline knows beyond them.
 
 use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
-use crate::decode_stages::{DecodeConstants, DecodeStages};
+use crate::batch_stages::{BatchStages, StageConstants};
 use crate::roofline::Roofline;
 
 /// Times from a profile or from measured kernels; operations, bytes and peaks of the deployment, and the LoRA operators, which
@@ -30,17 +30,17 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
         StageTime { first_us: time.first_us + self.adapters_us(batch, is_last), ..time }
     }
 
-    fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {
+    fn stage_constants(&self, batch: &Batch<'_>) -> StageConstants {
         let adapters_us = [false, true].map(|is_last| self.adapters_us(batch, is_last));
-        DecodeConstants { adapters_us, ..self.times.decode_constants(batch) }
+        StageConstants { adapters_us, ..self.times.stage_constants(batch) }
     }
 
-    fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
         let adapters_us = constants.adapters_us;
-        let constants = DecodeConstants { adapters_us: [0.0; 2], ..*constants };
-        let DecodeStages { us: [inner_us, last_us], valid_iterations, line } =
-            self.times.decode_stages(batch, &constants);
-        DecodeStages {
+        let constants = StageConstants { adapters_us: [0.0; 2], ..*constants };
+        let BatchStages { us: [inner_us, last_us], valid_iterations, line } =
+            self.times.batch_stages(batch, &constants);
+        BatchStages {
             us: [inner_us + adapters_us[0], last_us + adapters_us[1]],
             valid_iterations,
             line: line.map(|line| line.with_adapters(adapters_us)),

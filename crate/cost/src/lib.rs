@@ -3,8 +3,8 @@
 //! The engine asks through [`BatchCost`] and does not know which model answers. Times are microseconds.
 
 pub mod batch;
+pub mod batch_stages;
 pub mod calibration;
-pub mod decode_stages;
 mod deployed;
 pub mod deployment;
 pub mod gpus;
@@ -19,8 +19,8 @@ pub mod roofline;
 pub use batch::{
     Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work,
 };
+pub use batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 pub use calibration::{CALIBRATIONS, Calibration};
-pub use decode_stages::{DecodeConstants, DecodeLine, DecodeStages, TokenLine};
 pub use deployed::Deployed;
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use gpus::Gpu;

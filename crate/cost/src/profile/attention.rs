@@ -7,7 +7,7 @@
 //! GPU that the formula was fitted on.
 
 use super::least_squares::relative_least_squares;
-use crate::decode_stages::TokenLine;
+use crate::batch_stages::TokenLine;
 
 /// Largest coefficient that a profile's file may contain.
 pub(super) const MOST_COEFFICIENT: f64 = 1e9;

@@ -13,7 +13,7 @@ use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
 use super::{OperatorLine, Profile};
 use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
-use crate::decode_stages::{DecodeConstants, DecodeLine, DecodeStages, TokenLine};
+use crate::batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 
 /// Attention of requests that decode.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,7 +182,7 @@ impl CompactTables {
     }
 
     /// The stages' times of a batch that decodes, along its KV tokens; and the mean of these.
-    fn decode_line(&self, batch: &Batch<'_>, constants: DecodeConstants) -> (DecodeLine, f64) {
+    fn decode_line(&self, batch: &Batch<'_>, constants: StageConstants) -> (DecodeLine, f64) {
         let penalty = if batch.decodes > 1 { 1.0 + self.settings.decode_penalty } else { 1.0 };
         let mean = batch.decode_kv_tokens / f64::from(batch.decodes.max(1)) + self.kv_bias;
         let attention = if batch.decodes == 0 {
@@ -192,18 +192,6 @@ impl CompactTables {
         };
         let layers = [false, true].map(|is_last| self.stage_layers(is_last));
         (DecodeLine { attention, penalty, kv_bias: self.kv_bias, layers, constants }, mean)
-    }
-
-    /// Attention of a layer's decoding requests, its growth with each KV token of the mean, and for how many it holds.
-    fn decode_us(&self, batch: &Batch<'_>) -> (f64, f64, u32) {
-        if batch.decodes == 0 {
-            return (0.0, 0.0, 1);
-        }
-        let (DecodeLine { attention, penalty, .. }, mean) =
-            self.decode_line(batch, DecodeConstants::default());
-        // A straight line holds up to its knot, beyond the last one for ever.
-        let valid_iterations = (attention.until_tokens - mean).ceil().min(LONG) as u32;
-        (attention.at(mean) * penalty, attention.slope_us() * penalty, valid_iterations.max(1))
     }
 
     fn host_us(&self, batch: &Batch<'_>) -> f64 {
@@ -231,46 +219,48 @@ impl BatchCost for CompactTables {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
-        let (decode_us, slope, mut valid_iterations) = self.decode_us(batch);
-        let mut growth_us = 0.0;
-        if batch.chunks.is_empty() {
-            // The mean grows by 1 an iteration.
-            growth_us = layers * slope;
-        } else {
-            valid_iterations = 1;
+        let (line, mean) = self.decode_line(batch, self.stage_constants(batch));
+        let stage = usize::from(is_last);
+        let first_us = line.us_at(mean)[stage];
+        if batch.decodes == 0 || !batch.chunks.is_empty() {
+            return StageTime { first_us, growth_us: 0.0, valid_iterations: 1 };
         }
-        let layer_us = self.tokens.at(tokens) + self.prefill_us(batch.chunks) + decode_us;
-        let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
-        StageTime { first_us: layers * layer_us + send_us + self.host_us(batch), growth_us, valid_iterations }
+        // The mean grows by 1 an iteration. A straight line holds up to its knot, beyond the last one for ever.
+        let growth_us = line.layers[stage] * (line.attention.slope_us() * line.penalty);
+        let holds = (line.attention.until_tokens - mean).ceil().min(LONG) as u32;
+        StageTime { first_us, growth_us, valid_iterations: holds.max(1) }
     }
 
-    fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {
+    fn stage_constants(&self, batch: &Batch<'_>) -> StageConstants {
         let tokens = self.stage_tokens(batch);
-        DecodeConstants {
-            layer_us: self.tokens.at(tokens) + self.prefill_us(&[]),
-            send_us: self.send.at(tokens),
+        StageConstants {
+            layer_us: self.tokens.at(tokens) + self.prefill_us(batch.chunks),
+            send_us: if self.settings.stages > 1 { self.send.at(tokens) } else { 0.0 },
             host_us: self.host_us(batch),
-            ..DecodeConstants::default()
+            ..StageConstants::default()
         }
     }
 
-    fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
         let (line, mean) = self.decode_line(batch, *constants);
-        DecodeStages { us: line.us_at(mean), valid_iterations: 1, line: Some(line) }
+        let line_of_later = batch.chunks.is_empty().then_some(line);
+        BatchStages { us: line.us_at(mean), valid_iterations: 1, line: line_of_later }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
         let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
         let mut parts = StageParts::default();
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
+        let (DecodeLine { attention, penalty, .. }, mean) =
+            self.decode_line(batch, StageConstants::default());
+        let decode_us = attention.at(mean) * penalty;
         let (knot, share) = self.tokens.place(tokens);
         let (from, to) = (self.tokens_by_class[knot], self.tokens_by_class[knot + 1]);
         let [products, pointwise, reduce] = std::array::from_fn(|i| from[i] + share * (to[i] - from[i]));
         parts[OperatorClass::Linear as usize] = layers * products;
         parts[OperatorClass::Pointwise as usize] = layers * pointwise;
         parts[OperatorClass::PrefillAttention as usize] = layers * self.prefill_us(batch.chunks);
-        parts[OperatorClass::DecodeAttention as usize] = layers * self.decode_us(batch).0;
+        parts[OperatorClass::DecodeAttention as usize] = layers * decode_us;
         parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts

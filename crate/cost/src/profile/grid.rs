@@ -1,7 +1,7 @@
 //! A function of two quantities by knots, straight between them in both directions.
 
 use super::line::{KnotIndex, MOST_TENTHS, TENTHS, doubled};
-use crate::decode_stages::TokenLine;
+use crate::batch_stages::TokenLine;
 
 /// Knots of a function of two quantities. What a cell's unit is, its user says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

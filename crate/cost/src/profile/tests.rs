@@ -183,16 +183,16 @@ proptest! {
     }
 
     #[test]
-    fn stages_of_a_batch_that_decodes(requests in 1..300u32, kv in 1..900_000u32, later in 0..500u32) {
+    fn stages_of_a_batch(requests in 1..300u32, kv in 1..900_000u32, later in 0..500u32) {
         let (profile, _) = Profile::fit(&raw()).unwrap();
         for tables in [4, 3].map(|stages| profile.tables(profile.settings(2, stages)).unwrap()) {
             for tables in [tables.clone(), tables.with_roundings()] {
                 let batch = |kv: u32| Batch { decodes: requests, decode_kv_tokens: kv.into(), ..Batch::default() };
-                let constants = tables.decode_constants(&batch(kv));
+                let constants = tables.stage_constants(&batch(kv));
                 let then = batch(kv + later * requests);
                 let alone = [false, true].map(|is_last| tables.stage_time(&then, is_last).first_us);
-                prop_assert_eq!(tables.decode_stages(&then, &constants).us, alone);
-                let line = tables.decode_stages(&batch(kv), &constants).line.unwrap();
+                prop_assert_eq!(tables.batch_stages(&then, &constants).us, alone);
+                let line = tables.batch_stages(&batch(kv), &constants).line.unwrap();
                 let told = line.us(requests, then.decode_kv_tokens as u64);
                 prop_assert!(told.is_none_or(|us| us == alone), "{:?} {:?}", told, alone);
                 // It goes as far as the line of one stage.

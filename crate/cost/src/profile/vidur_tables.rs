@@ -8,7 +8,7 @@
 
 use super::table::{Csv, ProfileError};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
-use crate::decode_stages::{DecodeConstants, DecodeStages};
+use crate::batch_stages::{BatchStages, StageConstants};
 
 /// What the tables do not say.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -186,42 +186,29 @@ impl BatchCost for ExactTables {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let tokens = batch.prompt_tokens() + batch.decodes;
-        let mut layer_us = self.token_us(tokens);
-        let mut valid_iterations = 1;
-        if !batch.chunks.is_empty() {
-            layer_us += self.prefill_attention_us(batch);
-        }
-        if batch.decodes > 0 {
-            let (attention_us, alike) = self.decode_us_until(batch);
-            layer_us += attention_us;
-            if batch.chunks.is_empty() {
-                valid_iterations = alike;
-            }
-        }
-        let layers = f64::from(self.settings.layers / self.settings.stages);
-        let send_us = if is_last { 0.0 } else { self.send_us(tokens) };
-        let first_us = layers * layer_us + send_us + self.settings.cpu_ms * 1e3;
-        StageTime { first_us, growth_us: 0.0, valid_iterations }
+        let BatchStages { us, valid_iterations, .. } = self.batch_stages(batch, &self.stage_constants(batch));
+        StageTime { first_us: us[usize::from(is_last)], growth_us: 0.0, valid_iterations }
     }
 
-    fn decode_constants(&self, batch: &Batch<'_>) -> DecodeConstants {
-        let tokens = batch.decodes;
-        DecodeConstants {
-            layer_us: self.token_us(tokens),
+    fn stage_constants(&self, batch: &Batch<'_>) -> StageConstants {
+        let tokens = batch.prompt_tokens() + batch.decodes;
+        let prefill_us = if batch.chunks.is_empty() { 0.0 } else { self.prefill_attention_us(batch) };
+        StageConstants {
+            layer_us: self.token_us(tokens) + prefill_us,
             send_us: self.send_us(tokens),
             host_us: self.settings.cpu_ms * 1e3,
-            ..DecodeConstants::default()
+            ..StageConstants::default()
         }
     }
 
-    // PERF: a third of the instructions of runs of four stages; guarded by `stages_of_a_batch_that_decodes`.
-    fn decode_stages(&self, batch: &Batch<'_>, constants: &DecodeConstants) -> DecodeStages {
-        let (attention_us, valid_iterations) = self.decode_us_until(batch);
+    // PERF: a third of the instructions of runs of four stages; guarded by `stages_of_a_batch`.
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
+        let (attention_us, alike) = if batch.decodes > 0 { self.decode_us_until(batch) } else { (0.0, 1) };
+        let valid_iterations = if batch.chunks.is_empty() { alike } else { 1 };
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let layer_us = constants.layer_us + attention_us;
         let us = [constants.send_us, 0.0].map(|send_us| layers * layer_us + send_us + constants.host_us);
-        DecodeStages { us, valid_iterations, line: None }
+        BatchStages { us, valid_iterations, line: None }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
@@ -403,13 +390,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stages_of_a_batch_that_decodes(requests in 1..9u32, kv in 0..2_000u32, later in 0..200u32) {
+        fn stages_of_a_batch(requests in 1..9u32, kv in 0..2_000u32, later in 0..200u32) {
             let batch = |kv: u32| Batch { decodes: requests, decode_kv_tokens: kv.into(), ..Batch::default() };
-            let constants = tables().decode_constants(&batch(kv));
-            let found = tables().decode_stages(&batch(kv), &constants);
+            let constants = tables().stage_constants(&batch(kv));
+            let found = tables().batch_stages(&batch(kv), &constants);
             let then = batch(kv + later * requests);
             let alone = [false, true].map(|is_last| tables().stage_time(&then, is_last).first_us);
-            prop_assert_eq!(tables().decode_stages(&then, &constants).us, alone);
+            prop_assert_eq!(tables().batch_stages(&then, &constants).us, alone);
             prop_assert!(later >= found.valid_iterations || found.us == alone);
         }
     }

@@ -1,7 +1,7 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
 use crate::record::work_time::WorkTime;
-use servescope_cost::{Batch, BatchCost, Chunk, DecodeConstants, DecodeStages, LoraBatch};
+use servescope_cost::{Batch, BatchCost, BatchStages, Chunk, LoraBatch, StageConstants};
 use servescope_workload::RequestId;
 
 use super::stage_times::TimesOnLine;
@@ -128,7 +128,7 @@ pub(crate) struct ScheduledBatch {
     /// For how many iterations of the same requests, from this one on, they take as long.
     pub(crate) times_hold: u32,
     /// What those times have in common with the ones of later iterations, where that was asked for, and the line on which these lie.
-    pub(crate) constants: Option<DecodeConstants>,
+    pub(crate) constants: Option<StageConstants>,
     pub(crate) line: Option<TimesOnLine>,
 }
 
@@ -179,12 +179,9 @@ impl ScheduledBatch {
 
     #[inline(never)]
     fn ask_stages(&mut self, cost: &dyn BatchCost) -> [f64; 2] {
-        if !self.chunks.is_empty() {
-            return [false, true].map(|is_last| cost.stage_time(&self.batch(), is_last).first_us);
-        }
-        let constants = self.constants.unwrap_or_else(|| cost.decode_constants(&self.batch()));
-        let DecodeStages { us, valid_iterations, line } = cost.decode_stages(&self.batch(), &constants);
-        self.constants = Some(constants);
+        let constants = self.constants.unwrap_or_else(|| cost.stage_constants(&self.batch()));
+        let BatchStages { us, valid_iterations, line } = cost.batch_stages(&self.batch(), &constants);
+        self.constants = self.chunks.is_empty().then_some(constants);
         (self.times_hold, self.line) = (valid_iterations, line.map(TimesOnLine::new));
         us
     }

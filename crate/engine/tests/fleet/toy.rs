@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use servescope_cost::{
-    Batch, BatchCost, Chunk, DecodeConstants, DecodeLine, DecodeStages, LoraBatch, OperatorClass, Peak,
+    Batch, BatchCost, BatchStages, Chunk, DecodeLine, LoraBatch, OperatorClass, Peak, StageConstants,
     StageParts, StageTime, TokenLine, Work,
 };
 
@@ -29,7 +29,7 @@ impl Toy {
             rise_us: self.growth_us,
             until_tokens: ((step + 1) * self.hold) as f64,
         };
-        let constants = DecodeConstants {
+        let constants = StageConstants {
             layer_us: 50.3 + 3.1 * f64::from(batch.decodes),
             send_us: 2.5,
             host_us: 0.0,
@@ -61,14 +61,15 @@ impl BatchCost for Toy {
         StageTime::once(first_us)
     }
 
-    fn decode_stages(&self, batch: &Batch<'_>, _constants: &DecodeConstants) -> DecodeStages {
+    fn batch_stages(&self, batch: &Batch<'_>, _constants: &StageConstants) -> BatchStages {
         let [inner, last] = [false, true].map(|is_last| self.stage_time(batch, is_last));
         let us = [inner.first_us, last.first_us];
         // With growth no iteration is as long as the one before it, and all up to the next step lie on a line.
         if self.growth_us > 0.0 {
-            return DecodeStages { us, valid_iterations: 1, line: Some(self.line(batch)) };
+            let line = batch.chunks.is_empty().then(|| self.line(batch));
+            return BatchStages { us, valid_iterations: 1, line };
         }
-        DecodeStages { us, valid_iterations: last.valid_iterations, line: None }
+        BatchStages { us, valid_iterations: last.valid_iterations, line: None }
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

@@ -1,11 +1,11 @@
-//! How long the stages of a pipeline take for a batch that only decodes, and what of that holds for its later iterations: each of
-//! them adds a token to every request.
+//! How long the stages of a pipeline take for a batch, and what of that holds for later iterations of one that only decodes: each
+//! of them adds a token to every request.
 
-/// What the stages' times of a batch that only decodes have in common over its iterations. What each number is, the model
-/// that returned it knows.
+/// What the times of a batch's stages have in common with each other, and where it only decodes with those of its later iterations.
+/// What each number is, the model that returned it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct DecodeConstants {
-    /// A layer without attention, microseconds.
+pub struct StageConstants {
+    /// A layer without the attention of requests that decode, microseconds.
     pub layer_us: f64,
     /// Sending on to the next stage.
     pub send_us: f64,
@@ -15,18 +15,19 @@ pub struct DecodeConstants {
     pub adapters_us: [f64; 2],
 }
 
-/// How long the stages take for a batch that only decodes.
+/// How long the stages take for a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DecodeStages {
+pub struct BatchStages {
     /// Those before the last one, and the last one, microseconds.
     pub us: [f64; 2],
-    /// For how many iterations of the same requests, from this one on, they take as long to the bit; at least 1.
+    /// For how many iterations of the same requests, from this one on, they take as long to the bit; at least 1, and 1 where it
+    /// holds prompts.
     pub valid_iterations: u32,
     /// The line on which the times of later iterations of the same requests lie, to the bit; `None`: the model has to be asked for each.
     pub line: Option<DecodeLine>,
 }
 
-impl DecodeStages {
+impl BatchStages {
     /// Times that say nothing about the iterations after it.
     pub fn once(us: [f64; 2]) -> Self {
         Self { us, valid_iterations: 1, line: None }
@@ -84,13 +85,13 @@ pub struct DecodeLine {
     /// Layers of a stage before the last one, and of the last one.
     pub layers: [f64; 2],
     /// All else.
-    pub constants: DecodeConstants,
+    pub constants: StageConstants,
 }
 
 impl DecodeLine {
     /// With this time for adapters on a stage before the last one, and on the last one, microseconds.
     pub(crate) fn with_adapters(self, adapters_us: [f64; 2]) -> Self {
-        Self { constants: DecodeConstants { adapters_us, ..self.constants }, ..self }
+        Self { constants: StageConstants { adapters_us, ..self.constants }, ..self }
     }
 
     /// The times of `decodes` requests with so many KV tokens together, at least as many as where the line was asked for: on a stage
@@ -116,7 +117,7 @@ impl DecodeLine {
     /// The times for a mean of the KV tokens, `kv_bias` counted.
     #[inline]
     pub(crate) fn us_at(&self, mean: f64) -> [f64; 2] {
-        let DecodeConstants { layer_us, send_us, host_us, adapters_us } = self.constants;
+        let StageConstants { layer_us, send_us, host_us, adapters_us } = self.constants;
         let layer_us = layer_us + self.attention.at(mean) * self.penalty;
         let stage_us = |stage: usize, send_us: f64| {
             (self.layers[stage] * layer_us + send_us + host_us) + adapters_us[stage]
