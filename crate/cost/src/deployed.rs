@@ -16,7 +16,7 @@ pub struct Deployed<T> {
 
 impl<T> Deployed<T> {
     fn adapters_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
-        self.roofline.lora_us(batch, is_last)
+        if batch.any_adapter { self.roofline.lora_us(batch, is_last) } else { 0.0 }
     }
 }
 

@@ -203,7 +203,7 @@ impl Plane {
     /// The line along a row around a column, up to the next knot there. Beyond its ends the surface goes on.
     pub(super) fn line(&self, row: f64, column: f64) -> TokenLine {
         let (i, down) = self.rows.at(row);
-        let (j, _) = self.columns.at(column);
+        let j = self.columns.interval(column);
         let corner = |i: usize, j: usize| self.us[i * self.columns.len() + j];
         let left = corner(i, j) + down * (corner(i + 1, j) - corner(i, j));
         let right = corner(i, j + 1) + down * (corner(i + 1, j + 1) - corner(i, j + 1));

@@ -107,8 +107,9 @@ impl KnotIndex {
         places
     }
 
-    /// The interval for `x` and the place in it, above 1 beyond the last.
-    pub(super) fn at(&self, x: f64) -> (usize, f64) {
+    /// The interval for `x`.
+    #[inline]
+    pub(super) fn interval(&self, x: f64) -> usize {
         // Comparisons, for in wasm the larger of two numbers is a call.
         let bucket =
             (if x > 0.0 { x } else { 0.0 }.to_bits() >> BUCKET_SHIFT).saturating_sub(self.lowest) as usize;
@@ -116,6 +117,13 @@ impl KnotIndex {
         while i + 2 < self.knots.len() && self.knots[i + 1] <= x {
             i += 1;
         }
+        i
+    }
+
+    /// The interval for `x` and the place in it, above 1 beyond the last.
+    #[inline]
+    pub(super) fn at(&self, x: f64) -> (usize, f64) {
+        let i = self.interval(x);
         let (from, to) = (self.knots[i], self.knots[i + 1]);
         (i, if x > from { (x - from) / (to - from) } else { 0.0 })
     }

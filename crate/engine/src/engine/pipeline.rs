@@ -152,6 +152,9 @@ impl Fleet {
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
+        if self.pipelines[place].unused.is_empty() {
+            return None;
+        }
         self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
         self.pipelines[place].has_left = false;

@@ -109,17 +109,22 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
 #[inline(always)]
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (start_us, end_us) = (batch.formed_us, context.now_us);
-    let unwritten = &mut batch.unwritten;
-    if let Some(run) = &mut unwritten.record {
-        (run.start_us, run.end_us, run.first_us) = (start_us, end_us, end_us - start_us);
-        run.busy_us = busy_us(replica, batch.busy_us, end_us);
-        run.kv_tokens = batch.decode_kv_tokens as f64;
-        run.blocks = replica.kv.used();
-        (run.resident_adapters, run.adapter_tokens) = batch.in_memory;
-        if run.any_adapter {
-            context.record.iterations.push(run, &[]);
+    if let Some(before) = &batch.unwritten.record {
+        let run = || IterationRun {
+            start_us,
+            end_us,
+            first_us: end_us - start_us,
+            busy_us: busy_us(replica, batch.busy_us, end_us),
+            kv_tokens: batch.decode_kv_tokens as f64,
+            blocks: replica.kv.used(),
+            resident_adapters: batch.in_memory.0,
+            adapter_tokens: batch.in_memory.1,
+            ..*before
+        };
+        if before.any_adapter {
+            context.record.iterations.push(&run(), &[]);
         } else {
-            context.record.iterations.push_turn(run);
+            context.record.iterations.push_turn(before.replica, run);
         }
     } else {
         write_first(replica, context, batch);

@@ -181,14 +181,9 @@ impl DeltaState {
     /// all that is told of a turn is different.
     #[inline]
     fn is_turn(&self, run: &IterationRun) -> bool {
-        is_plain_decode(run) && self.is_next(run)
-    }
-
-    /// The same of an [iteration that only decodes](is_plain_decode).
-    #[inline]
-    fn is_next(&self, run: &IterationRun) -> bool {
         let before = self.place();
-        run.decodes == before.decodes
+        is_plain_decode(run)
+            && run.decodes == before.decodes
             && differs(1, run.start_us, before.end_us) == 0
             && differs(1, run.kv_tokens, before.kv_tokens as i64 as f64) == 0
             && self.adapters == (run.resident_adapters, run.adapter_tokens)
@@ -269,23 +264,20 @@ impl Iterations {
     /// The same for an [iteration that only decodes](is_plain_decode): mostly it is a turn.
     // PERF: a third of the instructions of the record of such a run; guarded by `what_is_written_is_read`.
     #[inline(always)]
-    pub(crate) fn push_turn(&mut self, run: &IterationRun) {
-        debug_assert!(is_plain_decode(run), "{run:?}");
-        let is_written = match self.replicas.get_mut(usize::from(run.replica)) {
-            Some(ReplicaIterations::Plain(log)) if self.runs != MOST_PLAIN => {
-                log.push_turn(run);
-                true
+    pub(crate) fn push_turn(&mut self, replica: ReplicaIndex, run: impl Fn() -> IterationRun) {
+        debug_assert!(is_plain_decode(&run()), "{:?}", run());
+        if let Some(ReplicaIterations::Plain(log)) = self.replicas.get_mut(usize::from(replica))
+            && self.runs != MOST_PLAIN
+        {
+            let run = run();
+            log.push_turn(&run);
+            self.runs += 1;
+            if run.end_us > self.end_us {
+                self.end_us = run.end_us;
             }
-            Some(ReplicaIterations::Encoded(log)) => log.before.is_next(run) && log.push_turn(run),
-            _ => false,
-        };
-        if !is_written {
-            return self.push(run, &[]);
+            return;
         }
-        self.runs += 1;
-        if run.end_us > self.end_us {
-            self.end_us = run.end_us;
-        }
+        self.push(&run(), &[]);
     }
 
     /// What a run of these reads of each of its prompts.

@@ -82,7 +82,7 @@ proptest! {
             *start = run.start_us;
             ends.push(run.end_us);
             if is_plain_decode(&run) {
-                log.push_turn(&run);
+                log.push_turn(run.replica, || run);
             } else {
                 log.push(&run, &chunks);
             }
