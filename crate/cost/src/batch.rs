@@ -191,9 +191,11 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     }
 
     /// The times of the stages for a batch: those of [`Self::stage_time`] to the bit. `constants` are the batch's own; where it
-    /// holds no prompts, those of any iteration of the same requests.
-    fn batch_stages(&self, batch: &Batch<'_>, _constants: &StageConstants) -> BatchStages {
-        BatchStages::once([false, true].map(|is_last| self.stage_time(batch, is_last).first_us))
+    /// holds no prompts, those of any iteration of the same requests. The time of adapters that is among them is in the times.
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
+        let [inner, last] = [false, true].map(|is_last| self.stage_time(batch, is_last).first_us);
+        let [inner_adapters, last_adapters] = constants.adapters_us;
+        BatchStages::once([inner + inner_adapters, last + last_adapters])
     }
 
     /// The same time by class of operator.

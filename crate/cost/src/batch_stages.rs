@@ -89,11 +89,6 @@ pub struct DecodeLine {
 }
 
 impl DecodeLine {
-    /// With this time for adapters on a stage before the last one, and on the last one, microseconds.
-    pub(crate) fn with_adapters(self, adapters_us: [f64; 2]) -> Self {
-        Self { constants: StageConstants { adapters_us, ..self.constants }, ..self }
-    }
-
     /// The times of `decodes` requests with so many KV tokens together, at least as many as where the line was asked for: on a stage
     /// before the last one, and on the last one, microseconds; `None`: the line ends before that.
     pub fn us(&self, decodes: u32, kv_tokens: u64) -> Option<[f64; 2]> {

@@ -36,15 +36,7 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
     }
 
     fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
-        let adapters_us = constants.adapters_us;
-        let constants = StageConstants { adapters_us: [0.0; 2], ..*constants };
-        let BatchStages { us: [inner_us, last_us], valid_iterations, line } =
-            self.times.batch_stages(batch, &constants);
-        BatchStages {
-            us: [inner_us + adapters_us[0], last_us + adapters_us[1]],
-            valid_iterations,
-            line: line.map(|line| line.with_adapters(adapters_us)),
-        }
+        self.times.batch_stages(batch, constants)
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {

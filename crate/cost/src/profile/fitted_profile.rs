@@ -54,6 +54,8 @@ impl Prefill {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactTables {
     settings: LayerSettings,
+    /// Layers of each stage before the last one, on average where they cannot be shared evenly, and of the last one.
+    stage_layers: [f64; 2],
     /// Tokens by which KV lengths count as longer, and to whose multiples an iteration's tokens are rounded up.
     kv_bias: f64,
     token_step: f64,
@@ -115,6 +117,7 @@ impl Profile {
         let tokens = KnotLine::sum(classes.iter());
         Ok(CompactTables {
             settings,
+            stage_layers: stage_layers(settings.layers, settings.stages),
             kv_bias: 0.0,
             token_step: 0.0,
             tokens_by_class: tokens.knots().iter().map(|&x| classes.each_ref().map(|l| l.at(x))).collect(),
@@ -164,13 +167,6 @@ impl CompactTables {
         if self.token_step > 0.0 { (tokens / self.token_step).ceil() * self.token_step } else { tokens }
     }
 
-    /// Layers of a stage: of the last one, and of each other one on average where they cannot be shared evenly.
-    fn stage_layers(&self, is_last: bool) -> f64 {
-        let (layers, stages) = (self.settings.layers, self.settings.stages);
-        let last = layers / stages;
-        if is_last { f64::from(last) } else { f64::from(layers - last) / f64::from(stages.max(2) - 1) }
-    }
-
     /// Attention of a layer's prompts.
     fn prefill_us(&self, chunks: &[Chunk]) -> f64 {
         if chunks.is_empty() {
@@ -190,8 +186,8 @@ impl CompactTables {
         } else {
             self.decode.line(f64::from(batch.decodes), mean)
         };
-        let layers = [false, true].map(|is_last| self.stage_layers(is_last));
-        (DecodeLine { attention, penalty, kv_bias: self.kv_bias, layers, constants }, mean)
+        let (kv_bias, layers) = (self.kv_bias, self.stage_layers);
+        (DecodeLine { attention, penalty, kv_bias, layers, constants }, mean)
     }
 
     fn host_us(&self, batch: &Batch<'_>) -> f64 {
@@ -202,6 +198,11 @@ impl CompactTables {
 
 /// Iterations for which a straight line without end is taken to hold at once.
 const LONG: f64 = 1_048_576.0;
+
+fn stage_layers(layers: u32, stages: u32) -> [f64; 2] {
+    let last = layers / stages;
+    [f64::from(layers - last) / f64::from(stages.max(2) - 1), f64::from(last)]
+}
 
 /// The prompts of an iteration as one: their KV tokens together, and a chunk of the same sum of squares.
 fn together(chunks: &[Chunk]) -> (f64, f64) {
@@ -248,7 +249,7 @@ impl BatchCost for CompactTables {
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers(is_last));
+        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers[usize::from(is_last)]);
         let mut parts = StageParts::default();
         let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
         let (DecodeLine { attention, penalty, .. }, mean) =

@@ -207,7 +207,9 @@ impl BatchCost for ExactTables {
         let valid_iterations = if batch.chunks.is_empty() { alike } else { 1 };
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let layer_us = constants.layer_us + attention_us;
-        let us = [constants.send_us, 0.0].map(|send_us| layers * layer_us + send_us + constants.host_us);
+        let [inner_adapters_us, last_adapters_us] = constants.adapters_us;
+        let us = [(constants.send_us, inner_adapters_us), (0.0, last_adapters_us)]
+            .map(|(send_us, adapters_us)| (layers * layer_us + send_us + constants.host_us) + adapters_us);
         BatchStages { us, valid_iterations, line: None }
     }
 

@@ -89,7 +89,7 @@ impl Fleet {
             return self.fill_queue(place, now_us);
         }
         if !self.form_again(place, now_us) {
-            while self.form_batch(place, now_us).is_some() {}
+            while !self.pipelines[place].unused.is_empty() && self.form_batch(place, now_us).is_some() {}
         }
     }
 
@@ -152,9 +152,6 @@ impl Fleet {
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
     fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
-        if self.pipelines[place].unused.is_empty() {
-            return None;
-        }
         self.note_under_way(place);
         let slot = self.pipelines[place].unused.pop()?;
         self.pipelines[place].has_left = false;
