@@ -92,13 +92,17 @@ impl DecodeLine {
     /// The times of `decodes` requests with so many KV tokens together, at least as many as where the line was asked for: on a stage
     /// before the last one, and on the last one, microseconds; `None`: the line ends before that.
     pub fn us(&self, decodes: u32, kv_tokens: u64) -> Option<[f64; 2]> {
-        let ([us], known) = self.us_ahead(decodes, kv_tokens);
+        let ([us], known) = self.us_of_iterations(decodes, kv_tokens);
         (known > 0).then_some(us)
     }
 
     /// The same of this iteration and of those after it, and how many of them the line knows.
     #[inline]
-    pub fn us_ahead<const COUNT: usize>(&self, decodes: u32, kv_tokens: u64) -> ([[f64; 2]; COUNT], usize) {
+    pub fn us_of_iterations<const COUNT: usize>(
+        &self,
+        decodes: u32,
+        kv_tokens: u64,
+    ) -> ([[f64; 2]; COUNT], usize) {
         let requests = f64::from(decodes);
         let means: [f64; COUNT] = std::array::from_fn(|later| {
             let kv_tokens = kv_tokens + later as u64 * u64::from(decodes);

@@ -11,6 +11,7 @@ pub mod gpus;
 pub mod kernels;
 pub mod linear;
 pub mod memory_plan;
+mod model_shape;
 pub mod models;
 pub mod nodes;
 pub mod profile;

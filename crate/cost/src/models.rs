@@ -4,7 +4,7 @@ mod table;
 
 pub use table::MODELS;
 
-use crate::memory_plan::ModelShape;
+use crate::model_shape::ModelShape;
 
 /// One model.
 #[derive(Debug, Clone, Copy, PartialEq)]

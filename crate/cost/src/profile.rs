@@ -30,7 +30,7 @@ pub use profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 pub use table::ProfileError;
 pub use vidur_tables::{ExactTables, LayerSettings};
 
-use crate::memory_plan::ModelShape;
+use crate::model_shape::ModelShape;
 
 /// One operator of a profile.
 #[derive(Debug, Clone, PartialEq)]

@@ -28,7 +28,7 @@ mod replica_view;
 mod stage_passes;
 pub(crate) mod stepping;
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -179,7 +179,7 @@ impl Fleet {
                 WaitingQueue::limited(&self.queueing, &self.trace)
             } else {
                 WaitingQueue::new(&self.queueing, FairnessRules::Engine, &self.trace, pool_tokens)
-                    .with_short_slots(&self.trace, replica.adapters.has_short_slots(&self.trace))
+                    .listing_by_adapter(&self.trace, replica.adapters.has_short_slots(&self.trace))
             };
         }
         if self.replicas[0].keeps_counters() {
@@ -350,7 +350,7 @@ impl Fleet {
             cost: &*self.cost,
             watch: &mut self.watch,
             steps_singly: self.max_fast_forward == 1,
-            frontend: &self.frontend,
+            arrivals: &self.frontend,
             now_us,
             ends_are_over: self.ends_are_over,
         };

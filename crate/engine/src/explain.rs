@@ -9,7 +9,7 @@ mod iterations;
 mod queue;
 pub mod request_time;
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 use crate::request::Outcome;
 

@@ -1,7 +1,7 @@
 //! Where did two runs part? The first decision in which they differ, whichever of them it is.
 
 use crate::record::decisions::Decision;
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 
 /// The decisions of two runs from the place on where they differ.

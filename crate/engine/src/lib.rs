@@ -10,6 +10,7 @@
 //! equal bits on every machine.
 
 mod arrivals;
+mod client;
 mod config;
 mod engine;
 pub mod explain;
@@ -18,6 +19,7 @@ pub mod gateway;
 pub mod metrics;
 mod record;
 mod replica;
+mod replica_index;
 pub mod report;
 mod request;
 mod rounding;
@@ -40,8 +42,8 @@ pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
-pub use replica::index::ReplicaIndex;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;
 pub use replica::{peak_memory, queue, snapshot};
+pub use replica_index::ReplicaIndex;
 pub use report::{LatencyBreakdown, Report};
 pub use request::{BlockReason, Outcome, Rejection, RequestResult};

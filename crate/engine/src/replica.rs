@@ -13,7 +13,6 @@ pub(crate) mod decode_batch;
 pub(crate) mod decode_groups;
 mod decodes;
 mod departures;
-pub(crate) mod index;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
 pub(crate) mod longest_gap;
@@ -27,8 +26,8 @@ pub(crate) mod scheduler;
 pub mod snapshot;
 mod stage_times;
 
-use crate::replica::index::ReplicaIndex;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::replica_index::ReplicaIndex;
 use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
@@ -136,7 +135,7 @@ impl Replica {
             stages,
             keeps_decode_batch,
             writes_every_iteration: false,
-            waiting: WaitingQueue::default().with_short_slots(trace, adapters.has_short_slots(trace)),
+            waiting: WaitingQueue::default().listing_by_adapter(trace, adapters.has_short_slots(trace)),
             num_waiting: 0,
             looks_again: false,
             stop: None,
@@ -402,7 +401,7 @@ impl Replica {
         let request = &mut context.requests[id];
         if request.scheduled_us.is_nan() {
             request.scheduled_us = context.now_us;
-            request.seen_us = context.now_us;
+            request.updated_us = context.now_us;
         } else {
             context.resume(id);
         }
@@ -466,15 +465,15 @@ impl Replica {
             if self.is_single() {
                 self.decode_batch.leave(context.member(id, tokens));
                 self.waiting.decodes(context.trace, id, false);
-                let token_us = self.decoded_us.max(context.requests[i].seen_us);
+                let token_us = self.decoded_us.max(context.requests[i].updated_us);
                 self.remove_last_token_group(token_us);
                 self.share_gaps(context, id);
                 self.resumed.retain(|&(other, _)| other != id);
                 context.requests.token_us.insert(id, token_us);
                 context.requests[i].stalled_us += self.stall_us;
-                context.requests[i].seen_us = context.now_us;
+                context.requests[i].updated_us = context.now_us;
             } else {
-                context.requests.token_us.insert(id, context.requests[i].seen_us);
+                context.requests.token_us.insert(id, context.requests[i].updated_us);
             }
         }
         self.kv.free(blocks);
@@ -497,7 +496,7 @@ impl Replica {
     #[inline]
     fn share_gaps(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let request = &mut context.requests[id];
-        let gap_us = self.shared_gaps.longest_from(request.seen_us);
+        let gap_us = self.shared_gaps.longest_from(request.updated_us);
         request.longest_gap_us = longer_of(request.longest_gap_us, gap_us);
         if self.decode_batch.count == 0 {
             self.shared_gaps.clear();

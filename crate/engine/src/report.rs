@@ -1,12 +1,13 @@
 //! What became of every request, and what the GPU did.
 
-use crate::replica::index::ReplicaIndex;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::replica_index::ReplicaIndex;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::Decision;
@@ -15,7 +16,6 @@ use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
-use crate::replica::queue::Client;
 use crate::request::{Outcome, RequestResult};
 use crate::rounding::nearest_multiple;
 

@@ -2,7 +2,7 @@
 
 mod affinity;
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;

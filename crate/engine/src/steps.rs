@@ -9,7 +9,7 @@
 //! request are shared between them where they are unchanged. When checkpoints become too many, or take too much memory, every
 //! second one is dropped.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 use crate::shared_columns::Columns;

@@ -18,7 +18,7 @@ use crate::process::{self, TaskResult};
 use crate::programs::Program;
 use crate::project::{NATIVE, Project, WEB};
 use crate::toolchain::{self, Compiler};
-use crate::{browser, fuzz, package, packages, page, programs, sizes, tools};
+use crate::{arrows, browser, fuzz, package, packages, page, programs, sizes, tools};
 
 use pace::PaceMeasurement;
 use report::EndedStep;
@@ -227,7 +227,8 @@ fn set_up(project: &Project) -> TaskResult {
 
 fn format(project: &Project) -> TaskResult {
     toolchain::components(project.root())?;
-    process::run(project.cargo().args(["fmt", "--all", "--check"]))
+    process::run(project.cargo().args(["fmt", "--all", "--check"]))?;
+    arrows::check(project.root())
 }
 
 fn clippy(project: &Project) -> TaskResult {

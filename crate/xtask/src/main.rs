@@ -4,6 +4,7 @@
 //! about what is.
 
 mod arguments;
+mod arrows;
 mod bench;
 mod browser;
 mod check;

@@ -3,7 +3,7 @@
 //! It counts the layers' matrices at 2 bytes and nothing else: no embedding, LM head, activations or buffers. KV blocks
 //! come in whole requests of `max_tokens`, so up to `max_tokens` - 1 tokens of memory are lost.
 
-use super::ModelShape;
+use crate::model_shape::ModelShape;
 
 /// The cluster's part of the formula.
 #[derive(Debug, Clone, Copy, PartialEq)]

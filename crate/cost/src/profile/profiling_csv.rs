@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::attention::{AttentionHeads, MeasuredAttention};
 use super::operator::{By, OPERATORS, Operator, TimedOrigin};
 use super::table::{Csv, ProfileError};
-use crate::memory_plan::ModelShape;
+use crate::model_shape::ModelShape;
 
 /// One operator.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,7 +23,7 @@ use super::line::{Knots, MOST_TENTHS};
 use super::operator::{Operator, TimedOrigin};
 use super::table::ProfileError;
 use super::{AttentionProfile, Degree, FitErrors, OperatorLine, Profile};
-use crate::memory_plan::ModelShape;
+use crate::model_shape::ModelShape;
 
 const FILE: &str = "profile";
 const HEAD: &str = "servescope-profile 1";

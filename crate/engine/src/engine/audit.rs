@@ -1,7 +1,7 @@
 //! What tests look at while a fleet runs: the books of the KV memory, kept a second time block by block from the state of
 //! every request, and the batches under way.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::Fleet;

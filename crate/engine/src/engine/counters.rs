@@ -1,7 +1,7 @@
 //! What clients' counters stand at over a run: the sum over the replicas, each of which keeps its own.
 
-use crate::replica::index::ReplicaIndex;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;

@@ -10,7 +10,7 @@ use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use crate::request::Outcome;
 
 impl Fleet {

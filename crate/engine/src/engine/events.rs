@@ -1,6 +1,6 @@
 //! What ends next, of everything that the replicas work on.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

@@ -2,7 +2,7 @@
 //! differ only in one more token for each request share one [`BatchRun`], and while nothing can change the batch they end in one event.
 
 use super::{BatchRun, Fleet};
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
     /// The stage takes a batch; says when it is done with it.

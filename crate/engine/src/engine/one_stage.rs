@@ -4,9 +4,9 @@
 use super::Fleet;
 use crate::record::request_state::RequestStatus;
 use crate::replica::batch_scheduler::{BatchScheduler, ScheduleContext};
-use crate::replica::index::ReplicaIndex;
 use crate::replica::run::BatchRun;
 use crate::replica::{Replica, scheduler};
+use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.

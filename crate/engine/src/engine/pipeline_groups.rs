@@ -13,9 +13,9 @@ use super::stage_passes::{Pass, Stage, StageTimes, place_at};
 use crate::replica::Replica;
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::decode_groups::{DecodeGroup, DecodeGroups};
-use crate::replica::index::ReplicaIndex;
 use crate::replica::iteration::{Scheduled, ScheduledBatch, TokenWait};
 use crate::replica::run::{busy_us, written};
+use crate::replica_index::ReplicaIndex;
 
 /// What is foreseen of a pipeline; its buffers are used again.
 #[derive(Debug, Clone, Default)]

@@ -12,8 +12,8 @@ use servescope_cost::BatchCost;
 use super::Fleet;
 use super::stage_passes::{Stage, StageTimes};
 use crate::replica::batch_end;
-use crate::replica::index::ReplicaIndex;
 use crate::replica::iteration::ScheduledBatch;
+use crate::replica_index::ReplicaIndex;
 
 /// The batches in the stages, and when they are through.
 #[derive(Debug, Clone, Default)]

@@ -6,8 +6,8 @@ use crate::config::FleetConfig;
 use crate::gateway::proxy::KvUsageProbe;
 use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
-use crate::replica::index::NO_REPLICA;
 use crate::replica::requests::Requests;
+use crate::replica_index::NO_REPLICA;
 
 /// The fleet at the present time.
 pub(super) struct ReplicaView<'a> {

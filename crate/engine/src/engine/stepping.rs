@@ -1,7 +1,7 @@
 //! What a debugger needs of a fleet: going to just before a time, clones without what they wrote down, and looks at the
 //! decisions of a time.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Fleet;

@@ -5,14 +5,14 @@
 //! nanoseconds, so that the shares add up to the delay. What no other request held (a quota, an adapter being loaded, a
 //! scheduler that did not look) is put down to no request.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 use super::cause::{ByCause, Cause, TimePart};
 use super::holders::{HeldByGroup, HeldResource, Hold, holds_of};
 use super::request_time::WhyTables;
+use crate::client::Client;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
-use crate::replica::queue::Client;
 
 /// Most groups of a matrix; the requests of further users or adapters are one group together.
 pub const MOST_GROUPS: usize = 24;

@@ -7,7 +7,7 @@
 
 use super::cause::{Cause, in_ns};
 use super::request_time::WhyTables;
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::{BASE_MODEL, RequestId};
 
 /// What is held.

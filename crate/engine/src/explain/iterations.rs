@@ -1,7 +1,7 @@
 //! What the iterations of a replica mean for a request that decodes in them: sums over time of adapter loading, copying, prompts
 //! of others and decoding; and how long decoding takes alone.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use std::collections::BTreeMap;
 
 use servescope_cost::{Batch, BatchCost, Chunk, LinearDecode, LoraBatch};

@@ -4,7 +4,7 @@
 use super::cause::{Cause, TimePart, in_ns};
 use super::iterations::IterationTable;
 use crate::replica::batch_scheduler::{Awaited, BatchScheduler};
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 use crate::request::BlockReason;
 

@@ -4,7 +4,7 @@
 //! before it ends, and where a stretch of time has several causes, the last one is what the others leave. So the parts add up to
 //! end − arrival without any rounding, of one request and of any number.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use std::cell::RefCell;
 
 use servescope_cost::Chunk;

@@ -2,7 +2,7 @@
 
 use super::ledger::QuotaKind;
 use super::window::Quota;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use crate::shared_columns::ColumnEntry;
 
 /// What was charged for a request.

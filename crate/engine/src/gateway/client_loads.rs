@@ -1,6 +1,6 @@
 //! What each client has at the gateway and at the engine, and how much it used lately.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 
 /// Over how long use is forgotten, microseconds.
 const FORGET_US: f64 = 60e6;

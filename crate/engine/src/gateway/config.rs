@@ -3,7 +3,8 @@
 use super::load::OverloadConfig;
 use super::prediction::PredictorConfig;
 use super::window::Window;
-use crate::replica::queue::{Client, QueuePolicy};
+use crate::client::Client;
+use crate::replica::queue::QueuePolicy;
 
 /// One link of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

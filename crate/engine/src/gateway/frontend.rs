@@ -9,6 +9,7 @@ use super::log::GatewayLog;
 use super::proxy::{EngineEvent, GatewayOutcome, KvUsageProbe, Proxy};
 use crate::arrivals::KnownArrivals;
 use crate::record::decisions::DecisionLog;
+use crate::replica::batch_scheduler::EngineArrivals;
 use crate::request::RequestResult;
 use crate::shared_columns::ColumnVisitor;
 
@@ -44,6 +45,15 @@ fn happens(
 pub(crate) struct Frontend {
     arrivals: KnownArrivals,
     proxy: Option<Box<Proxy>>,
+}
+
+impl EngineArrivals for Frontend {
+    fn sent_us(&self) -> Option<&[f64]> {
+        match self.proxy.as_deref() {
+            Some(proxy) => Some(proxy.forwarded_us()),
+            None => self.arrivals.sent_us(),
+        }
+    }
 }
 
 impl Frontend {
@@ -101,14 +111,6 @@ impl Frontend {
     /// How many requests have come in from their clients.
     pub(crate) fn seen(&self) -> usize {
         self.arrivals.seen()
-    }
-
-    /// When each request came in at the engine, where that is not as the trace says.
-    pub(crate) fn sent_us(&self) -> Option<&[f64]> {
-        match self.proxy.as_deref() {
-            Some(proxy) => Some(proxy.forwarded_us()),
-            None => self.arrivals.sent_us(),
-        }
     }
 
     /// The requests that clients sent, in that order, where some are held.

@@ -3,7 +3,7 @@
 //! One list in order of time holds all clients' charges, and a client's own are chained in it. So a charge is one entry however
 //! many quotas it counts for, what is over leaves the list once, and a client's sums stand in one place.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::collections::VecDeque;
 
 use super::window::MINUTE_US;

@@ -1,14 +1,14 @@
 //! What the proxy writes down: of each request, and of the service over time.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::config::Check;
 use super::load::LoadState;
 use super::reserved::ReservationTimeline;
+use crate::client::Client;
 use crate::record::decisions::Test;
 use crate::record::sampler::CounterSample;
-use crate::replica::queue::Client;
 use crate::request::Rejection;
 use crate::shared_columns::{ColumnEntry, ColumnVisitor};
 

@@ -4,7 +4,7 @@ use super::charge::{QuotaCharge, QuotaDemand, QuotaLimit};
 use super::config::Charge;
 use super::ledger::QuotaKind;
 use super::window::Meter;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 
 /// Where quotas of a kind of tokens are lent: each client's floor, and what is lent of all of them.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! What the proxy believes of a request's output before it ends.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 

@@ -20,7 +20,7 @@ mod engine_events;
 mod sampling;
 pub(crate) mod snapshot;
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -11,7 +11,7 @@ use super::config::{Charge, Quotas};
 use super::ledger::{QuotaKind, SlidingWindowLog, Taken};
 use super::meters::WindowCounters;
 use super::window::{Quota, Window};
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use crate::request::Rejection;
 
 /// How soon a client tries again whose quota depends on what others do, microseconds.

@@ -4,13 +4,13 @@
 //! long. So a run of any length has a few hundred cells. Each is the exact integral of what was reserved in its time: a request adds
 //! its part when it ends, and every request with a reservation does when the cell ends. Users and adapters are kept side by side. What leaked stays with the client for whose request it was reserved.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::ops::Range;
 
 use servescope_workload::{RequestId, Trace};
 
 use super::reservations::KvReservations;
-use crate::replica::queue::Client;
+use crate::client::Client;
 use crate::shared_columns::ColumnVisitor;
 
 /// Length of the first cells, microseconds.

@@ -5,7 +5,7 @@
 //! ahead of any other client's ([`super::estimate`]). A wait for the engine begins when a request comes in, or when its client is
 //! held back no longer. Each change costs O(log clients).
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -9,7 +9,7 @@ mod kv;
 mod reserved;
 mod tails;
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::statistics::sort_places;
 use servescope_workload::{RequestId, Trace};
 
@@ -19,7 +19,7 @@ pub use tails::{Tail, TailLatencies};
 use super::departures::left_us;
 use super::fairness::{ServedRequest, Ticks, largest_gap};
 use super::slo::{Slo, SloCount};
-use crate::replica::queue::Client;
+use crate::client::Client;
 use crate::report::Report;
 use crate::request::{Outcome, Rejection};
 use tails::TailSamples;

@@ -7,7 +7,7 @@
 
 pub(crate) mod passes;
 
-use crate::replica::index::{NO_REPLICA, ReplicaIndex};
+use crate::replica_index::{NO_REPLICA, ReplicaIndex};
 use servescope_workload::RequestId;
 
 use crate::request::Rejection;

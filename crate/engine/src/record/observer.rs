@@ -1,6 +1,6 @@
 //! Watching a run decide, event by event, without cost when no observer is there.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::RequestId;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! What the split of a request's time needs beside iterations and decisions: when its own prompt was processed, when it held
 //! memory and was in no iteration, and why. Kept only where decisions are.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_cost::{Batch, BatchCost, LoraBatch};
 use servescope_workload::RequestId;
 

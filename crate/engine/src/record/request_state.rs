@@ -1,7 +1,7 @@
 //! What is known of a request while it runs and when it is over: one record for each, so that a look at a request is a look at
 //! one place in memory.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use crate::shared_columns::{ColumnEntry, entries};
 
 /// Where a request is.
@@ -28,7 +28,7 @@ pub(crate) struct RequestState {
     /// When its first token was there.
     pub(crate) first_token_us: f64,
     /// End of its last iteration outside the decode batch, or its preemption.
-    pub(crate) seen_us: f64,
+    pub(crate) updated_us: f64,
     /// How long it stood still between iterations; in the decode batch, less the replica's counter.
     pub(crate) stalled_us: f64,
     /// The longest time between two of its tokens so far; in the decode batch, before it joined.
@@ -52,7 +52,7 @@ impl RequestState {
         Self {
             scheduled_us: f64::NAN,
             first_token_us: f64::NAN,
-            seen_us: f64::NAN,
+            updated_us: f64::NAN,
             stalled_us: 0.0,
             longest_gap_us: 0.0,
             prefill_us: 0.0,
@@ -89,8 +89,8 @@ impl ColumnEntry for RequestState {
     #[inline]
     fn is_same(&self, other: &Self) -> bool {
         let tokens = (self.prompt ^ other.prompt) | (self.total ^ other.total) | (self.done ^ other.done);
-        let seen = self.seen_us.to_bits() ^ other.seen_us.to_bits();
+        let updated = self.updated_us.to_bits() ^ other.updated_us.to_bits();
         let status = u64::from(self.status != other.status);
-        (self.service_differs(other) | seen | u64::from(tokens) | status) == 0
+        (self.service_differs(other) | updated | u64::from(tokens) | status) == 0
     }
 }

@@ -2,7 +2,7 @@
 
 mod iterations;
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 pub use iterations::Iterations;

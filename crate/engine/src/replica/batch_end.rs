@@ -55,7 +55,7 @@ fn goes_on_in_part(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> boo
 
 /// How many requests of a batch had a token when it was formed.
 fn fresh(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> u32 {
-    batch.members.iter().filter(|&&id| context.requests[id].seen_us == batch.formed_us).count() as u32
+    batch.members.iter().filter(|&&id| context.requests[id].updated_us == batch.formed_us).count() as u32
 }
 
 /// Writes the gaps between tokens down that ended with the first iteration of a batch, of those that had none when it was formed.
@@ -67,7 +67,7 @@ fn write_gaps(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, fresh: 
     let (mut since_us, mut count) = (batch.formed_us, 0);
     for &id in &batch.members {
         let request = &mut context.requests[id];
-        let token_us = request.seen_us;
+        let token_us = request.updated_us;
         if token_us != batch.formed_us {
             request.longest_gap_us = longer_of(request.longest_gap_us, context.now_us - token_us);
         }
@@ -241,10 +241,10 @@ fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (mut first_done, mut last_done, mut fresh) = (u32::MAX, 0, 0);
     done_with.clear();
     done_with.extend(members.iter().map(|&id| {
-        let &RequestState { total, done, seen_us, .. } = &context.requests[id];
+        let &RequestState { total, done, updated_us, .. } = &context.requests[id];
         let left = total - done;
         (first_done, last_done) = (first_done.min(left), last_done.max(left));
-        fresh += u32::from(seen_us == *formed_us);
+        fresh += u32::from(updated_us == *formed_us);
         if let Some(count) = phases.get_mut(within_block(done - 1, size)) {
             *count += 1;
         }
@@ -328,7 +328,7 @@ impl Unwritten {
     fn write_down(&self, requests: &mut Requests, id: RequestId) {
         let request = &mut requests[id];
         request.done += self.iterations;
-        request.seen_us = self.ended_us;
+        request.updated_us = self.ended_us;
         request.longest_gap_us = longer_of(request.longest_gap_us, self.longest_us);
         requests.execution[id] += self.execution;
     }
@@ -367,8 +367,8 @@ impl Replica {
         let (worked, mixes_batches) = (WorkTime::of_us(batch.busy_us), scheduler.mixes_batches());
         for &id in &batch.members {
             let request = &mut context.requests[id];
-            request.longest_gap_us = longer_of(request.longest_gap_us, now_us - request.seen_us);
-            request.seen_us = now_us;
+            request.longest_gap_us = longer_of(request.longest_gap_us, now_us - request.updated_us);
+            request.updated_us = now_us;
             request.done += 1;
             let (total, is_done) = (request.total, request.done >= request.total);
             context.requests.execution[id] += worked;

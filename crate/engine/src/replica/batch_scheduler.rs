@@ -12,10 +12,15 @@ use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
 use crate::config::FleetConfig;
 use crate::config::adapters::AdapterConfig;
-use crate::gateway::frontend::Frontend;
 use crate::record::EventLog;
 use crate::record::observer::Watch;
 use crate::request::{BlockReason, Rejection};
+
+/// Where requests come in at the engine.
+pub(crate) trait EngineArrivals {
+    /// When each request came in, microseconds, where that is not as the trace says.
+    fn sent_us(&self) -> Option<&[f64]>;
+}
 
 /// What a replica works on beside its own state.
 pub(crate) struct ScheduleContext<'a> {
@@ -28,8 +33,7 @@ pub(crate) struct ScheduleContext<'a> {
     pub(crate) watch: &'a mut Watch,
     /// Whether iterations are charged one by one and each decision taken by itself.
     pub(crate) steps_singly: bool,
-    /// Where requests come in at the engine.
-    pub(crate) frontend: &'a Frontend,
+    pub(crate) arrivals: &'a dyn EngineArrivals,
     pub(crate) now_us: f64,
     /// Whether what ends now has ended: at equal times arrivals come before it.
     pub(crate) ends_are_over: bool,

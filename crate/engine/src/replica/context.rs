@@ -1,6 +1,6 @@
 //! What is told of a request from what a replica works on beside its own state, and what is written down of it.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_cost::Chunk;
 use servescope_workload::{BASE_MODEL, RequestId};
 
@@ -82,8 +82,8 @@ impl ScheduleContext<'_> {
     #[inline(always)]
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: RequestId, tokens: u32) {
         let request = &mut self.requests[id];
-        request.stalled_us += self.now_us - request.seen_us;
-        self.record.phases.stall(id, request.seen_us, self.now_us);
+        request.stalled_us += self.now_us - request.updated_us;
+        self.record.phases.stall(id, request.updated_us, self.now_us);
         batch.prompts.push(id);
         batch.chunks.push(Chunk { kv_tokens: request.done, tokens });
         self.add_adapter(batch, id);
@@ -108,14 +108,15 @@ impl ScheduleContext<'_> {
         for &id in ids {
             let request = &mut self.requests[id];
             batch.decode_kv_tokens += u64::from(request.done);
-            request.stalled_us += self.now_us - request.seen_us;
+            request.stalled_us += self.now_us - request.updated_us;
         }
         if self.config.lora_compute {
             let with_adapter = ids.iter().filter(|id| self.trace.adapter[id.index()] != BASE_MODEL);
             with_adapter.for_each(|&id| self.add_adapter(batch, id));
         }
         if self.record.phases.is_on() {
-            ids.iter().for_each(|&id| self.record.phases.stall(id, self.requests[id].seen_us, self.now_us));
+            ids.iter()
+                .for_each(|&id| self.record.phases.stall(id, self.requests[id].updated_us, self.now_us));
         }
     }
 
@@ -144,16 +145,17 @@ impl ScheduleContext<'_> {
 
     /// When a request came in.
     pub(crate) fn arrival_us(&self, id: RequestId) -> f64 {
-        self.frontend.sent_us().unwrap_or(&self.trace.arrival_us)[id.index()]
+        self.arrivals.sent_us().unwrap_or(&self.trace.arrival_us)[id.index()]
     }
 
     /// Puts ids in order of arrival, under priority in queue order; equal ones stay in the order they have.
     pub(crate) fn sort(&self, list: &mut [RequestId], queue: &WaitingQueue) {
-        let sent_us = self.frontend.sent_us().unwrap_or(&self.trace.arrival_us);
+        let sent_otherwise_us = self.arrivals.sent_us();
+        let sent_us = sent_otherwise_us.unwrap_or(&self.trace.arrival_us);
         if queue.ranks_holders() {
             let key = |id: RequestId| queue.key(self.trace, id, sent_us[id.index()]);
             sort_nearly_sorted(list, |one, other| key(one) < key(other));
-        } else if self.frontend.sent_us().is_some() {
+        } else if sent_otherwise_us.is_some() {
             sort_nearly_sorted(list, |one, other| sent_us[one.index()] < sent_us[other.index()]);
         } else {
             // Requests of a trace stand in order of arrival: mostly their numbers say enough.

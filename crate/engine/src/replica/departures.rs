@@ -57,7 +57,7 @@ impl Replica {
         result.produced = tokens.saturating_sub(context.trace.input_tokens[i]);
         // In the decode batch requests stall only as the replica counts.
         if !(is_decoding && self.is_single()) {
-            context.requests[i].stalled_us += context.now_us - context.requests[i].seen_us;
+            context.requests[i].stalled_us += context.now_us - context.requests[i].updated_us;
         }
         let produced = context.record.results[i].produced;
         self.waiting.ended(context.trace, id, produced, false);

@@ -17,7 +17,7 @@ use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 impl ScheduleContext<'_> {
     /// A request that was preempted joins a batch again.
     pub(crate) fn resume(&mut self, id: RequestId) {
-        let (start_us, end_us) = (self.requests[id].seen_us, self.now_us);
+        let (start_us, end_us) = (self.requests[id].updated_us, self.now_us);
         self.record.preemption_intervals.push(PreemptionInterval { request: id, start_us, end_us });
     }
 
@@ -168,8 +168,8 @@ impl Replica {
         let member = context.member(id, tokens);
         let requests = &mut *context.requests;
         requests[i].done = self.decode_batch.beside_step(tokens);
-        requests[i].stalled_us += context.now_us - requests[i].seen_us - self.stall_us;
-        let token_us = requests.token_us.remove(&id).unwrap_or(requests[i].seen_us);
+        requests[i].stalled_us += context.now_us - requests[i].updated_us - self.stall_us;
+        let token_us = requests.token_us.remove(&id).unwrap_or(requests[i].updated_us);
         self.last_token_groups.push((1, token_us));
         self.resumed.push((id, token_us));
         self.decode_batch.join(member, context.total(id) - tokens);

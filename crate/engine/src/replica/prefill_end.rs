@@ -39,7 +39,7 @@ impl Replica {
             }
             let request = &mut requests[i];
             request.prefill_us += context.now_us - batch.formed_us - batch.load_us;
-            request.seen_us = context.now_us;
+            request.updated_us = context.now_us;
             request.done += chunk.tokens;
             if request.done < request.prompt {
                 let list = if self.is_single() { &mut self.partial_prefills } else { &mut self.running };

@@ -12,7 +12,6 @@
 
 mod adapter_lists;
 mod adapter_queue;
-pub mod client;
 pub mod client_queue;
 pub mod drr;
 pub mod fairness;
@@ -31,7 +30,7 @@ pub mod token_cost;
 pub mod vtc;
 pub(crate) mod waiting_queue;
 
-pub use client::{Client, ClientId};
+pub use crate::client::{Client, ClientId};
 pub use drr::DrrConfig;
 pub use policy::{QueueConfig, QueuePolicy};
 pub use prediction::Prediction;

@@ -15,9 +15,9 @@ use super::batch_scheduler::{Awaited, BatchScheduler, HeldBlocks, QueueScan, Sch
 use super::iteration::ScheduledBatch;
 use super::queue::QueueConfig;
 use super::{Replica, snapshot};
+use crate::client::ClientId;
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{FleetConfig, SchedulerKind};
-use crate::replica::queue::client::ClientId;
 use crate::request::{BlockReason, Outcome};
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};

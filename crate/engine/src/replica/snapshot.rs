@@ -1,8 +1,8 @@
 //! What a replica looks like when it looks at its waiting queue, for a debugger: the queue in its order, which requests hold
 //! KV blocks, adapters, counters, and the list of the memory test. Nothing is taken unless it is asked for.
 
-use crate::replica::index::ReplicaIndex;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;

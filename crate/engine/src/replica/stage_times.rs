@@ -27,7 +27,7 @@ impl TimesOnLine {
     #[inline]
     pub(crate) fn us(&mut self, decodes: u32, kv_tokens: u64) -> Option<[f64; 2]> {
         if self.next >= self.known || kv_tokens != self.kv_tokens {
-            (self.us, self.known) = self.line.us_ahead(decodes, kv_tokens);
+            (self.us, self.known) = self.line.us_of_iterations(decodes, kv_tokens);
             (self.next, self.kv_tokens) = (0, kv_tokens);
         }
         let us = *self.us[..self.known].get(self.next)?;

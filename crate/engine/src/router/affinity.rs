@@ -12,7 +12,7 @@
 //!
 //! A request costs O(b log k) for b keys and k remembered keys, and O(n) for the loads of n replicas.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use std::collections::BTreeMap;
 
 /// Requests with one key for which one replica is enough, whatever their share: a few turns of a session are no trend.

@@ -1,6 +1,6 @@
 //! An attempt of a request at the gateway: the chain of checks, then the waiting queue or a rejection.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 
 use servescope_workload::{RequestId, Trace};

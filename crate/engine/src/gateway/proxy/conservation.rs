@@ -12,10 +12,11 @@ use super::super::config::{Check, KvRule, Quotas, RetryKind, RetryRule, Timeout}
 use super::super::load::{LoadPolicy, OverloadConfig};
 use super::super::prediction::{LengthSource, PredictorConfig};
 use super::*;
+use crate::client::Client;
 use crate::config::{FleetConfig, Preemption, SchedulerKind};
 use crate::engine::Fleet;
+use crate::replica::queue::QueuePolicy;
 use crate::replica::queue::VtcConfig;
-use crate::replica::queue::{Client, QueuePolicy};
 use crate::{Outcome, Report};
 
 const REQUESTS: u32 = 24_000;

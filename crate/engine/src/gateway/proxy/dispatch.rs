@@ -1,6 +1,6 @@
 //! The dispatcher: which waiting request goes to the engine, and what holds the others back.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::super::config::Check;

@@ -1,6 +1,6 @@
 //! What the engine reports of a request: its first token, its end, and what both change in loads, reservations and estimates.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::{EngineEvent, Place, Proxy};

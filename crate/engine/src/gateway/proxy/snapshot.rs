@@ -1,6 +1,6 @@
 //! What the gateway looks like when it decides, for a debugger. Nothing is taken unless it is asked for.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::Trace;
 
 use super::Proxy;
@@ -125,7 +125,7 @@ impl Proxy {
                     queue.token_costs().counter(counter)
                 }
                 QueuePolicy::Priority { classes, ageing_us } => {
-                    let class = crate::replica::queue::client::cycle_get(classes, client.index(), 0.0);
+                    let class = crate::client::cycle_get(classes, client.index(), 0.0);
                     crate::replica::queue::priority::key(class, *ageing_us, arrival_us)
                 }
                 _ => arrival_us,

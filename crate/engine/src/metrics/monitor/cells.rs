@@ -3,7 +3,7 @@
 //! What happens at a moment counts in the window of that moment. What lasts (being in the system, answers between first and
 //! last token, memory held) is spread over the windows that it crosses, each by its part.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::tails::{TailLatencies, TailSamples};

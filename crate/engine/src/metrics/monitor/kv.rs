@@ -7,8 +7,8 @@
 //! That is what the timeline says to the token, of replicas of one stage. It is interpolated for
 //! requests that were preempted and for those on replicas of several stages: evenly over the time in which they are there.
 
-use crate::replica::index::ReplicaIndex;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 use servescope_workload::statistics::sort_places;
 

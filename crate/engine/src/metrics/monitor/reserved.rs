@@ -3,7 +3,7 @@
 //! The gateway has written them down over cells of its own, exactly; within one of them they count as even.
 
 use super::cells::WindowedTotals;
-use crate::replica::queue::{Client, ClientId};
+use crate::client::{Client, ClientId};
 use crate::report::Report;
 
 /// The place of a client among `count`, that of `known` clients has `client`: a trace of which some requests were never sent

@@ -1,6 +1,6 @@
 //! Percentiles of the times of many groups of requests at once.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::super::distribution::{is_supported, select};

@@ -2,7 +2,7 @@
 //! together.
 
 use super::{Decision, DecisionLog, KeptDecisions};
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 
 /// Adapters that a replica loaded while it formed one iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -18,7 +18,7 @@ mod segments;
 mod tests;
 mod write;
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 
 use servescope_cost::{Chunk, LinearDecode, LoraBatch};
 

@@ -2,7 +2,7 @@
 //! requests: those of each client by adapter, and of each adapter the clients by their counters. So those whose adapter has no
 //! slot are skipped together and not one by one.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};

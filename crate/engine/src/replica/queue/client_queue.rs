@@ -10,14 +10,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use servescope_workload::RequestId;
 
 use super::adapter_lists::{AdapterLists, ClientsByAdapter};
-use super::client::cycle_get;
 use super::drr::ClientTurns;
 use super::fairness::FairnessRules;
 use super::policy::QueuePolicy;
@@ -27,6 +26,7 @@ use super::service_counters::ServiceCounters;
 use super::token_cost::TokenCostModel;
 use super::vtc::{LeastCounter, VtcConfig};
 use super::{fcfs, lifo, priority, sjf};
+use crate::client::cycle_get;
 
 /// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq)]

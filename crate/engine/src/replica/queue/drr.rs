@@ -8,7 +8,7 @@
 //! Two rules differ between the systems ([`FairnessRules`]): what a client keeps of its counter while nothing of it waits,
 //! and whether one that was blocked at a counter of exactly 0 has lost its turn.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::collections::VecDeque;
 
 use super::fairness::FairnessRules;

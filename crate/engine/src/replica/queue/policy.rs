@@ -2,11 +2,11 @@
 
 use servescope_workload::{RequestId, Trace};
 
-use super::client::Client;
 use super::drr::DrrConfig;
 use super::prediction::Prediction;
 use super::service_counters::OutputAccounting;
 use super::vtc::VtcConfig;
+use crate::client::Client;
 
 /// A scheduling policy: which waiting request is looked at first.
 #[derive(Debug, Clone, PartialEq, Default)]

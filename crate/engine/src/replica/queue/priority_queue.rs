@@ -1,7 +1,7 @@
 //! Requests sorted by a key that a request keeps as long as it waits: the smallest key is served first, equal keys in order
 //! of arrival.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

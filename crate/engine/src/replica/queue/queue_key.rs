@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use servescope_workload::RequestId;
 
-use super::client::ClientId;
+use crate::client::ClientId;
 
 /// A place, or whatever waits, and its key.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,7 +5,7 @@
 //! additions leave. Within one binade every addition moves the sum by the same multiple of its spacing, so
 //! [`add_repeated`] takes a binade at a time. A client's counter is brought up to date only when it is looked at.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 
 /// Adds `charge` to `sum` `times` times over, with the bits that as many additions give.
 pub fn add_repeated(mut sum: f64, charge: f64, mut times: u64) -> f64 {

@@ -5,7 +5,7 @@
 //! was not produced is given back in the end. Which tokens are free and which are charged twice is for the scheduler to
 //! say ([`super::service_counters::OutputAccounting`]).
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::RequestId;
 
 use super::client_queue::ClientQueue;

@@ -1,8 +1,8 @@
 //! What a client is charged for the tokens of a request (the cost function of VTC, Sheng et al., OSDI 2024): weights w_in and
 //! w_out of prompt and output tokens, or a profiled cost, over the weight of the client.
 
-use super::client::cycle_get;
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
+use crate::client::cycle_get;
 
 /// What tokens cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -8,7 +8,7 @@
 //! Relatives: least counter first (LCF) never lifts; `vtc_max_fair` raises all clients before each decision; predicting variants
 //! charge the expected output at once and settle the difference later; a profiled cost takes the place of weights of tokens.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

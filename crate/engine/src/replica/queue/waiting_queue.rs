@@ -8,14 +8,13 @@
 
 pub(crate) mod listing;
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::adapter_queue::{AdapterQueue, list_number};
-use super::client::cycle_get;
 use super::client_queue::ClientQueue;
 use super::fairness::FairnessRules;
 use super::policy::{QueueConfig, QueuePolicy};
@@ -23,6 +22,7 @@ use super::priority;
 use super::rpm::Limiter;
 use super::service_counters::OutputAccounting;
 use super::token_charges::TokenCharges;
+use crate::client::cycle_get;
 
 /// A waiting queue.
 #[derive(Debug, Clone, Default)]
@@ -69,8 +69,8 @@ impl WaitingQueue {
         queue
     }
 
-    /// The same of a replica that has, or has not, fewer LoRA slots than the trace has adapters.
-    pub(crate) fn with_short_slots(mut self, trace: &Trace, are_short: bool) -> Self {
+    /// The same with a list of requests for each adapter, where the replica has fewer LoRA slots than the trace has adapters.
+    pub(crate) fn listing_by_adapter(mut self, trace: &Trace, are_short: bool) -> Self {
         match &mut self.ranked {
             Some(ranked) if are_short => ranked.list_by_adapter(trace),
             None if are_short => self.by_adapter = Some(Box::default()),

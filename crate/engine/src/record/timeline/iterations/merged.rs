@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use super::ReplicaIterations;
 use super::read::LogCursor;
 use crate::record::timeline::IterationRun;
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 
 /// When the next run of a replica starts.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use servescope_cost::{Chunk, LoraBatch};
 
 use super::IterationRun;
 use super::segments::{SegmentCursor, Segments};
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 
 /// Of the bits beside the stalled requests of a run: adapters are in GPU memory, are loaded, or have ranks.
 const ADAPTERS: u32 = 1;

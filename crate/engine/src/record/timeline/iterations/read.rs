@@ -1,6 +1,6 @@
 //! Reading the runs of iterations of one replica, one after the other.
 
-use crate::replica::index::ReplicaIndex;
+use crate::replica_index::ReplicaIndex;
 use servescope_cost::{Chunk, LoraBatch};
 
 use super::plain::PlainCursor;

@@ -4,7 +4,7 @@
 //! Four policies look at the running batch, or reject while requests wait, and are S-LoRA's alone: [`super::cluster`],
 //! [`super::peft`], [`super::pets`] and [`super::early_abort`]. They find the waiting requests in the order of arrival.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use std::sync::Arc;
 
 use servescope_workload::{RequestId, Trace};

@@ -1,6 +1,6 @@
 //! What S-LoRA's router keeps of a replica: its queue, the memory test, adapters, the inbox that it has not read, its sleep.
 
-use crate::replica::queue::client::ClientId;
+use crate::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::queue::SloraQueue;

@@ -19,7 +19,7 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch
         }
         if context.requests[i].scheduled_us.is_nan() {
             context.requests[i].scheduled_us = context.now_us;
-            context.requests[i].seen_us = context.now_us;
+            context.requests[i].updated_us = context.now_us;
         } else {
             context.resume(scheduled.id);
         }
@@ -71,14 +71,14 @@ pub(super) fn end_batch(
 fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled: &Scheduled) -> f64 {
     let i = scheduled.id.index();
     let (requests, began_us) = (&mut *context.requests, batch.began_us);
-    let seen_us = std::mem::replace(&mut requests[i].seen_us, context.now_us);
-    requests[i].stalled_us += (began_us - seen_us).max(0.0);
-    context.record.phases.stall(scheduled.id, seen_us, began_us);
+    let updated_us = std::mem::replace(&mut requests[i].updated_us, context.now_us);
+    requests[i].stalled_us += (began_us - updated_us).max(0.0);
+    context.record.phases.stall(scheduled.id, updated_us, began_us);
     if let Some(execution) = requests.execution.get_mut(i) {
         *execution += WorkTime::of_us(batch.busy_us);
     }
     if scheduled.is_prompt {
-        requests[i].prefill_us += context.now_us - seen_us.max(began_us) - batch.load_us;
+        requests[i].prefill_us += context.now_us - updated_us.max(began_us) - batch.load_us;
         if let Some(load_us) = requests.load_us.get_mut(i) {
             *load_us += batch.load_us;
         }
@@ -91,7 +91,7 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
             tokens: scheduled.tokens,
         });
     }
-    seen_us
+    updated_us
 }
 
 /// A request is further by its part of a batch. Says whether its token follows the one before it without a gap.
@@ -115,7 +115,7 @@ fn end_of(
         }
         return false;
     }
-    let seen_us = account(context, batch, scheduled);
+    let updated_us = account(context, batch, scheduled);
     if was_preempted {
         end_of_preempted(replica, context, scheduled, place);
         return false;
@@ -144,7 +144,7 @@ fn end_of(
     context.requests[i].status = RequestStatus::Decoding;
     let iteration_us =
         if replica.stages == 1 { batch.iteration_us() } else { context.now_us - batch.began_us };
-    let follows = makes(replica, context, id, seen_us, Some((batch.began_us, iteration_us)));
+    let follows = makes(replica, context, id, updated_us, Some((batch.began_us, iteration_us)));
     if is_done {
         replica.complete(context, id, total);
         replica.num_running -= 1;

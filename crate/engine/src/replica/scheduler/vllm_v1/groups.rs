@@ -83,7 +83,7 @@ fn join(group: &mut DecodeGroup, entry: &RunningRequest, context: &ScheduleConte
     let RunningRequest { id, known, computed, .. } = *entry;
     let is_decoding = context.requests[id].status == RequestStatus::Decoding;
     let is_told = is_decoding && !context.requests.token_us.contains_key(&id);
-    let token_us = if is_told { context.requests[id].seen_us } else { f64::NAN };
+    let token_us = if is_told { context.requests[id].updated_us } else { f64::NAN };
     if group.next.decodes == 0 {
         group.token_us = token_us;
     } else if group.token_us != token_us {
@@ -172,7 +172,7 @@ fn write_ends(context: &mut ScheduleContext<'_>, group: &DecodeGroup, part: &Sch
     let requests = &mut *context.requests;
     let request = &mut requests[part.id];
     request.done = known;
-    request.seen_us = group.token_us;
+    request.updated_us = group.token_us;
     request.stalled_us = group.stalls_us.iter().fold(request.stalled_us, |sum_us, us| sum_us + us);
     request.longest_gap_us = longer_of(request.longest_gap_us, group.longest_us);
     requests.execution[part.id] += group.execution;

@@ -165,7 +165,7 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     replica.num_running -= 1;
     let requests = &mut *context.requests;
     if requests[i].status == RequestStatus::Decoding {
-        requests.token_us.insert(id, requests[i].seen_us);
+        requests.token_us.insert(id, requests[i].updated_us);
     }
     requests[i].status = RequestStatus::Waiting;
     requests[i].prompt = known;

@@ -167,7 +167,7 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
     let i = entry.id.index();
     // It was in the iteration that has just ended, or is in the one under way.
     let is_fresh = match replica.in_flight {
-        0 => entry.under_way == 0 && entry.awaited == 0 && context.requests[i].seen_us == context.now_us,
+        0 => entry.under_way == 0 && entry.awaited == 0 && context.requests[i].updated_us == context.now_us,
         _ => entry.under_way > 0 && entry.awaited == 1,
     };
     let follows = entry.known + entry.awaited == entry.computed + 1;
@@ -303,9 +303,9 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
     }
     let i = id.index();
     if ended > 0 {
-        let joined_us = context.requests[i].seen_us;
+        let joined_us = context.requests[i].updated_us;
         context.requests.waited_for_token(id, shared_gaps.longest_from(joined_us));
-        context.requests[i].seen_us = group.ended_us;
+        context.requests[i].updated_us = group.ended_us;
     }
     if context.requests[i].status == RequestStatus::Decoding {
         context.requests[i].done = entry.known;

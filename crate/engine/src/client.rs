@@ -39,7 +39,7 @@ impl Client {
 }
 
 /// The entry of a list that is assigned round-robin; `otherwise` for an empty one.
-pub fn cycle_get(list: &[f64], index: usize, otherwise: f64) -> f64 {
+pub(crate) fn cycle_get(list: &[f64], index: usize, otherwise: f64) -> f64 {
     if list.is_empty() { otherwise } else { list[index % list.len()] }
 }
 
