@@ -193,6 +193,7 @@ impl Scenario {
 mod tests {
     use super::*;
     use crate::Run;
+    use servescope_cost::{Batch, BatchCost, Chunk, LoraBatch};
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
         let mut scenario = Scenario::default();
@@ -221,6 +222,55 @@ mod tests {
             scenario(&[("fleet.model", "llama-2-7b"), ("fleet.gpu", "a40")]).cost_source().unwrap();
         assert_eq!(unseen(&borrowed), ["points", "heads", "heads"]);
         assert_eq!(Scenario::default().cost_source(), None);
+    }
+
+    /// Says how much longer adapters make each stage.
+    fn adapters_in_stages(cost: &dyn BatchCost, chunks: &[Chunk]) -> [f64; 2] {
+        let batch = |kv_tokens: u32, with: u32| Batch {
+            chunks,
+            decodes: 24,
+            decode_kv_tokens: kv_tokens.into(),
+            any_adapter: with > 0,
+            lora: LoraBatch::of_one(16 * with, 24),
+            ..Batch::default()
+        };
+        let stages = |kv_tokens, with| {
+            [false, true].map(|is_last| cost.stage_time(&batch(kv_tokens, with), is_last).first_us)
+        };
+        let [first, later] = [9_600, 9_600 + 3 * 24];
+        let constants = cost.stage_constants(&batch(first, 1));
+        let found = cost.batch_stages(&batch(first, 1), &constants);
+        assert_eq!(found.us, stages(first, 1));
+        if chunks.is_empty() {
+            assert_eq!(cost.batch_stages(&batch(later, 1), &constants).us, stages(later, 1));
+            let told = found.line.and_then(|line| line.us(24, later.into()));
+            assert!(told.is_none_or(|us| us == stages(later, 1)), "{told:?}");
+        }
+        let without = stages(first, 0);
+        std::array::from_fn(|stage| found.us[stage] - without[stage])
+    }
+
+    #[test]
+    fn the_stages_of_a_batch_take_as_long_together_as_each_alone() {
+        let pipeline = |kind: &str, gpu: &str| {
+            let settings = [
+                ("cost.kind", kind),
+                ("fleet.gpu", gpu),
+                ("fleet.model", "llama-2-7b"),
+                ("fleet.pipeline_parallel", "2"),
+            ];
+            scenario(&settings)
+        };
+        let timed = pipeline("profile", "a100_80_sxm").timed().unwrap();
+        let measured = pipeline("kernels", "h100_sxm").measured_kernels().unwrap();
+        let roofline = pipeline("roofline", "h100_sxm").roofline();
+        let costs: [&dyn BatchCost; 3] = [&timed, &measured, &roofline];
+        for cost in costs {
+            for chunks in [&[][..], &[Chunk { kv_tokens: 64, tokens: 300 }]] {
+                let more_us = adapters_in_stages(cost, chunks);
+                assert!(more_us.iter().all(|&us| us > 0.0), "{more_us:?}");
+            }
+        }
     }
 
     #[test]
