@@ -6,14 +6,16 @@ const ALL_WHOLE: f64 = (1_u64 << 52) as f64;
 /// The nearest multiple of a power of two, halves away from 0; of 1 it has the bits of [`f64::round`].
 #[inline]
 pub(crate) fn nearest_multiple(number: f64, power: f64) -> f64 {
-    let all_are = ALL_WHOLE * power;
+    // From here on every number is a multiple.
+    let all_multiples = ALL_WHOLE * power;
     let size = number.abs();
-    let lies_between = size < all_are;
-    if !lies_between {
+    // What is no number stays as it is, too.
+    let is_below = size < all_multiples;
+    if !is_below {
         return number;
     }
-    // Of so large a sum the processor keeps the multiples alone: the nearest one, of two that are equally near the even one.
-    let near = (size + all_are) - all_are;
+    // The sum is rounded to a multiple: to the nearest one, and of two that are equally near to the even one.
+    let near = (size + all_multiples) - all_multiples;
     let more = if size - near == 0.5 * power { power } else { 0.0 };
     (near + more).copysign(number)
 }

@@ -47,7 +47,8 @@ fn arrows(folder: &Path) -> std::io::Result<Arrows> {
         if path.ancestors().any(|part| of_tests.contains(&part.with_extension(""))) {
             continue;
         }
-        for used in used(text).intersection(&names).filter(|used| **used != own) {
+        let is_below_root = path.parent() == Some(folder);
+        for used in used(text, is_below_root).intersection(&names).filter(|used| **used != own) {
             arrows.entry(own.clone()).or_default().entry(used.clone()).or_insert_with(|| path.clone());
         }
     }
@@ -80,11 +81,12 @@ fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
     declared.filter_map(name).collect()
 }
 
-/// What stands behind `crate::` in the code of a file, up to its tests.
-fn used(text: &str) -> BTreeSet<String> {
+/// What the code of a file names of the crate, up to its tests: behind `crate::`, and behind `super::` where that is the root.
+fn used(text: &str, is_below_root: bool) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let code = code.lines().filter(is_code).collect::<Vec<_>>().join("\n");
+    let code = if is_below_root { code.replace("super::", "crate::") } else { code };
     let mut names = BTreeSet::new();
     for rest in code.split("crate::").skip(1) {
         let list = rest.strip_prefix('{').map_or(rest, |list| list.split('}').next().unwrap_or_default());
@@ -134,9 +136,8 @@ fn circle_from<'a>(
 mod tests {
     use super::*;
 
-    fn told(files: &[(&str, &str)]) -> Option<String> {
-        let folder =
-            std::env::temp_dir().join(format!("servescope-arrows-{}-{}", std::process::id(), files.len()));
+    fn told(name: &str, files: &[(&str, &str)]) -> Option<String> {
+        let folder = std::env::temp_dir().join(format!("servescope-arrows-{}-{name}", std::process::id()));
         for (name, text) in files {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -151,11 +152,11 @@ mod tests {
     fn a_circle_is_told_with_its_files() {
         let files = [
             ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
-            ("a.rs", "use crate::b::Thing;\n"),
+            ("a.rs", "use super::b::Thing;\n"),
             ("b/deep.rs", "fn f() -> crate::c::Other {}\n"),
             ("c.rs", "use crate::{\n    Known,\n    a::Thing,\n};\n"),
         ];
-        assert_eq!(told(&files).unwrap(), "a (a.rs) -> b (deep.rs) -> c (c.rs) -> a");
+        assert_eq!(told("circle", &files).unwrap(), "a (a.rs) -> b (deep.rs) -> c (c.rs) -> a");
     }
 
     #[test]
@@ -171,6 +172,6 @@ mod tests {
             ("b/whole/part.rs", "use crate::a::Thing;\n"),
             ("c.rs", "use crate::a::Thing;\nuse crate::b::Thing;\n"),
         ];
-        assert_eq!(told(&files), None);
+        assert_eq!(told("none", &files), None);
     }
 }

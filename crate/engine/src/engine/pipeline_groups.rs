@@ -247,8 +247,8 @@ impl GroupPlayer<'_> {
     /// A batch that was formed before goes on, from a stage on where it is at a time.
     fn goes_on(&mut self, slot: u32, from: usize, ready_us: f64) {
         let batch = &mut self.batches[slot as usize];
-        let [inner_us, last_us] = batch.time_stages(self.cost);
         let copying_us = self.context.config.copying_us(batch.copied_blocks);
+        let times = StageTimes::of(batch, self.cost, copying_us);
         let own = BatchPass {
             slot: Some(slot),
             nth: 0,
@@ -260,7 +260,7 @@ impl GroupPlayer<'_> {
             began_us: batch.began_us,
             kv_tokens: batch.decode_kv_tokens,
             in_memory: batch.in_memory,
-            times: StageTimes { inner_us, last_us, copying_us, load_us: batch.load_us },
+            times,
             busy_us: batch.busy_us,
             row: 0,
         };

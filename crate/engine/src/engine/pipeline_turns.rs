@@ -33,9 +33,7 @@ fn pass(
     copying_us: f64,
     now_us: f64,
 ) -> f64 {
-    let [inner_us, last_us] = batch.time_stages(cost);
-    let times = StageTimes { inner_us, last_us, copying_us, load_us: batch.load_us };
-    let (end_us, busy_us) = times.pass_all(stages, now_us);
+    let (end_us, busy_us) = StageTimes::of(batch, cost, copying_us).pass_all(stages, now_us);
     batch.busy_us = busy_us;
     end_us
 }

@@ -3,6 +3,10 @@
 
 use std::collections::VecDeque;
 
+use servescope_cost::BatchCost;
+
+use crate::replica::iteration::ScheduledBatch;
+
 /// One stage.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stage {
@@ -36,6 +40,13 @@ pub(super) struct StageTimes {
 }
 
 impl StageTimes {
+    /// Those of a batch, whose cost model is asked where they are not known.
+    #[inline]
+    pub(super) fn of(batch: &mut ScheduledBatch, cost: &dyn BatchCost, copying_us: f64) -> Self {
+        let [inner_us, last_us] = batch.time_stages(cost);
+        Self { inner_us, last_us, copying_us, load_us: batch.load_us }
+    }
+
     /// The batch passes all stages, from a time on: when it leaves the last one, and how long they work. The stages know when it
     /// leaves them.
     #[inline]
