@@ -5,7 +5,7 @@ import { Refusal, type WorkerPort } from './simulation/worker-link.js';
 import { encodeLink, palette, parseLink, resolve, schema } from './simulation/module.js';
 import type { Answer } from './simulation/protocol.js';
 import type { Start } from './simulation/start.js';
-import { codesOf, messageOf, type ChartData, type Diagnostic, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
+import { codesOf, messageOf, NEEDS_NETWORK, type ChartData, type Diagnostic, type Parameter, type RunOptions, type Traffic } from './simulation/types.js';
 import { Scheduler } from './draw/scheduler.js';
 import { FoldedWork } from './folded.js';
 import type { Languages } from './i18n/languages.js';
@@ -222,7 +222,7 @@ export class App {
 
   /** With a network, what a run lacked may be there. */
   runWithNetwork(): void {
-    if (this.errors.value.some(({ code }) => code === 'needs_table')) this.run();
+    if (this.errors.value.some(({ code }) => NEEDS_NETWORK.includes(code))) this.run();
   }
 
   cancel(): boolean {

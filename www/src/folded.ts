@@ -1,6 +1,8 @@
 // Updates of elements in closed sections: the page makes them in idle time, so that no answer waits for them and a reader who opens
 // a section or searches the page finds them made.
 
+import { DueNow } from './state/due.js';
+
 export interface Folded {
   /** Draws what has changed since it was drawn last. */
   catchUp(): void;
@@ -27,6 +29,7 @@ function whenIdle(work: (rest: Rest) => void): void {
 
 export class FoldedWork {
   readonly #waiting = new Set<Folded>();
+  readonly #due = new DueNow('folded');
   #isComing = false;
   /** The first round, before a reader has moved anything, does not wait for a rest. */
   #isNew = true;
@@ -37,6 +40,7 @@ export class FoldedWork {
 
   add(element: Folded): void {
     this.#waiting.add(element);
+    this.#due.set(true);
     this.wake();
   }
 
@@ -66,6 +70,9 @@ export class FoldedWork {
       if (rest.timeRemaining() <= 1) break;
     }
     if (this.#waiting.size > 0) this.#goOn();
-    else this.#isNew = false;
+    else {
+      this.#isNew = false;
+      this.#due.set(false);
+    }
   }
 }

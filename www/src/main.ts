@@ -10,6 +10,7 @@ import type { LightElement } from './element.js';
 import { keepForOffline } from './offline/offline.js';
 import { ServescopePage } from './panels/servescope-page.js';
 import { pageKeys } from './state/address.js';
+import { due, DueNow, showDue } from './state/due.js';
 import { presetFiles, presetsOf } from './state/presets.js';
 import { initialSettings } from './state/settings.js';
 import { showRoles, showSettings } from './theme.js';
@@ -20,6 +21,7 @@ const root = document.documentElement;
 const settings = initialSettings(pageKeys(location.hash).lang);
 const languages = new Languages();
 showSettings(settings);
+showDue(due, root);
 
 function spawn(): WorkerPort {
   return new Worker(new URL('./simulation/worker.ts', import.meta.url), { type: 'module' });
@@ -32,6 +34,8 @@ async function embedPage(): Promise<LightElement> {
 async function start(): Promise<void> {
   // The worker's script loads while the module is compiled.
   let first: WorkerPort | null = spawn();
+  // One that ends before anybody listens is not handed on: the next one says why.
+  first.onerror = () => { first = null; };
   const [module] = await Promise.all([loadModule(), languages.load(settings.value.language)]);
   const app = new App(settings, languages, presetsOf(presetFiles(), scenarioFromJson), () => {
     const worker = first ?? spawn();
@@ -40,7 +44,11 @@ async function start(): Promise<void> {
   });
   watchTrouble(app);
   showRoles(app);
-  app.session.subscribe(({ state }) => { root.dataset['state'] = state; });
+  const running = new DueNow('run');
+  app.session.subscribe(({ state }) => {
+    root.dataset['state'] = state;
+    running.set(state === 'running');
+  });
   app.belonging.stale.subscribe((stale) => {
     if (stale === null) delete root.dataset['stale'];
     else root.dataset['stale'] = stale.reason;

@@ -1,5 +1,6 @@
 // A part of the page that is fetched when it is needed, and once more where that failed: networks drop a request now and then.
 // A page that is left while it fetches never comes to the second time, so what its browser has stopped is no error.
+import { due } from './state/due.js';
 
 /** Before the second time. */
 const AFTER_MS = 1000;
@@ -30,7 +31,11 @@ const NETWORK: From = {
 };
 
 /** What `fetch` imports; fails with the first error where the second time fails, too. */
-export async function part<Part>(fetch: () => Promise<Part>, from: From = NETWORK): Promise<Part> {
+export function part<Part>(fetch: () => Promise<Part>, from: From = NETWORK): Promise<Part> {
+  return due.during('fetch', () => fetchedTwice(fetch, from));
+}
+
+async function fetchedTwice<Part>(fetch: () => Promise<Part>, from: From): Promise<Part> {
   try {
     return await fetch();
   } catch (thrown) {

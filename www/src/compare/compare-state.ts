@@ -3,7 +3,7 @@
 import type { App } from '../app.js';
 import { compare } from '../i18n/en/compare.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { markOf } from '../draw/first-difference.js';
+import { markOf } from './first-difference.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';

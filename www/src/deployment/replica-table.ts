@@ -4,6 +4,7 @@ import { LightElement } from '../element.js';
 import type { FleetSummary, ReplicaRow } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { OpenQuestion } from '../state/open-question.js';
+import { tryAgain } from '../try-again.js';
 import type { Watchable } from '../state/topic.js';
 import { replicas } from '../i18n/en/replicas.js';
 
@@ -27,7 +28,7 @@ export class ReplicaTable extends LightElement {
     const { app } = this;
     const say = app.text.say(replicas);
     const errors = this.data.errors.value;
-    if (errors.length > 0) return html`<p class="notice error" role="alert">${app.text.diagnostics(errors)}</p>`;
+    if (errors.length > 0) return tryAgain(app, errors, () => { this.data.again(); });
     const rows = this.data.view.value?.per_replica;
     if (rows === undefined) return nothing;
     const columns = Object.entries(COLUMNS) as [keyof typeof COLUMNS, NumberKind][];

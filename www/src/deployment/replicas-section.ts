@@ -36,6 +36,11 @@ class ReplicasSection extends LightElement {
     return Number(this.app.store.resolved.values['fleet.replicas']);
   }
 
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#fleet?.end();
+  }
+
   protected override look(): string {
     return `${String(this.#areSeveral)} ${String(this.#replicas <= MOST_STACKED_LANES)}`;
   }

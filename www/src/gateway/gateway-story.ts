@@ -12,6 +12,7 @@ import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { sameValues, withoutDefaults, type Values } from '../state/store.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
+import { tryAgain } from '../try-again.js';
 import { nameOf, SIDES, StoryCharts, type Side } from './story-charts.js';
 import './gateway.css';
 
@@ -67,7 +68,7 @@ export class GatewayStory extends LightElement {
     if (shown === null) return;
     const charts = this.#sides.story.view?.charts;
     const options = charts === undefined ? NO_CHARTS : { ...this.app.options, in_sight: [...charts] };
-    void this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
+    this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
     if (charts !== undefined) this.#charts?.first.look(this.#scenario(this.#sides, 'without'), this.#scenario(this.#sides, 'with'));
   }
 
@@ -104,7 +105,7 @@ export class GatewayStory extends LightElement {
         </table>
         ${charts.length === 0 ? nothing : html`<div class="story-charts">${charts.map((name) => SIDES.map((side) => html`
           <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(words)}></chart-view>`))}</div>`}
-        ${other !== null && other.errors.length > 0 ? html`<p class="control-error" role="alert">${app.text.diagnostics(other.errors)}</p>` : nothing}
+        ${other !== null && other.errors.length > 0 ? tryAgain(app, other.errors, () => { this.#other.again(); }) : nothing}
       </section>`;
   }
 

@@ -1,7 +1,7 @@
 // The charts of a story: each of both runs, one beside the other, on the same axes.
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
-import { FirstDifference } from '../draw/first-difference.js';
+import { FirstDifference } from '../compare/first-difference.js';
 import { gateway } from '../i18n/en/gateway.js';
 import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 import type { Axis, ChartData } from '../simulation/types.js';

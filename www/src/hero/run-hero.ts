@@ -49,7 +49,7 @@ export class RunHero extends LightElement implements Drawable {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.playing = false;
-    this.data.look(false);
+    this.data.end();
     this.app.scheduler.remove(this);
   }
 

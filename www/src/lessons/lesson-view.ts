@@ -4,7 +4,7 @@ import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import '../draw/chart-view.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
-import { FirstDifference } from '../draw/first-difference.js';
+import { FirstDifference } from '../compare/first-difference.js';
 import { LightElement } from '../element.js';
 import { runHero, type RunHero } from '../hero/run-hero.js';
 import { lessons } from '../i18n/en/lessons.js';
@@ -18,6 +18,7 @@ import { prediction } from './prediction.js';
 import { paragraphs } from './sentence.js';
 import { sideFeed } from './side-feed.js';
 import { RUNS, type Run, type Runs } from './terms.js';
+import { tryAgain } from '../try-again.js';
 import './lesson-quiz.js';
 import './lessons.css';
 import { part } from '../part.js';
@@ -134,7 +135,7 @@ export class LessonView extends LightElement {
     const values = this.#besides;
     if (values === null || !this.#fits) return;
     const charts = (this.#screen?.figure ?? []).filter((name) => name !== HERO);
-    void this.#other.ask(values, { ...this.app.options, window: null, in_sight: charts });
+    this.#other.ask(values, { ...this.app.options, window: null, in_sight: charts });
   }
 
   get #runs(): Runs {
@@ -233,6 +234,9 @@ export class LessonView extends LightElement {
     const say = app.text.say(lessons);
     const [error] = app.errors.value;
     if (error !== undefined) return html`<p class="notice error" role="alert">${say('no_run', { message: app.named(error) })}</p>`;
+    const besides = this.#besides;
+    const errors = besides === null ? [] : (this.#other.of(besides)?.errors ?? []);
+    if (errors.length > 0) return tryAgain(app, errors, () => { this.#other.again(); });
     if (this.#fits) return nothing;
     return html`<p class="notice" data-moved>${say('moved')} <button type="button" @click=${() => {
       const screen = this.#screen;

@@ -1,7 +1,7 @@
 // Two runs of the same requests side by side: charts of both on the same axes.
 import type { App } from '../app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
-import type { FirstDifference } from '../draw/first-difference.js';
+import type { FirstDifference } from '../compare/first-difference.js';
 import type { BesideRun } from '../simulation/beside-run.js';
 import type { ChartData } from '../simulation/types.js';
 import { both } from '../state/topic.js';

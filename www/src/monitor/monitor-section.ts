@@ -7,8 +7,9 @@ import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { codesOf, type ExportKind, type MonitorView } from '../simulation/types.js';
+import { type ExportKind, type MonitorView } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
+import { tryAgain } from '../try-again.js';
 import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
 import './monitor-table.js';
@@ -50,7 +51,7 @@ export class MonitorSection extends LightElement {
     const errors = data.errors.value;
     this.dataset['state'] = errors.length > 0 ? 'failed' : view === null ? 'waiting' : 'ready';
     // What is left would be of another run.
-    if (errors.length > 0) return html`<p class="notice error" role="alert" data-code=${codesOf(errors)}>${app.text.diagnostics(errors)}</p>`;
+    if (errors.length > 0) return tryAgain(app, errors, () => { data.again(); });
     if (view === null) return html`<p class="about">${say('loading')}</p>`;
     const choose = (chosen: typeof client): void => { data.sorting.update({ client: chosen }); };
     return html`

@@ -48,7 +48,7 @@ export class EmbedPage extends LightElement {
   #lesson(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    this.#parts.want('learn', () => part(() => import('./learn-page.js')).then(({ learnPage }) => learnPage(app)));
+    this.#parts.want('learn', () => part(() => import('../lessons/learn-page.js')).then(({ learnPage }) => learnPage(app)));
     const state = this.#parts.state('learn');
     return html`<main class="embed lesson" aria-label=${t('page.results')}>
       ${state === 'there' ? this.#parts.value('learn') : state === 'missing' ? html`<p class="notice error" role="alert" data-missing="learn">${t('tab.missing')}

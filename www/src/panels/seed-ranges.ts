@@ -7,6 +7,7 @@ import { ownProfile } from '../profile/profile-own.js';
 import { seedBands, seedRanges, seedSpans } from '../simulation/module.js';
 import type { ChartData, FittedProfile, SeedRange, SeedRun, SeedSpans, SourceInfo, Summary } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
+import { due, DueNow } from '../state/due.js';
 import { chartMap } from '../state/session.js';
 import type { Values } from '../state/store.js';
 import { partsOf, Topic } from '../state/topic.js';
@@ -42,6 +43,7 @@ export class SeedRanges {
   #given: Given<SeedRun> | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
+  readonly #resting = new DueNow('ranges');
 
   constructor(readonly app: App) {
     this.answer = new Topic(app.settings.value.seeds ? WAITING : OFF);
@@ -63,6 +65,7 @@ export class SeedRanges {
   #look(keepsRanges: boolean): void {
     this.#turn += 1;
     clearTimeout(this.#timer);
+    this.#resting.set(false);
     this.#given?.cancel();
     this.#given = null;
     const { seeds } = this.app.settings.value;
@@ -70,7 +73,12 @@ export class SeedRanges {
     const summary = this.#settled;
     if (summary === null) return;
     this.#keep(summary);
-    if (seeds) this.#timer = setTimeout(() => { if (this.#settled !== null) void this.#run(); }, IDLE_MS);
+    if (!seeds) return;
+    this.#resting.set(true);
+    this.#timer = setTimeout(() => {
+      this.#resting.set(false);
+      if (this.#settled !== null) void due.during('ranges', () => this.#run());
+    }, IDLE_MS);
   }
 
   /** Bands are shown with ranges, and are removed with them. */
@@ -110,7 +118,7 @@ export class SeedRanges {
     const seeds = Array.from({ length: FURTHER_SEEDS + 1 }, (_, place) => this.#seed + place);
     if (this.answer.value.state !== 'done') this.#tell({ ...WAITING, state: 'running' });
     const until = performance.now() + BUDGET_MS;
-    const tooLong = setTimeout(() => { if (turn === this.#turn) this.#given?.cancel(); }, BUDGET_MS);
+    const tooLong = setTimeout(() => { if (turn === this.#turn && performance.now() >= until) this.#given?.cancel(); }, BUDGET_MS);
     try {
       await this.#simulate(both, seeds, () => turn === this.#turn && performance.now() < until);
     } catch (thrown) {

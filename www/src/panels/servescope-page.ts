@@ -250,7 +250,7 @@ export class ServescopePage extends LightElement {
 function fetched(app: App, what: Later): Promise<unknown> {
   switch (what) {
     case 'gateway': return part(() => import('../gateway/gateway-section.js')).then(({ gatewayViews }): GatewayViews => gatewayViews(app));
-    case 'learn': return part(() => import('./learn-page.js')).then(({ learnPage }) => learnPage(app));
+    case 'learn': return part(() => import('../lessons/learn-page.js')).then(({ learnPage }) => learnPage(app));
     case 'source': return part(() => import('../workload/studio-page.js')).then(({ studioPage }) => studioPage(app));
     case 'plan': return part(() => import('../capacity/capacity-page.js')).then(({ capacityPage }) => capacityPage(app));
     case 'validation': return part(() => import('../validation/published-page.js')).then(({ publishedPage }) => publishedPage(app));

@@ -2,13 +2,13 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { reason, shownInstead } from '../belonging-words.js';
 import { LightElement } from '../element.js';
-import { codesOf } from '../simulation/types.js';
+import { codesOf, NEEDS_NETWORK } from '../simulation/types.js';
 import type { Stale } from '../state/belonging.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { reveal } from './reveal.js';
 
 /** What another try may mend, with the settings as they are. */
-const PASSING = ['needs_table', 'missing_part', 'internal'];
+const PASSING = [...NEEDS_NETWORK, 'internal'];
 
 export class StaleBar extends LightElement {
   protected override watched(): Watchable[] {

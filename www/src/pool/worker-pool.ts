@@ -43,7 +43,7 @@ class Seat {
   #inputs: Inputs | null = null;
 
   constructor(spawn: () => WorkerPort) {
-    this.link = new WorkerLink(spawn, { first: () => [start()], lost: () => { this.#inputs = null; } });
+    this.link = new WorkerLink(spawn, { due: 'pool', first: () => [start()], lost: () => { this.#inputs = null; } });
   }
 
   work({ task, options: { inputs, progress } }: Job): Promise<unknown> {

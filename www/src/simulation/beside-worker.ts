@@ -4,7 +4,7 @@ import { readMessages } from './pause.js';
 import { buffersOf } from './protocol.js';
 import { begin, tables } from './simulating.js';
 import type { Start } from './start.js';
-import { errorsOf, type ChartData, type RunOptions, type ScenarioPatch, type Summary } from './types.js';
+import { isCallErrors, messageOf, type ChartData, type RunOptions, type ScenarioPatch, type Summary } from './types.js';
 import type { Reply } from './worker-link.js';
 
 /** A run with the charts that its options name as in sight. */
@@ -46,5 +46,8 @@ self.onmessage = ({ data }: MessageEvent<ToBeside>) => {
   simulate(data).then((value) => {
     if (value === null) post({ kind: 'stopped', ticket });
     else post({ kind: 'reply', ticket, value }, buffersOf(value.charts));
-  }, (thrown: unknown) => { post({ kind: 'refused', ticket, errors: errorsOf(thrown) }); });
+  }, (thrown: unknown) => {
+    if (isCallErrors(thrown)) post({ kind: 'refused', ticket, errors: thrown.errors });
+    else post({ kind: 'died', message: messageOf(thrown) });
+  });
 };

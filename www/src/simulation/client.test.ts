@@ -165,7 +165,58 @@ describe('Client', () => {
     expect(worker().sent.map((message) => message.kind)).toEqual(['query', 'run']);
     worker().say({ kind: 'died', message: 'unreachable' });
     expect(listener.failed).toHaveBeenCalledTimes(1);
-    expect(worker().runs()).toHaveLength(0);
+    expect(workers).toHaveLength(2);
+  });
+
+  /** Ports that end as soon as they are there, as where the script is out of reach. */
+  const dieAtOnce = (): void => {
+    const { push } = workers;
+    workers.push = (...made) => {
+      for (const port of made) setTimeout(() => { port.onerror?.(new Event('error') as ErrorEvent); });
+      return push.apply(workers, made);
+    };
+  };
+
+  it('starts one worker for each wish, and one more, where every worker dies at once', () => {
+    client.run(wish(1));
+    worker().say(answer(1));
+    dieAtOnce();
+    worker().say({ kind: 'died', message: 'unreachable' });
+    vi.advanceTimersByTime(5000);
+    expect(workers).toHaveLength(2);
+    expect(listener.restarted).toHaveBeenCalledTimes(1);
+    expect(listener.failed.mock.calls).toEqual([[[expect.objectContaining({ code: 'missing_part' })]]]);
+    for (const rate of [2, 3]) {
+      client.run(wish(rate));
+      vi.advanceTimersByTime(5000);
+    }
+    expect(workers).toHaveLength(4);
+    expect(listener.failed).toHaveBeenCalledTimes(3);
+  });
+
+  it('makes the shown run again for questions about it when the worker dies between two wishes', () => {
+    client.run(wish(1));
+    worker().say(answer(1));
+    worker().say({ kind: 'died', message: 'unreachable' });
+    expect(worker().runs().map((run) => run.scenario['workload.rate_rps'])).toEqual([1]);
+    expect(listener.failed).not.toHaveBeenCalled();
+  });
+
+  it('does not go on for ever where a question about every run kills the worker', async () => {
+    client.run(wish(1));
+    worker().say(answer(1));
+    for (let round = 0; round < 5 && !workers.at(-1)?.terminated; round += 1) {
+      const asked = client.ask({ kind: 'call', call: 'moment', values: [] });
+      worker().say({ kind: 'died', message: 'unreachable' });
+      await expect(asked).rejects.toBeInstanceOf(Refusal);
+      const [revived] = worker().runs();
+      if (revived !== undefined) worker().say(answer(revived.revision));
+    }
+    expect(workers).toHaveLength(2);
+    expect(listener.failed).toHaveBeenCalledTimes(1);
+    client.run(wish(2));
+    worker().say(answer(3));
+    expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 3 }), wish(2).setting, true);
   });
 
   const engineCalls = (): unknown[] => worker().sent.flatMap((message) => (message.kind === 'query' && message.query.kind === 'call' ? [[message.query.call, ...message.query.values]] : []));
@@ -181,6 +232,7 @@ describe('Client', () => {
     // The next one too, should this one die before it has answered.
     worker().say({ kind: 'died', message: 'unreachable' });
     await Promise.resolve();
+    client.run(wish(2));
     expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
   });
 
@@ -188,6 +240,7 @@ describe('Client', () => {
     const start = { kind: 'start', module: {} as WebAssembly.Module, page: 'https://host/' } as const;
     client.start(start);
     worker().say({ kind: 'died', message: 'unreachable' });
+    client.run(wish(1));
     expect(workers.map(({ sent }) => sent[0])).toEqual([start, start]);
   });
 
@@ -199,12 +252,14 @@ describe('Client', () => {
     worker().say({ kind: 'refused', ticket: 2, errors: [] });
     await expect(bad).rejects.toBeInstanceOf(Refusal);
     worker().say({ kind: 'died', message: 'unreachable' });
+    client.run(wish(1));
     expect(engineCalls()).toEqual([['load_profile', 'own.txt', 'measured']]);
     worker().say({ kind: 'reply', ticket: 3, value: null });
     const back = client.ask({ kind: 'call', call: 'load_profile', values: ['', ''] });
     worker().say({ kind: 'reply', ticket: 4, value: null });
     await back;
     worker().say({ kind: 'died', message: 'unreachable' });
+    client.run(wish(2));
     expect(engineCalls()).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
-// The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision,
-// and a worker that dies is started again with the last wish, and with the trace and the profile it held.
+// The page's end of the worker: the latest wish wins, one run is in flight, late answers are dropped by their revision.
+// After a worker has died, another one is started for what was in flight or is shown, with the trace and the profile that the
+// first held; once. Where that one dies as well, none is started before the next wish.
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
 import type { Setting } from '../state/belonging.js';
@@ -22,7 +23,7 @@ export interface Listener {
   progress(fraction: number): void;
   failed(errors: Diagnostic[]): void;
   cancelled(): void;
-  /** The worker died and was started again. */
+  /** The worker died, and another one has taken up its work. */
   restarted(why: Diagnostic): void;
 }
 
@@ -30,7 +31,7 @@ type AboutRuns = Extract<FromWorker, { revision: number }>;
 
 /** A run younger than this is let through: a drag that ends every run before its answer would show nothing at all. */
 const LET_FINISH_MS = 150;
-/** A wish that kills two workers in a row is not tried a third time. */
+/** Deaths in a row, without a wish that was answered in between, after which no worker is started but for the next wish. */
 const TRIES = 2;
 
 export class Client {
@@ -49,11 +50,14 @@ export class Client {
   #trace: { name: string; columns: TraceColumns } | null = null;
   #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
   #deaths = 0;
+  /** The wish in flight is one that the page makes again by itself, after a death: its answer does not show that the next one
+   * will live, since a question about it may have killed the worker. */
+  #isRevived = false;
 
   constructor(spawn: () => WorkerPort, private readonly listener: Listener) {
     this.#link = new WorkerLink(spawn, {
       first: () => (this.#start === null ? [] : [this.#start]),
-      lost: (why) => { if (why !== null) this.#revive(why); },
+      lost: (why) => { if (why !== null) this.#lost(why); },
       other: (message) => { if (message.revision === this.#revision) this.#receiveRun(message); },
     });
     this.#link.connect();
@@ -70,6 +74,11 @@ export class Client {
   }
 
   run(wish: Wish): void {
+    this.#isRevived = false;
+    this.#wish(wish);
+  }
+
+  #wish(wish: Wish): void {
     this.#next = wish;
     if (this.#flying === null || this.#mayEnd) this.#send();
   }
@@ -81,6 +90,7 @@ export class Client {
   }
 
   async ask<K extends Query['kind']>(query: Extract<Query, { kind: K }>): Promise<QueryResult[K]> {
+    this.#connect();
     const value = await this.#link.ask({ kind: 'query', query });
     this.#remember(query);
     return value as QueryResult[K];
@@ -107,8 +117,10 @@ export class Client {
     this.#answered = null;
   }
 
-  /** Before the next run. Should the new worker die as well, the one after it is given them. */
-  #giveBack(): void {
+  /** A worker in place of one that died gets what that one held before anything else. */
+  #connect(): void {
+    if (this.#link.isConnected) return;
+    this.#link.connect();
     const queries: Query[] = [];
     if (this.#trace !== null) queries.push({ kind: 'load-trace', ...this.#trace });
     if (this.#profile !== null) queries.push({ kind: 'call', call: 'load_profile', values: [this.#profile.name, this.#profile.text] });
@@ -124,6 +136,7 @@ export class Client {
     this.#mayEnd = false;
     this.#clearTimer();
     this.#overdue = setTimeout(() => { this.#yieldToNext(); }, LET_FINISH_MS);
+    this.#connect();
     const scenario = wish.setting.values;
     const preview = this.#trace === null ? previewOf(scenario, wish.values, this.#cost) : null;
     this.#tell({ kind: 'run', revision: this.#revision, scenario, preview, options: wish.options });
@@ -160,7 +173,7 @@ export class Client {
       const answered = this.#flying;
       if (answered === null) return;
       this.#cost = { requests: message.summary.requests.offered, compute_ms: message.compute_ms };
-      this.#deaths = 0;
+      if (!this.#isRevived) this.#deaths = 0;
       this.#previewed = message.preview;
       if (!message.preview) {
         this.#answered = answered;
@@ -189,16 +202,19 @@ export class Client {
     this.#clearTimer();
   }
 
-  /** The next worker is started at once: the page goes on with the wish that this one had. */
-  #revive(lost: Diagnostic): void {
+  /** The page goes on with the wish that this worker had; without one, with the run that is shown, for questions about it. */
+  #lost(why: Diagnostic): void {
     this.#deaths += 1;
-    this.#link.connect();
-    this.#giveBack();
-    this.listener.restarted(lost);
-    const wish = this.#next ?? this.#flying;
+    const wish = this.#next ?? this.#flying ?? this.#answered;
+    this.#next = null;
     this.#settle();
     if (wish === null) return;
-    if (this.#deaths < TRIES) this.run(wish);
-    else this.listener.failed([lost]);
+    if (this.#deaths >= TRIES) {
+      this.listener.failed([why]);
+      return;
+    }
+    this.#isRevived = true;
+    this.listener.restarted(why);
+    this.#wish(wish);
   }
 }

@@ -12,6 +12,9 @@ import type { Diagnostic, CallErrors } from '../../pkg/servescope.js';
 
 export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'clients.csv' | 'clients_over_time.csv' | 'trace.json' | 'summary.json';
 
+/** Codes of what a network that is back may mend. */
+export const NEEDS_NETWORK: readonly string[] = ['needs_table', 'missing_part'];
+
 /** What the wasm module throws on purpose; a trap or a bug is anything else. */
 export function isCallErrors(thrown: unknown): thrown is CallErrors {
   return typeof thrown === 'object' && thrown !== null && 'errors' in thrown && Array.isArray(thrown.errors);

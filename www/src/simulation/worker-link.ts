@@ -1,6 +1,7 @@
 // The page's end of a worker: questions go out with a ticket, and each gets one reply. A worker that dies takes the open
 // questions with it; the next question starts another. One at once would end as this one did, and again, where its script
 // is out of reach.
+import { due, type DueKind } from '../state/due.js';
 import { lostWorker } from './fetched.js';
 import type { Diagnostic } from './types.js';
 
@@ -36,6 +37,8 @@ export class Cancelled extends Error {
 interface Pending { resolve: (value: unknown) => void; reject: (reason: Error) => void; progress: (fraction: number) => void }
 
 interface Hooks<Other> {
+  /** As what an open question is counted. */
+  due?: DueKind;
   /** The first message to a new worker. */
   first?: () => readonly object[];
   /** The worker has ended, and with it all that it held. */
@@ -55,13 +58,17 @@ export class WorkerLink<Other = never> {
     return this.#pending.size > 0;
   }
 
+  get isConnected(): boolean {
+    return this.#worker !== null;
+  }
+
   ask(question: object, progress: (fraction: number) => void = () => undefined): Promise<unknown> {
     const worker = this.connect();
     this.#ticket += 1;
     const ticket = this.#ticket;
     const reply = new Promise((resolve, reject) => { this.#pending.set(ticket, { resolve, reject, progress }); });
     worker.postMessage({ ...question, ticket });
-    return reply;
+    return due.during(this.hooks.due ?? 'question', () => reply);
   }
 
   /** Says something that gets no reply; nothing where there is no worker. */

@@ -2,6 +2,7 @@
 // and replaces the entry: changes are taken back by undo. A visit to another tab or preset is an entry of its own, to which
 // the Back button leads.
 import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
+import { DueNow } from './due.js';
 import type { Pipe } from './traffic.js';
 
 export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
@@ -95,13 +96,18 @@ function parseZoom(text: string | null): [number, number] | null {
 export class Address {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #written = location.hash;
+  readonly #writing = new DueNow('address');
+  readonly #following = new DueNow('link');
 
   constructor(
     private readonly codec: Codec,
     private readonly current: () => { values: ScenarioPatch; keys: PageKeys },
     onForeignChange: () => void,
   ) {
+    // The browser tells of a link that was followed in a task of its own.
+    addEventListener('click', (event) => { if (followsLink(event)) this.#following.set(true); });
     addEventListener('hashchange', () => {
+      this.#following.set(false);
       if (location.hash === this.#written) return;
       this.#written = location.hash;
       this.#cancel();
@@ -129,6 +135,7 @@ export class Address {
   schedule(): void {
     this.#cancel();
     this.#timer = setTimeout(() => { this.write(); }, DEBOUNCE_MS);
+    this.#writing.set(true);
   }
 
   /** Not while Back or Forward is under way: its entry of the history is there before its event is heard. */
@@ -158,5 +165,13 @@ export class Address {
   #cancel(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#writing.set(false);
   }
+}
+
+/** Whether a click leads to another address of this page, in this tab. */
+function followsLink({ target, defaultPrevented, button, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): boolean {
+  if (defaultPrevented || button !== 0 || ctrlKey || metaKey || shiftKey || altKey || !(target instanceof Element)) return false;
+  const link = target.closest<HTMLAnchorElement>('a[href^="#"]');
+  return link !== null && link.target === '' && link.hash !== location.hash;
 }

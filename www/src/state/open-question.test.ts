@@ -53,3 +53,27 @@ it('is asked again when it is looked at again after a refusal', async () => {
   await settle();
   expect(open.view.value).toBe('view');
 });
+
+it('hears of no run after its end, and asks again when it is looked at again', async () => {
+  let listeners = 0;
+  const subscribe = session.subscribe.bind(session);
+  vi.spyOn(session, 'subscribe').mockImplementation((listener) => {
+    listeners += 1;
+    const end = subscribe(listener);
+    return () => {
+      listeners -= 1;
+      end();
+    };
+  });
+  for (let round = 1; round <= 30; round += 1) {
+    open.look(true);
+    await settle();
+    expect(question).toHaveBeenCalledTimes(round);
+    expect(listeners).toBe(1);
+    open.end();
+    answered();
+  }
+  await settle();
+  expect(listeners).toBe(0);
+  expect(question).toHaveBeenCalledTimes(30);
+});

@@ -2,7 +2,7 @@
 import { Refusal } from '../simulation/worker-link.js';
 import type { Diagnostic } from '../simulation/types.js';
 import type { Session } from './session.js';
-import { partsOf, Topic, type Watchable } from './topic.js';
+import { both, partsOf, Topic, type Watchable } from './topic.js';
 
 const NONE: readonly Diagnostic[] = [];
 
@@ -13,24 +13,42 @@ export class OpenQuestion<T> {
   readonly view = new Topic<T | null>(null);
   /** Why the newest run has no view. */
   readonly errors = new Topic<readonly Diagnostic[]>(NONE);
+  /** The answer hangs on these. */
+  readonly #on: Watchable;
+  #unsubscribe: (() => void) | null = null;
   #open = false;
   #asking = false;
   #stale = true;
 
   /** The question's answer hangs on `also` beside the run. */
   constructor(private readonly app: Asking, private readonly question: () => Promise<T>, ...also: Watchable[]) {
-    for (const topic of [partsOf(app.session, ({ answer }) => answer?.summary), ...also]) topic.subscribe(() => { this.ask(); });
+    this.#on = both(partsOf(app.session, ({ answer }) => answer?.summary), ...also);
   }
 
   /** Nothing is asked while no answer is shown. */
   look(open: boolean): void {
     this.#open = open;
+    if (open) this.#unsubscribe ??= this.#on.subscribe(() => { this.ask(); });
     if (this.#stale) this.ask();
+  }
+
+  /** Hears of no more runs until it is looked at again: an element that leaves the page must not be kept by those that stay. */
+  end(): void {
+    this.#open = false;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    this.#stale = true;
   }
 
   ask(): void {
     this.#stale = true;
     if (this.#open && !this.#asking) void this.#askWhileStale();
+  }
+
+  /** Asks once more what was refused. */
+  again(): void {
+    this.errors.set(NONE);
+    this.ask();
   }
 
   async #askWhileStale(): Promise<void> {

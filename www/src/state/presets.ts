@@ -2,6 +2,7 @@
 // stories: they bring their words, and the few parameters by which the same run without a policy differs.
 import type { Text } from '../i18n/text.js';
 import { pageError, type Diagnostic, type ScenarioPatch, type SplitBy } from '../simulation/types.js';
+import { due } from './due.js';
 import type { Language } from './settings.js';
 import { sameValues, type Values } from './store.js';
 
@@ -46,10 +47,12 @@ export function presetsOf(files: readonly PresetFile[], fromJson: (text: string)
 }
 
 /** A file that is served beside the page. */
-export async function fetchJson(path: string): Promise<unknown> {
-  const response = await fetch(new URL(path, document.baseURI));
-  if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
-  return response.json();
+export function fetchJson(path: string): Promise<unknown> {
+  return due.during('fetch', async () => {
+    const response = await fetch(new URL(path, document.baseURI));
+    if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)}`);
+    return await response.json() as unknown;
+  });
 }
 
 export function presetWords(text: Text, { id, story }: Preset): { title: string; about: string } {

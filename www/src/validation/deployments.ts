@@ -1,4 +1,5 @@
 // Measured deployments of the file that the terminal's core wrote: rows, what they have in common, and their charts.
+import { fetchJson } from '../state/presets.js';
 import type { Axis, ChartData, RelativeErrors, Series } from '../simulation/types.js';
 
 export interface Deployment {
@@ -60,10 +61,8 @@ export const OWN_BACKEND = 'vllm';
 export const FIRST: Filter = { model: '', gpu: '', backend: OWN_BACKEND, in_flight: '', doubtful: false, both: false };
 
 /** The file lies beside the page; it is fetched when the tab is opened. */
-export async function fetchDeployments(): Promise<File> {
-  const response = await fetch(new URL('published/deployments.json', document.baseURI));
-  if (!response.ok) throw new Error(`published/deployments.json: ${String(response.status)}`);
-  return (await response.json()) as File;
+export function fetchDeployments(): Promise<File> {
+  return fetchJson('published/deployments.json') as Promise<File>;
 }
 
 export function rowsOf({ common, deployments, rows }: File): Row[] {

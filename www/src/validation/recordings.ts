@@ -1,4 +1,5 @@
 // VTC's recorded runs as the terminal wrote them down, and their charts.
+import { fetchJson } from '../state/presets.js';
 import type { Axis, ChartData, Series } from '../simulation/types.js';
 
 export interface Measured {
@@ -18,10 +19,8 @@ export interface Run {
 export interface Recordings { command: string; source: string; bounds: { tokens: number; rejected: number }; runs: Run[] }
 
 /** The file lies beside the page; it is as much a part of it as its scripts. */
-export async function fetchRecordings(): Promise<Recordings> {
-  const response = await fetch(new URL('published/vtc.json', document.baseURI));
-  if (!response.ok) throw new Error(`published/vtc.json: ${String(response.status)}`);
-  return (await response.json()) as Recordings;
+export function fetchRecordings(): Promise<Recordings> {
+  return fetchJson('published/vtc.json') as Promise<Recordings>;
 }
 
 /** Names in the file begin with the one of the artifact's scheduler: `LShare__rpm10`. */

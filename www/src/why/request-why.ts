@@ -2,9 +2,10 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { why } from '../i18n/en/why.js';
-import type { RequestDelay, RequestWhy } from '../simulation/types.js';
+import type { Diagnostic, RequestDelay, RequestWhy } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { partsOf, type Watchable } from '../state/topic.js';
+import { tryAgain } from '../try-again.js';
 import { causeOf, isBeside } from './causes.js';
 import './why.css';
 
@@ -17,8 +18,10 @@ const LEAST_SHARE = 0.005;
 const MARGIN = 0.25;
 
 export class RequestWhyView extends LightElement {
-  static override properties = { ...LightElement.properties, told: { state: true } };
+  static override properties = { ...LightElement.properties, told: { state: true }, errors: { state: true } };
   declare told: RequestWhy | null;
+  /** Why the request that is shown has no explanation. */
+  declare errors: readonly Diagnostic[] | undefined;
   #asked: unknown = null;
 
   protected override watched(): Watchable[] {
@@ -33,16 +36,19 @@ export class RequestWhyView extends LightElement {
       void this.#ask(selected.id);
     }
     const told = this.told?.id === selected.id ? this.told : null;
+    if (this.errors !== undefined) return tryAgain(this.app, this.errors, () => { void this.#ask(selected.id); });
     return told === null ? html`<p class="hint">${this.app.text.say(why)('computing')}</p>` : this.#card(told);
   }
 
   async #ask(id: number): Promise<void> {
     const asked = this.#asked;
+    this.errors = undefined;
     try {
       const told = await this.app.ask({ kind: 'call', call: 'why_request', values: [id] }) as RequestWhy;
       if (this.#asked === asked) this.told = told;
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
+      if (this.#asked === asked) this.errors = thrown.errors;
     }
   }
 

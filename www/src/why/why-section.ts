@@ -7,6 +7,7 @@ import type { Delayed, Why, WhyGroup } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import type { Watchable } from '../state/topic.js';
 import { causeOf } from './causes.js';
+import { tryAgain } from '../try-again.js';
 import { shownOf, sum } from './groups.js';
 import './why.css';
 
@@ -38,11 +39,11 @@ export class WhySection extends LightElement {
   protected override render(): TemplateResult {
     const say = this.app.text.say(why);
     const view = this.#question.view.value;
-    const [error] = this.#question.errors.value;
+    const errors = this.#question.errors.value;
     return html`
       <p class="hint">${say('section.about')}</p>
-      ${error === undefined ? nothing : html`<p class="notice error" role="alert">${this.app.text.diagnostic(error)}</p>`}
-      ${view === null ? html`<p class="hint" role="status">${say('computing')}</p>` : html`${this.#causes(view)}${this.#matrix(view)}`}`;
+      ${errors.length === 0 ? nothing : tryAgain(this.app, errors, () => { this.#question.again(); })}
+      ${view === null ? errors.length > 0 ? nothing : html`<p class="hint" role="status">${say('computing')}</p>` : html`${this.#causes(view)}${this.#matrix(view)}`}`;
   }
 
   #causes({ causes }: Why): TemplateResult {

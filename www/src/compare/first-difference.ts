@@ -6,7 +6,7 @@ import type { ComparedPair } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { sameValue, sameValues, type Values } from '../state/store.js';
 import { Topic } from '../state/topic.js';
-import type { ChartMark } from './chart-feed.js';
+import type { ChartMark } from '../draw/chart-feed.js';
 
 /** A drag goes on before this. */
 const SETTLE_MS = 300;

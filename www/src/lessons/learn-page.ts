@@ -3,11 +3,11 @@ import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { lessons as words } from '../i18n/en/lessons.js';
-import { fetchLesson, type Lesson } from '../lessons/lesson.js';
+import { fetchLesson, type Lesson } from './lesson.js';
 import { lessons, progressOf, wantLessons, type LessonEntry } from '../state/lessons.js';
 import { presetOf, presetWords, PRESET_GROUPS } from '../state/presets.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import '../lessons/lesson-view.js';
+import './lesson-view.js';
 
 export function learnPage(app: App): LearnPage {
   return LearnPage.of(app);
