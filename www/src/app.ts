@@ -100,6 +100,7 @@ export class App {
         this.errors.set(errors);
         this.belonging.ended('failed', errors);
         this.session.update({ state: 'failed', progress: null });
+        if (this.belonging.stale.value === null) this.#tellLost(errors);
       },
       cancelled: () => { this.#cancelled(); },
       restarted: (why) => { this.notices.error('restarted', () => this.text.t('notice.restarted', { message: this.text.diagnostic(why) })); },
@@ -354,6 +355,15 @@ export class App {
     this.errors.set(NONE);
     this.belonging.ended('file');
     this.session.update({ state: 'failed', progress: null });
+  }
+
+  /** The shown result is that of the settings, and yet nothing simulates any more: questions about it have no answer. */
+  #tellLost(errors: readonly Diagnostic[]): void {
+    const again = (): void => {
+      this.notices.dismissErrors();
+      this.run();
+    };
+    this.notices.error(`lost ${codesOf(errors)}`, () => this.text.t('notice.lost', { message: this.text.diagnostics(errors) }), { label: 'stale.run', run: again });
   }
 
   #cancelled(): void {

@@ -67,14 +67,26 @@ export async function dismiss(page: Page): Promise<void> {
 }
 
 /**
- * Waits until nothing runs any more. A change that was made before starts its run within the event that makes it, but for
- * typed values, which the page reads after a pause.
+ * Waits until nothing runs any more, and what was clicked has been heard of and fetched. A change that was made before starts its run
+ * within the event that makes it, but for typed values, which the page reads after a pause.
  */
 export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => {
-    const { state } = document.documentElement.dataset;
-    return state === 'ready' || state === 'failed';
+    const { state, due = '' } = document.documentElement.dataset;
+    return (state === 'ready' || state === 'failed') && !/link|fetch|run/.test(due);
   }, undefined, { timeout: READY_MS });
+}
+
+/** Waits until the page has nothing due: from then on it changes only if somebody acts. It takes the page's pauses and its idle work. */
+export async function atRest(page: Page): Promise<void> {
+  await expect(page.locator('html')).toHaveAttribute('data-busy', '0', { timeout: 40_000 });
+}
+
+/** Lets the page draw this many frames. */
+export async function frames(page: Page, count: number): Promise<void> {
+  await page.evaluate(async (all) => {
+    for (let frame = 0; frame < all; frame += 1) await new Promise(requestAnimationFrame);
+  }, count);
 }
 
 export async function digest(page: Page): Promise<string> {

@@ -49,6 +49,7 @@ export const page = area('page', {
   'notice.perfetto_silent': 'Perfetto did not respond. The timeline can be downloaded as a file and opened there.',
   'notice.opened_from_validation': 'Opened from Validation: these are the settings of the measured or published run that you chose there.',
   'notice.back_to_validation': 'Back to Validation',
+  'notice.lost': 'The simulation stopped and could not be started again. {message} The result that is shown stays.',
   'notice.restarted': 'The simulation stopped unexpectedly and was started again ({message}).',
   'notice.trace_loaded': 'Loaded {requests} {requests|request|requests} from {name}.',
   'notice.trace_failed': 'Could not read {name}: {message} You can map its columns under Traffic source in Explore.',

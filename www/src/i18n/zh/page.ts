@@ -49,6 +49,7 @@ export const page: Translation<typeof english> = {
   'notice.perfetto_silent': 'Perfetto 没有回应。可以先下载时间线文件，再到那里打开。',
   'notice.opened_from_validation': '从“实测对照”打开：这里是你在那里所选的实测或已发表运行的设置。',
   'notice.back_to_validation': '回到实测对照',
+  'notice.lost': '模拟已停止，未能重新启动。{message}当前显示的结果仍然有效。',
   'notice.restarted': '模拟意外中止，已重新启动（{message}）。',
   'notice.trace_loaded': '已从 {name} 读入 {requests} 个请求。',
   'notice.trace_failed': '无法读取 {name}：{message}可在“探索”页的“流量来源”中指定各列的含义。',
