@@ -15,7 +15,7 @@ usage: cargo xtask VERB
   serve [--port N]       build, then serve the page on 127.0.0.1:8080
   test [--whole] [--only STEP]... [--skip STEP]...
                          run the checks that every change must pass, or all that a release must pass
-  weigh [--accept]       what the page weighs on the wire; or take that as the new bound (sizes.json)
+  weigh                  what the page weighs on the wire, beside its bounds (sizes.json)
   fuzz [--seconds N]     search every fuzz target for new failures, 60 s each
   build                  leave the whole page in dist/, for any static host
   dev [--port N]         serve, rebuild and reload on every change
@@ -44,7 +44,7 @@ pub(crate) enum ProjectTask {
     Serve { port: Option<u16> },
     Dev { port: Option<u16> },
     Test { choice: StepChoice, whole: bool },
-    Weigh { accept: bool },
+    Weigh,
     Fuzz { seconds: u32 },
     Bench { peers: bool, out: Option<String> },
 }
@@ -68,7 +68,7 @@ fn read(mut parser: Parser) -> Result<ProjectTask, lexopt::Error> {
     while let Some(argument) = parser.next()? {
         match (verb.as_str(), argument) {
             (_, Short('h') | Long("help")) => return Ok(ProjectTask::Help),
-            ("bench", Long("peers")) | ("test", Long("whole")) | ("weigh", Long("accept")) => flag = true,
+            ("bench", Long("peers")) | ("test", Long("whole")) => flag = true,
             ("serve" | "dev", Long("port")) => port = Some(parser.value()?.parse_with(number::<u16>)?),
             ("test", Long("only")) => choice.only.push(parser.value()?.parse_with(step)?),
             ("test", Long("skip")) => choice.skip.push(parser.value()?.parse_with(step)?),
@@ -86,7 +86,7 @@ fn read(mut parser: Parser) -> Result<ProjectTask, lexopt::Error> {
         "serve" => ProjectTask::Serve { port },
         "dev" => ProjectTask::Dev { port },
         "test" => ProjectTask::Test { choice, whole: flag },
-        "weigh" => ProjectTask::Weigh { accept: flag },
+        "weigh" => ProjectTask::Weigh,
         "fuzz" => ProjectTask::Fuzz { seconds },
         "bench" => ProjectTask::Bench { peers: flag, out },
         _ => return Err(format!("{verb} is not a verb").into()),
@@ -128,7 +128,7 @@ mod tests {
             Ok(ProjectTask::Bench { peers: true, out: Some("numbers.json".to_owned()) })
         );
         assert_eq!(read("fuzz --seconds 5"), Ok(ProjectTask::Fuzz { seconds: 5 }));
-        assert_eq!(read("weigh --accept"), Ok(ProjectTask::Weigh { accept: true }));
+        assert_eq!(read("weigh"), Ok(ProjectTask::Weigh));
         assert_eq!(read("fuzz --seconds=5"), Ok(ProjectTask::Fuzz { seconds: 5 }));
         assert_eq!(read("fuzz"), Ok(ProjectTask::Fuzz { seconds: 60 }));
         for line in ["test --help", "--help", "-h", "help", "serve -h"] {

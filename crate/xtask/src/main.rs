@@ -74,7 +74,7 @@ fn run(verb: ProjectTask) -> TaskResult<bool> {
         ProjectTask::Serve { port } => serve::run(&project, port)?,
         ProjectTask::Dev { port } => dev::run(&project, port)?,
         ProjectTask::Test { choice, .. } => return check::run(&project, &choice),
-        ProjectTask::Weigh { accept } => sizes::weigh(&project, accept)?,
+        ProjectTask::Weigh => sizes::weigh(&project)?,
         ProjectTask::Fuzz { seconds } => fuzz::search(&project, seconds)?,
         ProjectTask::Bench { peers: false, out } => bench::run(&project, out.as_deref())?,
         ProjectTask::Bench { peers: true, out } => bench::peers::run(&project, out.as_deref())?,
