@@ -143,7 +143,10 @@ mod tests {
     fn a_sum_may_reach_its_bound_and_no_more() {
         let of = |until_ready| Sizes { until_ready, later_wasm: 10, later_js: 10 };
         assert!(compare(of(1_000), of(1_000)).1.is_empty());
-        assert_eq!(compare(of(1_001), of(1_000)).1, ["all until the page is ready: 1001 bytes, at most 1000"]);
+        assert_eq!(
+            compare(of(1_001), of(1_000)).1,
+            ["all until the page is ready: 1001 bytes, at most 1000"]
+        );
     }
 
     #[test]
