@@ -87,6 +87,7 @@ export class App {
     presets: readonly Preset[],
     spawn: () => WorkerPort,
   ) {
+    languages.parameters = this.parameters;
     this.presets = presets.map((preset) => ({ ...preset, values: withoutDefaults(preset.values, resolve(preset.values)) }));
     this.#client = new Client(spawn, {
       answer: (answer, setting, last) => { this.#answer(answer, setting, last); },

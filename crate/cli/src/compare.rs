@@ -183,8 +183,9 @@ fn text(task: &Task, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> Str
         lines.push(format!("and {} other parameters differ", differ.len() - LISTED));
     }
     lines.push(String::new());
-    let mut table =
-        vec![["", "A", "B", "B - A", "95 % interval", "relative", "95 % interval"].map(str::to_owned)];
+    let mut table = vec![
+        ["", "unit", "A", "B", "B - A", "95 % interval", "relative", "95 % interval"].map(str::to_owned),
+    ];
     table.extend(comparison.rows.iter().map(cells));
     lines.extend(aligned(&table));
     lines.push(String::new());
@@ -203,10 +204,11 @@ fn text(task: &Task, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> Str
     lines.join("\n") + "\n"
 }
 
-fn cells(row: &MetricRow) -> [String; 7] {
+fn cells(row: &MetricRow) -> [String; 8] {
     let name = row.metric.path().to_owned();
+    let unit = row.metric.unit().symbol().to_owned();
     let Some(p) = &row.paired else {
-        return [name, "-".into(), "-".into(), "-".into(), String::new(), String::new(), String::new()];
+        return [name, unit, "-".into(), "-".into(), "-".into(), String::new(), String::new(), String::new()];
     };
     let percent = |x: f64| format!("{:+.1} %", 100.0 * x);
     let bounds = p.bounds.map_or_else(String::new, |b| format!("{} to {}", short(b.low), short(b.high)));
@@ -214,6 +216,7 @@ fn cells(row: &MetricRow) -> [String; 7] {
         p.relative_bounds.map_or_else(String::new, |b| format!("{} to {}", percent(b.low), percent(b.high)));
     [
         name,
+        unit,
         short(p.a),
         short(p.b),
         short(p.difference),
@@ -328,7 +331,10 @@ fn difference(turned: &Turns) -> TitledChart {
     TitledChart {
         title: format!("{} over {}", turned.metric.title(), turned.range.id.row().id),
         x: turned.range.id.row().id.to_owned(),
-        y: format!("{} in B less that in A", turned.metric.path()),
+        y: match turned.metric.unit().symbol() {
+            "" => format!("{}: B - A", turned.metric.title()),
+            unit => format!("{}: B - A, {unit}", turned.metric.title()),
+        },
         legend: vec![
             (Role::Arrivals, "difference, 95 % interval".to_owned()),
             (Role::Expected, "no difference".to_owned()),

@@ -178,12 +178,12 @@ fn times(text: &mut String, summary: &RunSummary, ranges: Option<&SeedRanges>) {
 /// Each headline number of the run with its lowest and its highest value over the seeds.
 fn over_seeds(text: &mut String, told: &SeedRanges) {
     let title = format!("over {} seeds", told.seeds);
-    let _ = writeln!(text, "\n{title:<26}{:>12}{:>12}{:>12}", "this run", "lowest", "highest");
+    let _ = writeln!(text, "\n{title:<32}{:>12}{:>12}{:>12}", "this run", "lowest", "highest");
     for (metric, value) in told.metrics.iter().zip(&told.values) {
         let range = told.ranges.get(metric.path());
         let [low, high] = [range.map(|range| range.low), range.map(|range| range.high)];
         let (value, low, high) = (number(*value), number(low), number(high));
-        let _ = writeln!(text, "{:<26}{value:>12}{low:>12}{high:>12}", metric.path());
+        let _ = writeln!(text, "{:<32}{value:>12}{low:>12}{high:>12}", metric.heading());
     }
 }
 

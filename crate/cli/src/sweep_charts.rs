@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value as Json;
-use servescope_lab::metric::{Metric, Unit};
+use servescope_lab::metric::Metric;
 use servescope_lab::sweep::{AxisValues, Results, Row};
 use servescope_lab::views::Role;
 use servescope_lab::views::sweep::{self, CURVES};
@@ -68,17 +68,15 @@ fn groups<'r>(results: &'r Results, within: &[usize]) -> Vec<(String, Vec<&'r Ro
     groups
 }
 
-fn title(metric: &str) -> String {
+fn metric_title(metric: &str) -> String {
     Metric::parse(metric).map_or_else(|_| metric.to_owned(), |metric| metric.title())
 }
 
-fn unit(metric: &str) -> &'static str {
-    match Metric::parse(metric).map(|metric| metric.unit()) {
-        Ok(Unit::Seconds) => ", s",
-        Ok(Unit::RequestsPerSecond) => ", requests/s",
-        Ok(Unit::TokensPerSecond) => ", tokens/s",
-        Ok(Unit::Share) => ", share",
-        Ok(Unit::Count) | Err(_) => "",
+/// A name with the unit of its metric.
+fn with_unit(name: &str, metric: &str) -> String {
+    match Metric::parse(metric).map_or("", |metric| metric.unit().symbol()) {
+        "" => name.to_owned(),
+        unit => format!("{name}, {unit}"),
     }
 }
 
@@ -98,7 +96,7 @@ fn write_curves(folder: &Path, results: &Results, x: usize) -> Result<(), CliErr
             results,
             x,
             place,
-            &format!("{} over {}", title(metric), results.axes[x].path),
+            &format!("{} over {}", metric_title(metric), results.axes[x].path),
             &curves,
         );
         write_plot(folder, &file_name(metric, ""), &plot)?;
@@ -127,7 +125,7 @@ fn write_many_curves(folder: &Path, results: &Results, x: usize) -> Result<(), C
         let curves: Vec<(&str, &[&Row])> =
             curves.iter().map(|(name, rows)| (name.as_str(), rows.as_slice())).collect();
         for (place, metric) in results.shape.metrics.iter().enumerate() {
-            let title = format!("{} over {}: {name}", title(metric), results.axes[x].path);
+            let title = format!("{} over {}: {name}", metric_title(metric), results.axes[x].path);
             let plot = curves_plot(results, x, place, &title, &curves);
             write_plot(folder, &file_name(metric, &name), &plot)?;
         }
@@ -162,7 +160,7 @@ fn curves_plot(
     TitledChart {
         title: title.to_owned(),
         x: over.path.clone(),
-        y: format!("{metric}{}", unit(metric)),
+        y: with_unit(&metric_title(metric), metric),
         legend,
         chart: sweep::curves(results, x, place, &groups),
     }
@@ -178,7 +176,7 @@ fn write_maps(folder: &Path, results: &Results, x: usize, y: usize) -> Result<()
                 |row: &&Row| Some((row.point[x].clone(), row.point[y].clone(), row.cells[place]?.mean));
             let cells: Vec<(Json, Json, f64)> = rows.iter().filter_map(cell).collect();
             let of = if name.is_empty() { String::new() } else { format!(": {name}") };
-            let title = format!("{}{}{of}", title(metric), unit(metric));
+            let title = format!("{}{of}", with_unit(&metric_title(metric), metric));
             let map = heat_map(&title, &results.axes[x], &results.axes[y], &cells);
             write(&folder.join(file_name(metric, name)), &map)?;
         }

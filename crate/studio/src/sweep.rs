@@ -27,7 +27,7 @@ impl Spec {
     /// The sweep of a scenario that has been read of it.
     fn sweep(&self, base: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Sweep, Diagnostic> {
         let axes = self.0.over.iter().map(|text| SweepAxis::parse(text)).collect::<Result<Vec<_>, _>>()?;
-        let metrics = self.0.metrics.iter().map(|path| Metric::of_path(path)).collect();
+        let metrics = Metric::parse_all(self.0.metrics.iter().map(String::as_str))?;
         Sweep::new(base, axes, metrics, self.0.seeds, loaded)
     }
 

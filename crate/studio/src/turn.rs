@@ -52,8 +52,7 @@ impl TurnSearch {
         let spec: TurnSpec = read(spec.into())?;
         let (a, b) = (side(&spec.a)?, side(&spec.b)?);
         let range = Range::parse(&spec.over).map_err(one)?;
-        // A comparison has checked it; to look among all metrics would bring the simulator into this module.
-        let metric = Metric::of_path(&spec.metric);
+        let metric = Metric::parse(&spec.metric).map_err(one)?;
         let seeds = seeds(&a, spec.seeds).map_err(one)?;
         if seeds.len() < 2 {
             return Err(one(Diagnostic::out_of_range("seeds", seeds.len() as f64, 2.0, f64::INFINITY)));

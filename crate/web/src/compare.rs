@@ -1,7 +1,7 @@
 //! A comparison in a thread of the page: runs of one seed, and what all seeds together say.
 
 use servescope_lab::compare::Comparison;
-use servescope_lab::metric::{Measured, Metric};
+use servescope_lab::metric::{Measured, Members, Metric};
 use servescope_lab::replications::{seeds, with_seed};
 use servescope_lab::replies::ComparedPair;
 use servescope_lab::{Diagnostic, Run, SimulationHandle};
@@ -70,22 +70,24 @@ impl Comparer {
         (self.runs.len() as f64 + share) / all
     }
 
-    /// The metrics of the finished run.
+    /// The usual metrics of the finished run.
     ///
     /// # Errors
     /// When there is none.
     pub fn finish(&mut self) -> Result<JsMeasured, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
-        Ok(object(&Measured::of(&run, &Metric::usual())).unchecked_into())
+        let usual = Metric::usual_of(Members::of(&run.scenario, self.inputs.trace()));
+        Ok(object(&Measured::of(&run, &usual)).unchecked_into())
     }
 
     /// Numbers of the finished run's summary, by key path: of a sweep.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no run, or no such number.
     pub fn finish_metrics(&mut self, paths: Vec<String>) -> Result<JsMeasured, JsCallErrors> {
         let run = self.runs.pop().ok_or_else(nothing_ran)?;
-        let metrics: Vec<Metric> = paths.iter().map(|path| Metric::of_path(path)).collect();
+        let metrics = Metric::parse_all(paths.iter().map(String::as_str));
+        let metrics = metrics.map_err(|error| to_js_error(vec![error]))?;
         Ok(object(&Measured::of(&run, &metrics)).unchecked_into())
     }
 
@@ -95,7 +97,7 @@ impl Comparer {
     /// When there are none.
     pub fn finish_pair(&mut self) -> Result<JsComparedPair, JsCallErrors> {
         let [a, b] = &std::mem::take(&mut self.runs)[..] else { return Err(nothing_ran()) };
-        let pair = ComparedPair::of(a, b, self.inputs.trace().is_some());
+        let pair = ComparedPair::of(a, b, self.inputs.trace());
         let charts = [
             ("charts_a", &pair.charts_a[..]),
             ("charts_b", &pair.charts_b[..]),
@@ -124,10 +126,10 @@ pub fn compare_seeds(a: &JsPatch, count: usize) -> Result<Vec<f64>, JsCallErrors
     Ok(seeds.into_iter().map(|seed| seed as f64).collect())
 }
 
-/// What the runs of A and B say of each usual metric, in the order of their seeds.
+/// What the runs of A and B say of each of their metrics, in the order of their seeds.
 ///
 /// # Errors
-/// When a run has not these metrics.
+/// When a run has other values than metrics, or a metric that is none.
 #[wasm_bindgen]
 pub fn comparison(
     seeds: Vec<f64>,
@@ -136,7 +138,7 @@ pub fn comparison(
 ) -> Result<JsComparison, JsCallErrors> {
     let (a, b) = (measured_of(a)?, measured_of(b)?);
     let seeds: Vec<u64> = seeds.into_iter().map(|seed| seed as u64).collect();
-    let told = Comparison::of_seeds(&Metric::usual(), &seeds, &a, &b);
+    let told = Comparison::of_runs(&seeds, &a, &b).map_err(|error| to_js_error(vec![error]))?;
     Ok(object(&told.metrics()).unchecked_into())
 }
 
@@ -144,7 +146,7 @@ fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsCallErrors> {
     let bad = |why: String| to_js_error(vec![Diagnostic::error("bad_json", "runs", why)]);
     let runs: Vec<Measured> =
         serde_wasm_bindgen::from_value(runs.into()).map_err(|error| bad(error.to_string()))?;
-    if runs.iter().any(|run| run.values.len() != Metric::usual().len()) {
+    if runs.iter().any(|run| run.values.len() != run.metrics.len()) {
         return Err(bad("a number for each metric expected".to_owned()));
     }
     Ok(runs)

@@ -1,11 +1,14 @@
 //! Prints `www/src/generated/parameters.ts`: what the page's compiler must know of the parameter table, and of the
-//! table of steps; with the argument `text`, `parameter-text.json`: the English labels and helps.
+//! table of steps; with the argument `text`, `parameter-text.json`: the English labels and helps; with `metrics`, `metrics.ts`:
+//! the metric table.
 
 use std::fmt::Write as _;
 
 use servescope_lab::debugger::rules;
 use servescope_lab::debugger::sentences::SENTENCES;
 use servescope_lab::diagnostic::CODES;
+use servescope_lab::metric::table::{COLUMNS, ROWS, Row as MetricRow, STATISTICS};
+use servescope_lab::metric::{Direction, USUAL, Unit};
 use servescope_lab::parameters::{Kind, TABLE};
 use servescope_lab::workload::formats::LOSSES;
 use servescope_lab::workload::transform::{FACTS, JOINS, REJECTIONS, STEPS};
@@ -15,6 +18,10 @@ fn main() {
         .iter()
         .map(|row| Row { id: row.id, label: row.label, help: row.help, options: names(row.kind) })
         .collect();
+    if std::env::args().nth(1).as_deref() == Some("metrics") {
+        print!("{}", metrics());
+        return;
+    }
     if std::env::args().nth(1).as_deref() == Some("text") {
         let text =
             |row: &Row<'_>| (row.id.to_owned(), serde_json::json!({"label": row.label, "help": row.help}));
@@ -77,6 +84,50 @@ fn options(text: &mut String, rows: &[Row<'_>]) {
         let _ = writeln!(text, "  {}: [{}],", quoted(row.id), names.join(", "));
     }
     let _ = writeln!(text, "}} as const;\nexport type Choice = keyof typeof OPTIONS;");
+}
+
+/// The metric table: units, names in English, and what a comparison and a sweep offer.
+fn metrics() -> String {
+    let mut text = String::from(
+        "// Written by `cargo xtask generate` from the metric table of crate/lab; a change here is lost.\n",
+    );
+    list(&mut text, "UNITS", "MetricUnit", &Unit::ALL.map(Unit::symbol));
+    list(&mut text, "STATISTICS", "Statistic", &STATISTICS.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+    let _ = writeln!(
+        text,
+        "\n/** One number, or one for each of its keys: `PATH.KEY`. */\nexport interface MetricRow {{ path: string; unit: MetricUnit; better: 'less' | 'more' | 'neither'; keys: readonly string[] }}"
+    );
+    for (constant, rows) in [("METRICS", ROWS), ("COLUMNS", COLUMNS)] {
+        let _ = writeln!(text, "\nexport const {constant}: readonly MetricRow[] = [");
+        for row in rows {
+            let keys: Vec<String> = row.keys().into_iter().map(quoted).collect();
+            let better = match row.better {
+                Direction::Less => "less",
+                Direction::More => "more",
+                Direction::Neither => "neither",
+            };
+            let _ = writeln!(
+                text,
+                "  {{ path: {}, unit: {}, better: '{better}', keys: [{}] }},",
+                quoted(row.path),
+                quoted(row.unit.symbol()),
+                keys.join(", ")
+            );
+        }
+        let _ = writeln!(text, "];");
+    }
+    let _ = writeln!(text, "\n/** What they are called in English. */\nexport const METRIC_NAMES = {{");
+    let mut named = |kind: &str, rows: &[MetricRow]| {
+        for row in rows {
+            let key = format!("{kind}.{}", row.path);
+            let _ = writeln!(text, "  {}: {},", quoted(&key), quoted(row.name));
+        }
+    };
+    named("metric", ROWS);
+    named("column", COLUMNS);
+    let _ = writeln!(text, "}} as const;");
+    list(&mut text, "USUAL", "UsualMetric", USUAL);
+    text
 }
 
 /// Every JSON string is a string of TypeScript.

@@ -20,7 +20,9 @@ pub(crate) fn write(project: &Project) -> TaskResult {
     )?;
     let parameters = Program::Parameters.path(project);
     let folder = project.www().join("src/generated");
-    for (name, arguments) in [("parameters.ts", &[][..]), ("parameter-text.json", &["text"])] {
+    let texts =
+        [("parameters.ts", &[][..]), ("parameter-text.json", &["text"]), ("metrics.ts", &["metrics"])];
+    for (name, arguments) in texts {
         put(&folder.join(name), &process::capture(Command::new(&parameters).args(arguments))?)?;
     }
     let (document, script) = glossary::texts(project.root())?;

@@ -12,7 +12,8 @@ import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
 import { CompareState, SEEDS } from './compare-state.js';
-import { differenceOf, nameOfMetric, sentencesOf, valueOf } from './compare-words.js';
+import { differenceOf, sentencesOf } from './compare-words.js';
+import { titleOfMetric, valueOf } from './metric-words.js';
 import { turnSection, type TurnSection } from './turn-section.js';
 import { turn } from '../i18n/en/turn.js';
 
@@ -109,7 +110,7 @@ export class CompareSection extends LightElement {
           const told = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
-              <th scope="row">${nameOfMetric(app.text, path)} ${sentencesOf(app.text, path, row).map((sentence) => html`<small class="sentence">${sentence}</small>`)}</th>
+              <th scope="row">${titleOfMetric(app.text, path)} ${sentencesOf(app.text, path, row).map((sentence) => html`<small class="sentence">${sentence}</small>`)}</th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
               <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
         })}</tbody></table></div>`;

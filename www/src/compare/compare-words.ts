@@ -1,34 +1,9 @@
 // What a comparison says of a metric, in the page's language.
 import { compare } from '../i18n/en/compare.js';
-import { MISSING, type NumberKind } from '../i18n/format.js';
+import { MISSING } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import type { ComparedMetric } from '../simulation/types.js';
-
-const OF_ONE = /^per_(user|adapter)\.(\d+)\.(\w+)$/;
-
-/** What a metric is called; of one user or adapter with its index. */
-export function nameOfMetric(text: Text, path: string): string {
-  const known = text.find(compare, `metric.${path}`);
-  const [, of, index = '', column = ''] = OF_ONE.exec(path) ?? [];
-  const name = text.find(compare, `column.${column}`);
-  if (known !== undefined || of === undefined || name === undefined) return known ?? path;
-  return text.say(compare)(of === 'user' ? 'metric.of_user' : 'metric.of_adapter', { index, name });
-}
-
-const SHARES: ReadonlySet<string> = new Set(['slo.attainment', 'kv.mean_usage', 'gpu.busy']);
-
-function isShare(path: string): boolean {
-  return SHARES.has(path) || /^per_\w+\.\d+\.(share|attainment|attainment_all)$/.test(path);
-}
-
-function kindOf(path: string): NumberKind {
-  if (isShare(path)) return 'share';
-  return path.includes('_s.') || path.endsWith('_s') ? 'seconds' : 'number';
-}
-
-export function valueOf(text: Text, path: string, value: number | null): string {
-  return text.format.of(kindOf(path), value);
-}
+import { isShare, nameOfMetric, valueOf } from './metric-words.js';
 
 /** What two values differ by: shares in percentage points, which a relative difference is not. */
 function apart(text: Text, path: string, value: number | null): string {

@@ -4,18 +4,16 @@ import type { App } from '../app.js';
 import { copied } from '../copy.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
+import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
 import { turn as words } from '../i18n/en/turn.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { progressLine } from '../panels/progress-line.js';
 import type { TurnFound } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
+import { isMoreBetter, titleOfMetric } from './metric-words.js';
 import { TurnState } from './turn-state.js';
 
-const METRIC_KEY = 'metric.';
-const METRICS = Object.keys(compare.english).filter((key) => key.startsWith(METRIC_KEY) && key !== METRIC_KEY).map((key) => key.slice(METRIC_KEY.length));
-/** Of these more is better. */
-const MORE = new Set(['throughput_rps', 'output_tokens_per_s', 'slo.attainment', 'slo.goodput_rps', 'requests.completed']);
 const FIRST = { over: 'workload.arrivals.cv=0.5:4:log', metric: 'ttft_s.p90' };
 
 export function turnSection(app: App): TurnSection {
@@ -45,7 +43,7 @@ export class TurnSection extends LightElement {
         <label>${say('from')} <input name="from" type="text" inputmode="decimal" autocomplete="off" .value=${from}></label>
         <label>${say('to')} <input name="to" type="text" inputmode="decimal" autocomplete="off" .value=${to}></label>
         <label><input name="log" type="checkbox" .checked=${log === 'log'}> ${say('log')}</label>
-        <label>${app.text.say(compare)('metric')} <select name="metric">${METRICS.map((one) => html`<option value=${one} .selected=${one === metric}>${this.#metric(one)}</option>`)}</select></label>
+        <label>${app.text.say(compare)('metric')} <select name="metric">${USUAL.map((one) => html`<option value=${one} .selected=${one === metric}>${titleOfMetric(app.text, one)}</option>`)}</select></label>
         <button type="submit" data-action="turn">${say('find')}</button>
       </form>
       ${diagnosticLines(app, errors)}
@@ -68,16 +66,12 @@ export class TurnSection extends LightElement {
       <button type="button" class="quiet" data-action="turn-command" @click=${() => { void copied(app, state.answer.value.command); }}>${say('command')}</button>`;
   }
 
-  #metric(path: string): string {
-    return this.app.text.find(compare, `${METRIC_KEY}${path}`) ?? path;
-  }
-
   #sentences({ turns, values, parameter, metric, seeds }: TurnFound): string[] {
     const { app } = this;
     const say = app.text.say(words);
     const { format } = app.text;
     const row = app.parameters.get(parameter);
-    const common = { metric: this.#metric(metric), name: row === undefined ? parameter : app.text.label(row), seeds };
+    const common = { metric: titleOfMetric(app.text, metric), name: row === undefined ? parameter : app.text.label(row), seeds };
     const shown = (value: number): string => format.withUnit(format.short(value), app.text.unit(row?.unit ?? ''));
     if (turns.length > 0) {
       return turns.map(({ value, low, high, below, above }) => say('told', { ...common, below, above, value: shown(value), low: shown(low), high: shown(high) }));
@@ -86,7 +80,7 @@ export class TurnSection extends LightElement {
     const [least] = told;
     const range = { from: shown(values[0]?.value ?? 0), to: shown(values.at(-1)?.value ?? 0) };
     if (least === undefined) return [say('told.no_difference', { ...common, ...range, all: values.length })];
-    const better = MORE.has(metric) ? (least === 'A' ? 'B' : 'A') : least;
+    const better = isMoreBetter(metric) ? (least === 'A' ? 'B' : 'A') : least;
     return [say('told.none', { ...common, ...range, better, n: told.length, all: values.length })];
   }
 

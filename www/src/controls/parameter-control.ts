@@ -2,11 +2,12 @@
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
-import { pageError, type Parameter, type ParameterValue, type ScenarioPatch } from '../simulation/types.js';
-import { randomSeed, remedy } from '../simulation/module.js';
+import { pageError, type Parameter, type ParameterValue } from '../simulation/types.js';
+import { randomSeed } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
-import type { Watchable } from '../state/topic.js';
-import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable } from './inactive.js';
+import { partsOf, type Watchable } from '../state/topic.js';
+import { controlNote } from './control-note.js';
+import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable, remedyOf, remedyWords, whyOf } from './inactive.js';
 import { lessonLink, wantLessonLink } from './lesson-link.js';
 import { parseTyped } from './typed.js';
 import { slider } from './slider.js';
@@ -26,7 +27,7 @@ export class ParameterControl extends LightElement {
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info];
+    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.belonging.stale, partsOf(this.app.session, ({ answer }) => answer?.summary.warnings)];
   }
 
   /** Most controls are folded away, and never seen. */
@@ -45,7 +46,7 @@ export class ParameterControl extends LightElement {
     const { id } = parameter;
     const problem = app.problem(id);
     const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
-    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${about}|${String(fileValue(app, parameter))}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${controlNote(app, id) ?? ''}|${about}|${String(fileValue(app, parameter))}`;
   }
 
   /** A file's own number where it decides the parameter: null where it has none. */
@@ -66,7 +67,7 @@ export class ParameterControl extends LightElement {
     const { app, parameter } = this;
     const { text } = app;
     const problem = app.problem(parameter.id);
-    const inactive = inactiveReason(app, parameter);
+    const inactive = inactiveReason(app, parameter) ?? controlNote(app, parameter.id);
     const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     const fromFile = this.#fromFile;
@@ -91,7 +92,7 @@ export class ParameterControl extends LightElement {
       ${this.#slider(disabled)}
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
-      <p class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near === true ? this.#use() : nothing}</p>
+      <div class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near === true ? html`${this.#use()}${this.#why()}` : nothing}</div>
       <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
   }
 
@@ -100,27 +101,30 @@ export class ParameterControl extends LightElement {
     if (this.helpOpen) wantLessonLink(() => { this.requestUpdate(); });
   }
 
-  /** What makes the parameter apply, as a button. */
+  /** What gives the parameter an effect, as a button. */
   #use(): TemplateResult | typeof nothing {
     const { app, parameter } = this;
-    const { text } = app;
-    const changes = this.#remedy();
-    const settings = Object.entries(changes).flatMap(([id, value]) => {
-      const other = app.parameters.get(id);
-      return other === undefined ? [] : [text.t('control.use_one', { name: text.label(other), value: text.value(other, value) })];
-    });
-    if (settings.length === 0) return nothing;
+    const words = remedyWords(app, remedyOf(app, parameter));
+    if (words === null) return nothing;
     return html`<button type="button" class="act" data-use=${parameter.id} @click=${() => {
       app.touch(parameter.id);
-      app.editor.store.edit(this.#remedy(), `use ${parameter.id}`);
+      app.editor.store.edit(remedyOf(app, parameter), `use ${parameter.id}`);
       // It stands among the controls that apply now.
       setTimeout(() => { reveal(app, parameter); });
-    }}>${text.t('control.use', { settings: text.list(settings) })}</button>`;
+    }}>${words}</button>`;
   }
 
-  #remedy(): ScenarioPatch {
-    const { store, traceFile } = this.app;
-    return remedy(store.values.value, this.parameter.id, traceFile.info.value?.traffic) ?? {};
+  /** The conditions behind the remedy: a list of what must hold, and in it a list of which one is enough. */
+  #why(): TemplateResult | typeof nothing {
+    const { t } = this.app.text;
+    const why = whyOf(this.app, this.parameter);
+    if (why === null) return nothing;
+    const items = (lines: readonly string[]): TemplateResult[] => lines.map((line) => html`<li>${line}</li>`);
+    const more = why.more === 0 ? nothing : html`<li>${t('control.why.more', { count: why.more })}</li>`;
+    const any = html`<ul>${items(why.any)}${more}</ul>`;
+    return html`<details class="control-why" data-why=${this.parameter.id}><summary>${t('control.why')}</summary>
+      ${why.all.length === 0 ? html`${t('control.why.any')}${any}`
+        : html`${t('control.why.all')}<ul>${items(why.all)}${why.any.length === 0 ? more : html`<li>${t('control.why.and_any')}${any}</li>`}</ul>`}</details>`;
   }
 
   #box(disabled: boolean): TemplateResult {
@@ -201,17 +205,18 @@ export class ParameterControl extends LightElement {
 
   /** Whether a choice can be made although the parameter does not apply: what makes it apply is set with it. */
   #isTaken(disabled: boolean): boolean {
-    return disabled && this.lead && this.#fromFile === undefined && Object.keys(this.#remedy()).length > 0;
+    return disabled && this.lead && this.#fromFile === undefined && Object.keys(remedyOf(this.app, this.parameter)).length > 0;
   }
 
   #choose(value: string, disabled: boolean): void {
-    const { app, parameter: { id } } = this;
+    const { app, parameter } = this;
+    const { id } = parameter;
     if (!disabled) {
       this.#set(value);
       return;
     }
     app.touch(id);
-    app.editor.store.edit({ ...this.#remedy(), [id]: value }, `use ${id}`);
+    app.editor.store.edit({ ...remedyOf(app, parameter), [id]: value }, `use ${id}`);
   }
 
   #set(value: ParameterValue): void {

@@ -1,20 +1,16 @@
 // What the replicas do.
 import { html, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
 import { LightElement } from '../element.js';
 import type { FleetSummary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import './replica-table.js';
+import { REPLICA_CHARTS, replicasFeed } from './replicas-feed.js';
 import { replicas } from '../i18n/en/replicas.js';
 
-/** On one clock; the last, which is never empty, has its axis. */
-const CHARTS = ['lanes', 'operators', 'batch', 'preemptions', 'utilisation'] as const;
 /** More lanes need the height of a chart of its own. */
 const MOST_STACKED_LANES = 8;
-/** Lanes that the module draws at most. */
-const MOST_LANES = 32;
 
 class ReplicasSection extends LightElement {
   static override properties = { ...LightElement.properties, open: { state: true } };
@@ -53,39 +49,18 @@ class ReplicasSection extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const say = app.text.say(replicas);
-    const feed = (this.#feed ??= feedOf(app));
+    const feed = (this.#feed ??= replicasFeed(app));
     const fleet = (this.#fleet ??= new OpenQuestion(app, () => app.ask({ kind: 'call', call: 'fleet', values: [] }) as Promise<FleetSummary>));
     return html`
       <details class="section charts replicas" ?open=${this.#areSeveral} @toggle=${(event: Event) => { this.#toggled(event); }}>
         <summary><h2 id="section-replicas">${say('section.replicas')} <small>${say('section.replicas.about')}</small></h2></summary>
-        <div class="chart-grid">${CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${name === 'lanes' ? this.#replicas <= MOST_STACKED_LANES : place < CHARTS.length - 1} .folded=${!(this.open ?? this.#areSeveral)}></chart-view>`)}</div>
+        <div class="chart-grid">${REPLICA_CHARTS.map((name, place) => html`<chart-view .app=${app} .name=${name} .feed=${feed} .stacked=${name === 'lanes' ? this.#replicas <= MOST_STACKED_LANES : place < REPLICA_CHARTS.length - 1} .folded=${!(this.open ?? this.#areSeveral)}></chart-view>`)}</div>
         <details class="fold" @toggle=${(event: Event) => { fleet.look((event.target as HTMLDetailsElement).open); }}>
           <summary><h3>${say('section.table')}</h3></summary>
           <replica-table .app=${app} .data=${fleet}></replica-table>
         </details>
       </details>`;
   }
-}
-
-function feedOf(app: App): ChartFeed {
-  const service = serviceFeed(app);
-  const say = (key: string): string => (app.text.find(replicas, key) ?? app.text.named('', key));
-  return {
-    ...service,
-    // Former lanes would only hide those of now.
-    ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
-    title: (name) => {
-      const all = Number(app.store.resolved.values['fleet.replicas']);
-      return name === 'lanes' && all > MOST_LANES ? app.text.say(replicas)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);
-    },
-    about: (name) => say(`chart.${name}.about`),
-    // A chart may have its own word for what has one colour everywhere.
-    role: (chart, role) => {
-      const own = `role.${chart}.${role}`;
-      return app.text.find(replicas, own) ?? say(`role.${role}`);
-    },
-    empty: say,
-  };
 }
 
 customElements.define('replicas-section', ReplicasSection);

@@ -1,6 +1,7 @@
 // The languages that have been read so far. English is always there but for what the parameter table says.
 import address from '../generated/parameter-text.json?url';
 import type { Language } from '../state/settings.js';
+import type { Parameters } from './diagnostic-values.js';
 import { Text, type Tables } from './text.js';
 import { part } from '../part.js';
 
@@ -8,7 +9,10 @@ import { part } from '../part.js';
 export const english: Tables = { areas: {}, parameters: {}, module: {} };
 
 export class Languages {
-  #english = new Text('en', english);
+  /** The parameter table, by whose labels messages name settings. */
+  parameters: Parameters = new Map();
+  readonly #parameters = (): Parameters => this.parameters;
+  #english = new Text('en', english, this.#parameters);
   #whole = false;
   #chinese: Text | null = null;
 
@@ -18,9 +22,9 @@ export class Languages {
 
   async load(language: Language): Promise<void> {
     if (language === 'zh') {
-      this.#chinese ??= new Text('zh', (await part(() => import('./zh.js'))).zh);
+      this.#chinese ??= new Text('zh', (await part(() => import('./zh.js'))).zh, this.#parameters);
     } else if (!this.#whole) {
-      this.#english = new Text('en', { ...english, parameters: await parameterTexts() });
+      this.#english = new Text('en', { ...english, parameters: await parameterTexts() }, this.#parameters);
       this.#whole = true;
     }
   }

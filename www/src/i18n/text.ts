@@ -2,7 +2,9 @@
 import type { ChartData, Diagnostic, Parameter, ParameterValue } from '../simulation/types.js';
 import type { FactCode, ParameterId, RefusalCode, RuleCode, SentenceCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Language } from '../state/settings.js';
+import { CHAIN, NONE, USUAL } from '../gateway/chain.js';
 import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';
+import { shownParams, withLabels, type Parameters } from './diagnostic-values.js';
 import { diagnostics } from './en/diagnostics.js';
 import { names } from './en/names.js';
 import { options } from './en/options.js';
@@ -26,6 +28,7 @@ export interface Tables {
 }
 
 const MOST_DIAGNOSTICS = 3;
+const NO_PARAMETERS: Parameters = new Map();
 
 export class Text {
   readonly format: Format;
@@ -33,7 +36,8 @@ export class Text {
   readonly t: Say<typeof page>;
   readonly #plural: Intl.PluralRules;
 
-  constructor(readonly language: Language, private readonly tables: Tables) {
+  /** `parameters` knows the parameter table once it is there. */
+  constructor(readonly language: Language, private readonly tables: Tables, private readonly parameters: () => Parameters = () => NO_PARAMETERS) {
     this.format = new Format(language);
     this.#plural = new Intl.PluralRules(LOCALE[language]);
     this.t = this.say(page);
@@ -82,24 +86,23 @@ export class Text {
     return this.find(names, key) ?? key;
   }
 
+  /** A check of the gateway. */
+  check(check: string): string {
+    return this.find(names, `held_by.${check}`) ?? check.replaceAll('_', ' ');
+  }
+
   outcome(outcome: string): string {
     return this.find(names, `outcome.${outcome}`) ?? outcome.replaceAll('_', ' ');
   }
 
   /** The page's own words where they can be filled in, the module's English otherwise. */
-  diagnostic({ code, message, params }: Diagnostic): string {
-    const template = this.find(diagnostics, code);
-    if (template === undefined) return message;
-    const filled = this.fill(template, this.#named(params));
-    return placesOf(filled).size > 0 ? message : filled;
-  }
-
-  /** Reasons come as names with commas between them, a check by its name. */
-  #named(params: Params): Params {
-    const { check, reasons } = params;
-    if (typeof check === 'string') return { ...params, check: this.find(names, `held_by.${check}`) ?? check };
-    if (typeof reasons !== 'string') return params;
-    return { ...params, reasons: this.list(reasons.split(', ').map((reason) => this.outcome(reason))) };
+  diagnostic(diagnostic: Diagnostic): string {
+    const template = this.find(diagnostics, diagnostic.code);
+    const filled = template === undefined ? undefined : this.fill(template, shownParams(this, this.parameters(), diagnostic));
+    if (filled !== undefined && placesOf(filled).size === 0) return filled;
+    // The place that stands before it is named by whoever shows it.
+    const { message, path } = diagnostic;
+    return withLabels(this, this.parameters(), message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message);
   }
 
   /** What is wrong, of more than a reader takes in the first only. */
@@ -130,9 +133,15 @@ export class Text {
   value(parameter: Parameter, value: ParameterValue): string {
     if (parameter.type === 'boolean') return this.t(String(value) === 'true' ? 'control.on' : 'control.off');
     if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'string') return parameter.type === 'text' ? value || this.t('control.none') : this.choice(parameter, value);
+    if (typeof value === 'string') return parameter.type === 'text' ? this.#typedText(parameter, value) : this.choice(parameter, value);
     if (Array.isArray(value)) return value.map((entry) => this.format.exact(entry)).join(', ');
     return this.format.withUnit(parameter.id === 'seed' ? String(value) : this.format.exact(value), this.unit(parameter.unit));
+  }
+
+  /** What was typed, and of the chain of checks their names. */
+  #typedText({ id }: Parameter, value: string): string {
+    if (id === CHAIN && value !== NONE) return this.list((value === '' ? USUAL : value).split('|').map((check) => this.check(check.trim())));
+    return value === NONE || value === '' ? this.t('control.none') : value;
   }
 
   fill(template: string, params: Params): string {

@@ -12,6 +12,7 @@ import { hero } from './zh/hero.js';
 import { lessons } from './zh/lessons.js';
 import { measured } from './zh/measured.js';
 import { measuredRun as measured_run } from './zh/measured_run.js';
+import { metrics } from './zh/metrics.js';
 import { module } from './zh/module.js';
 import { monitor } from './zh/monitor.js';
 import { names } from './zh/names.js';
@@ -30,7 +31,7 @@ import { why } from './zh/why.js';
 import { workload } from './zh/workload.js';
 
 export const zh = {
-  areas: { capacity, compare, debugger: debuggerTexts, deployment, diagnostics, gateway, help, hero, lessons, measured, measured_run, monitor, names, options, own_model, own_request, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
+  areas: { capacity, compare, debugger: debuggerTexts, deployment, diagnostics, gateway, help, hero, lessons, measured, measured_run, metrics, monitor, names, options, own_model, own_request, page, profile, replicas, search, sweep, turn, validation, why, workload } satisfies Record<AreaName, unknown>,
   parameters,
   module,
 } satisfies Tables;

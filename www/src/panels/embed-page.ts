@@ -10,7 +10,7 @@ import './embed.css';
 import { part } from '../part.js';
 
 export class EmbedPage extends LightElement {
-  readonly #parts = new Parts<'learn'>(() => { this.requestUpdate(); });
+  readonly #parts = new Parts<'learn' | 'feed'>(() => { this.requestUpdate(); });
 
   protected override watched(): Watchable[] {
     const { app } = this;
@@ -29,7 +29,7 @@ export class EmbedPage extends LightElement {
       <main class="embed" aria-label=${t('page.results')}>
         ${errors.length === 0 ? nothing : html`<p class="notice error" role="status">${app.text.diagnostics(errors, (error) => app.named(error))}</p>`}
         ${isUnknown ? html`<p class="notice error" role="alert" data-unknown=${chart}>${t('embed.unknown', { chart })}</p>`
-          : html`<chart-view class="of-run" .app=${app} .name=${chart}></chart-view>`}
+          : this.#chart(chart)}
         <div class="embed-controls">${controls.map((path) => {
           const parameter = app.parameters.get(path);
           return parameter === undefined
@@ -38,6 +38,15 @@ export class EmbedPage extends LightElement {
         })}</div>
         ${this.#foot()}
       </main>`;
+  }
+
+  /** A chart of the gateway or of the replicas has its words in their script. */
+  #chart(chart: string): TemplateResult {
+    const { app } = this;
+    const own = app.text.named('', `chart.${chart}`) === `chart.${chart}`;
+    if (own) this.#parts.want('feed', () => part(() => import('../draw/feed-of-chart.js')).then(({ feedOfChart }) => feedOfChart(app, chart)));
+    if (own && this.#parts.state('feed') !== 'there') return html`<p role="status">${app.text.t('tab.loading')}</p>`;
+    return html`<chart-view class="of-run" .app=${app} .name=${chart} .feed=${own ? this.#parts.value('feed') : undefined}></chart-view>`;
   }
 
   #foot(): TemplateResult {

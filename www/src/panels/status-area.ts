@@ -1,23 +1,25 @@
 // What is going on: progress, the trace in use, warnings of the run, notices.
 import { html, nothing, type TemplateResult } from 'lit';
-import { inactiveReason } from '../controls/inactive.js';
+import { isOfControl } from '../controls/control-note.js';
 import { LightElement } from '../element.js';
 import type { Diagnostic } from '../simulation/types.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
+import { firstFew } from './diagnostic-lines.js';
 
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
     const { traceFile } = this.app;
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), traceFile.info, traceFile.loading, this.app.notices.list];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), traceFile.info, traceFile.loading, this.app.notices.list, partsOf(this.app.view, ({ tab }) => tab)];
   }
 
   protected override render(): TemplateResult {
     const { app } = this;
     const { text } = app;
     const { answer } = app.session.value;
-    // What acts on the capacity search only acts on this page: in the tab Plan.
-    const warnings = [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])].filter(({ code }) => code !== 'no_effect_capacity');
+    // A setting without effect says so beside its control, and a lesson says itself what there is to know of its run.
+    const all = app.view.value.tab === 'learn' ? [] : [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
+    const warnings = all.filter(({ code }) => !isOfControl(code));
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, what, text: words, action }) => html`
@@ -26,28 +28,9 @@ export class StatusArea extends LightElement {
           <button type="button" class="quiet" @click=${() => { app.notices.dismiss(id); }}>${text.t('notice.dismiss')}</button></p>`)}
       </div>
       ${this.#trace()}
-      <ul class="warnings of-run" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
-        ${warnings.map((warning) => html`<li data-code=${warning.code}>${this.#words(warning)}
-          ${this.#remedy(warning)}</li>`)}
-      </ul>`;
-  }
-
-  /** A warning with the names that its parameters have on the page. */
-  #words(warning: Diagnostic): string {
-    const { app } = this;
-    const { text } = app;
-    const parameter = app.parameters.get(warning.path);
-    if (warning.code.startsWith('no_effect')) {
-      const reason = parameter === undefined || app.belonging.stale.value !== null ? null : inactiveReason(app, parameter);
-      return parameter === undefined || reason === null ? app.named(warning) : `${text.label(parameter)}: ${reason}`;
-    }
-    const raised = raisedBy(warning);
-    if (raised === null) return text.diagnostic(warning);
-    const settings = Object.entries(raised).map(([id, value]) => {
-      const other = app.parameters.get(id);
-      return other === undefined ? `${id} = ${String(value)}` : `${text.label(other)} ${text.value(other, value)}`;
-    });
-    return text.diagnostic({ ...warning, params: { ...warning.params, settings: text.list(settings) } });
+      <div class="warnings of-run" role="group" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
+        ${firstFew(app, warnings, (warning) => html`<li data-code=${warning.code}>${app.text.diagnostic(warning)} ${this.#remedy(warning)}</li>`, (lines) => html`<ul>${lines}</ul>`)}
+      </div>`;
   }
 
   /** A button that changes the settings as the warning says. */

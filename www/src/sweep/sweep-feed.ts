@@ -2,7 +2,7 @@
 import type { App } from '../app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import type { ReadOut } from '../draw/read-out.js';
-import { valueOf } from '../compare/compare-words.js';
+import { valueOf } from '../compare/metric-words.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { ChartData, SweepPlan, SweepPoint, SweepResults, SweepView } from '../simulation/types.js';
 import type { Topic } from '../state/topic.js';

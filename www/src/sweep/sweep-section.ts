@@ -81,7 +81,7 @@ export class SweepSection extends LightElement {
     const [first] = failed;
     const missing = state.answer.value.state !== 'ready' ? [] : plan.metrics.filter((metric) => results.points.every(({ metrics }) => metrics[metric]?.mean === null));
     return html`
-      ${first === undefined ? nothing : html`<p class="notice error" data-errors=${failed.length}>${say('errors', { n: failed.length, all: results.points.length, point: settingsName(app, first.point), message: first.error ?? '' })}</p>`}
+      ${first === undefined ? nothing : html`<p class="notice error" data-errors=${failed.length}>${say('errors', { n: failed.length, all: results.points.length, point: settingsName(app, first.point), message: state.whyNot(numberOf(plan, first)) })}</p>`}
       ${missing.map((metric) => html`<p class="sweep-note" data-missing-metric=${metric}>${say('missing', { name: metricName(app, metric) })}</p>`)}
       ${results.views.length === 0 ? html`<p class="sweep-note">${say('no_number')}</p>` : nothing}
       <div class="chart-grid">${repeat([...state.drawn.value.charts.keys()], (name) => name, (name) => html`<chart-view .app=${app} .name=${name} .feed=${state.feed}></chart-view>`)}</div>
@@ -101,7 +101,7 @@ export class SweepSection extends LightElement {
       const cell = point.metrics[metric];
       return cell === undefined ? [] : [say('picked.value', { name: metricName(app, metric), value: cellText(app, metric, cell) })];
     });
-    return html`<p class="sweep-picked" role="status" data-picked=${picked}>${say('picked', { settings: settingsName(app, point.point), values: point.error ?? app.text.list(values) })}
+    return html`<p class="sweep-picked" role="status" data-picked=${picked}>${say('picked', { settings: settingsName(app, point.point), values: point.error === undefined ? app.text.list(values) : state.whyNot(picked) })}
       ${this.#open(state.answer.value.link)}</p>`;
   }
 

@@ -4,6 +4,7 @@ import type { ChartFeed } from '../draw/chart-feed.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
+import { sweep as words } from '../i18n/en/sweep.js';
 import { ownProfile } from '../profile/profile-own.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { Diagnostic, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
@@ -56,6 +57,8 @@ export class SweepState {
   #spec: SweepSpec | null = null;
   /** The lines of finished runs by number. */
   #lines = new Map<number, string>();
+  /** Why points make no run, by number; of lines that were kept from before nothing is known but that they have none. */
+  readonly #refusals = new Map<number, readonly Diagnostic[]>();
   #given = new Set<Given<unknown>>();
   #turn = 0;
   #telling: ReturnType<typeof setTimeout> | undefined;
@@ -91,6 +94,13 @@ export class SweepState {
     if (plan === null || this.#spec === null) return;
     const { scenario } = await this.#desk.call('sweep_scenario', { spec: this.#spec, index: point * plan.seeds });
     this.answer.update({ picked: point, link: encodeLink(scenario) });
+  }
+
+  /** Why a point makes no run, in words. */
+  whyNot(point: number): string {
+    const { text } = this.app;
+    const errors = this.#refusals.get(point) ?? [];
+    return errors.length === 0 ? text.say(words)('cannot_run') : text.diagnostics(errors, (error) => this.app.named(error));
   }
 
   /** Finished runs as the terminal writes them, in their order. */
@@ -134,7 +144,9 @@ export class SweepState {
     const store = await SweepStore.open();
     const lines = await store?.lines(plan.sweep).catch(() => null) ?? null;
     if (turn !== this.#turn) return;
-    const former = this.answer.value.plan?.sweep === plan.sweep ? this.#lines : [];
+    const isSame = this.answer.value.plan?.sweep === plan.sweep;
+    if (!isSame) this.#refusals.clear();
+    const former = isSame ? this.#lines : [];
     this.#spec = spec;
     this.#lines = new Map([...former, ...(lines ?? [])]);
     this.#show({ ...this.answer.value, plan, done: this.#lines.size, kept: this.#lines.size, all: plan.runs, keeps: lines !== null }, null);
@@ -168,6 +180,7 @@ export class SweepState {
       return await this.#desk.call('sweep_line', { spec, index, shown: await given.done, why: '' });
     } catch (thrown) {
       if (!(thrown instanceof Refusal) || thrown.errors.some(({ code }) => PASSING.has(code))) throw thrown;
+      this.#refusals.set(Math.floor(index / spec.seeds), thrown.errors);
       return await this.#desk.call('sweep_line', { spec, index, shown: null, why: thrown.message });
     } finally {
       this.#given.delete(given);

@@ -1,12 +1,11 @@
 // What a sweep's parameters, values and metrics are called in the page's language.
 import type { App } from '../app.js';
-import { nameOfMetric, valueOf } from '../compare/compare-words.js';
+import { titleOfMetric, valueOf } from '../compare/metric-words.js';
 import { sweep } from '../i18n/en/sweep.js';
 import type { ParameterValue, SweepCell, SweepExpected } from '../simulation/types.js';
 
 export function metricName({ text }: App, path: string): string {
-  const name = nameOfMetric(text, path);
-  return name.charAt(0).toUpperCase() + name.slice(1);
+  return titleOfMetric(text, path);
 }
 
 export function parameterName(app: App, path: string): string {

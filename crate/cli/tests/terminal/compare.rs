@@ -58,7 +58,7 @@ fn files_links_tables_requests_and_charts() {
     assert!(notes.contains("both are simulated with those of A"), "{notes}");
     assert!(told.contains("are the same request"), "{told}");
     let rows = std::fs::read_to_string(csv).unwrap();
-    assert!(rows.starts_with("metric,a,b,difference,low,high,") && rows.lines().count() == 19);
+    assert!(rows.starts_with("metric,unit,a,b,difference,low,high,") && rows.lines().count() == 19);
     let rows = std::fs::read_to_string(requests).unwrap();
     assert!(rows.lines().nth(1).unwrap().starts_with("0,"));
     let svg = std::fs::read_to_string(dir.join("charts/ttft_pairs.svg")).unwrap();
@@ -109,8 +109,38 @@ fn the_turn_of_two_settings_is_found() {
     assert!(dir.join("turn.svg").is_file());
 }
 
+/// The README's example: under VTC only the user that sends too much still waits.
+#[test]
+fn each_of_a_few_users_is_compared() {
+    let link = "#v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,1,1&gk=proxy&gc=32&gor=fcfs";
+    let vtc = ["compare", link, "--set-b", "gateway.order=vtc", "--seeds", "3"];
+    let (told, _) = good(&vtc);
+    assert!(told.contains("B raises mean TTFT of user 0 by "), "{told}");
+    for user in ["1", "2", "3"] {
+        assert!(told.contains(&format!("B lowers mean TTFT of user {user} by 9")), "{told}");
+    }
+    let row = told.lines().find(|line| line.starts_with("per_user.1.ttft_mean_s")).unwrap();
+    assert_eq!(row.split_whitespace().nth(1), Some("s"), "{row}");
+    let tokens = told.lines().find(|line| line.starts_with("output_tokens_per_s")).unwrap();
+    assert_eq!(tokens.split_whitespace().nth(1), Some("tokens/s"), "{tokens}");
+    // Neither of one user nor of two hundred adapters.
+    let (many, _) = good(&[&["compare", "--seeds", "2"], &SHORT[..]].concat());
+    assert!(!many.contains("per_user") && !many.contains("per_adapter"), "{many}");
+}
+
 #[test]
 fn bad_comparisons_are_refused() {
+    for (metric, why) in [
+        ("per_user.ttft_mean_s", "which user?"),
+        ("per_adapter.share", "which adapter?"),
+        ("per_user.x.share", "which user?"),
+        ("per_user.1.share", "there is only user 0"),
+        ("per_adapter.200.share", "the adapters are 0 to 199"),
+        ("per_user.0.ttft_p98_s", "per_user.0.ttft_p99_s"),
+    ] {
+        let told = refused(&["compare", "--seeds", "2", "--metric", metric]);
+        assert!(told.contains(metric) && told.contains(why), "{told}");
+    }
     assert!(refused(&["compare", "--metric", "ttft_s.p98"]).contains("the nearest are"));
     assert!(refused(&["compare", "--seeds", "0"]).contains("seeds: 0 is not between 1 and"));
     assert!(refused(&["compare", "absent.json"]).contains("absent.json"));

@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::diagnostic::Diagnostic;
 use crate::metric::{Measured, Metric};
 use crate::ordered::Ordered;
 use crate::run::Run;
@@ -138,6 +139,23 @@ impl Comparison {
         Self { rows: metrics.iter().enumerate().map(row).collect(), seeds: seeds.to_vec() }
     }
 
+    /// Of the runs of A and of B, each in the order of the seeds, by every metric that one of them has.
+    ///
+    /// # Errors
+    /// [`Diagnostic`] for a metric that is none.
+    pub fn of_runs(seeds: &[u64], a: &[Measured], b: &[Measured]) -> Result<Self, Diagnostic> {
+        let mut paths: Vec<&str> = Vec::new();
+        for path in a.iter().chain(b).flat_map(|run| &run.metrics) {
+            if !paths.contains(&path.as_str()) {
+                paths.push(path);
+            }
+        }
+        let metrics = Metric::parse_all(paths.iter().copied())?;
+        let with_all =
+            |runs: &[Measured]| -> Vec<Measured> { runs.iter().map(|run| run.of_paths(&paths)).collect() };
+        Ok(Self::of_seeds(&metrics, seeds, &with_all(a), &with_all(b)))
+    }
+
     /// Of one long run of A and one of B with the same seed.
     pub fn of_one_run(metrics: &[Metric], seed: u64, a: &Run, b: &Run) -> Self {
         let [of_a, of_b] = [a, b].map(|run| Measured::of(run, metrics));
@@ -165,7 +183,7 @@ impl Comparison {
     pub fn csv(&self) -> String {
         let cell = |x: Option<f64>| x.map_or_else(String::new, |x| x.to_string());
         let mut text =
-            String::from("metric,a,b,difference,low,high,relative,relative_low,relative_high,pairs\n");
+            String::from("metric,unit,a,b,difference,low,high,relative,relative_low,relative_high,pairs\n");
         for row in &self.rows {
             let paired = row.paired.as_ref();
             let (bounds, relative) = (paired.and_then(|p| p.bounds), paired.and_then(|p| p.relative_bounds));
@@ -181,7 +199,7 @@ impl Comparison {
             ];
             let cells = cells.map(cell).join(",");
             let pairs = paired.map_or(0, |p| p.pairs);
-            let _ = writeln!(text, "{},{cells},{pairs}", row.metric.path());
+            let _ = writeln!(text, "{},{},{cells},{pairs}", row.metric.path(), row.metric.unit().symbol());
         }
         text
     }

@@ -1,5 +1,8 @@
 //! A number of the summary by its key path, such as `ttft_s.p99`: what a comparison or a sweep measures of a run.
 
+mod index;
+pub mod table;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -7,6 +10,8 @@ use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::{Scenario, edit_distance};
+pub use index::{Member, Members};
+use table::Row;
 
 /// Most metrics of one comparison or sweep.
 pub const MAX_METRICS: usize = 64;
@@ -33,6 +38,12 @@ pub const USUAL: &[&str] = &[
     "gpu.busy",
 ];
 
+/// Beside the usual metrics, a comparison has this one of each user, and of each adapter, where there are a few.
+const OF_EACH: &str = "ttft_mean_s";
+
+/// Most users, or adapters, that a comparison shows without being asked to.
+const FEW: u32 = 8;
+
 /// The numbers of the page's headline that a run has.
 pub const HEADLINE: &[&str] = &[
     "throughput_rps",
@@ -46,24 +57,6 @@ pub const HEADLINE: &[&str] = &[
     "kv.peak_usage",
 ];
 
-/// Tables of the summary; a number in one is `TABLE.ID.COLUMN`.
-const TABLES: [(&str, &[&str]); 2] = [("per_user", GROUP_COLUMNS), ("per_adapter", GROUP_COLUMNS)];
-
-const GROUP_COLUMNS: &[&str] = &[
-    "offered",
-    "completed",
-    "rejected",
-    "input_tokens",
-    "output_tokens",
-    "rate_rps",
-    "share",
-    "ttft_mean_s",
-    "ttft_p99_s",
-    "e2e_mean_s",
-    "queue_mean_s",
-    "attainment",
-];
-
 /// What a metric counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -75,8 +68,34 @@ pub enum Unit {
     RequestsPerSecond,
     /// Tokens a second.
     TokensPerSecond,
+    /// Tokens.
+    Tokens,
     /// A plain number.
     Count,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Self; 6] = [
+        Self::Seconds,
+        Self::Share,
+        Self::RequestsPerSecond,
+        Self::TokensPerSecond,
+        Self::Tokens,
+        Self::Count,
+    ];
+
+    /// How it is written behind a number; a share stands as a number from 0 to 1, and a plain number has no unit.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::RequestsPerSecond => "req/s",
+            Self::TokensPerSecond => "tokens/s",
+            Self::Tokens => "tokens",
+            Self::Share => "share",
+            Self::Count => "",
+        }
+    }
 }
 
 /// Which way a metric is better.
@@ -91,31 +110,43 @@ pub enum Direction {
 }
 
 /// A number of the summary.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Metric {
     path: String,
+    /// Its row of the table, and of a row of several its key.
+    row: &'static Row,
+    key: String,
+    /// The user or adapter that it is of.
+    of: Option<Member>,
 }
+
+/// The path says everything else.
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Metric {}
 
 impl Metric {
     /// The metric at a key path of `summary.json`. A row of the tables by user and by adapter is named by its id:
     /// `per_user.0.ttft_mean_s`; the base model is adapter -1.
     ///
     /// # Errors
-    /// [`Diagnostic`] for a path that the summary of no run has, with the nearest that there are.
+    /// [`Diagnostic`] for a path that the summary of no run has, with the nearest that there are, or for one by user or by
+    /// adapter whose index is missing.
     pub fn parse(path: &str) -> Result<Self, Diagnostic> {
         let path = path.trim();
-        if is_cell(path) || known().binary_search_by(|name| name.as_str().cmp(path)).is_ok() {
-            return Ok(Self { path: path.to_owned() });
+        if let Some((of, row)) = index::read(path)? {
+            return Ok(Self { path: path.to_owned(), row, key: String::new(), of: Some(of) });
         }
-        let near = nearest(path);
+        if let Some((row, key)) = table::find(path) {
+            return Ok(Self { path: path.to_owned(), row, key: key.to_owned(), of: None });
+        }
+        let near = nearest(path, table::paths());
         let message = format!("{path}: there is no such number in the summary; the nearest are {near}");
         Err(Diagnostic::error("unknown_metric", path, message).text("value", path).text("nearest", &near))
-    }
-
-    /// The metric at a key path that is a metric's already. Unlike [`Metric::parse`] it needs no simulator; of another path,
-    /// every run lacks the number.
-    pub fn of_path(path: &str) -> Self {
-        Self { path: path.to_owned() }
     }
 
     /// Reads several, each once.
@@ -155,8 +186,20 @@ impl Metric {
         Self::named(HEADLINE)
     }
 
+    /// The usual metrics, and the mean TTFT of each user and of each adapter where there are some and few.
+    pub fn usual_of(members: Members) -> Vec<Self> {
+        let of_each = |table: &str, count: u32| -> Vec<Self> {
+            let one = |index: u32| Self::parse(&format!("{table}.{index}.{OF_EACH}"));
+            let shown = if (2..=FEW).contains(&count) { 0..count } else { 0..0 };
+            shown.map(|index| one(index).expect("it is a column of the table")).collect()
+        };
+        let (users, adapters) =
+            (of_each("per_user", members.users), of_each("per_adapter", members.adapters));
+        [Self::usual(), users, adapters].concat()
+    }
+
     fn named(paths: &[&str]) -> Vec<Self> {
-        paths.iter().map(|path| Self { path: (*path).to_owned() }).collect()
+        paths.iter().map(|path| Self::parse(path).expect("it is in the table")).collect()
     }
 
     /// Its key path.
@@ -181,49 +224,24 @@ impl Metric {
         parts.try_fold(first, |json, key| step(&json, key))?.as_f64().filter(|x| x.is_finite())
     }
 
+    /// The user or adapter that it is of; none where it is of the whole run.
+    pub fn member(&self) -> Option<Member> {
+        self.of
+    }
+
     /// What it counts.
     pub fn unit(&self) -> Unit {
-        let (family, last) = self.ends();
-        let is_share = |name: &str| {
-            ["attainment", "satisfaction", "busy", "mfu", "bandwidth", "hit_rate", "hit_share", "share"]
-                .contains(&name)
-                || name.ends_with("_share")
-                || name.ends_with("_usage")
-        };
-        if is_share(last) || family == "state_share" {
-            Unit::Share
-        } else if last.ends_with("tokens_per_s") {
-            Unit::TokensPerSecond
-        } else if last.ends_with("_rps") {
-            Unit::RequestsPerSecond
-        } else if family.ends_with("_s") || last.ends_with("_s") {
-            Unit::Seconds
-        } else {
-            Unit::Count
-        }
+        self.row.unit
     }
 
     /// Which way it is better.
     pub fn direction(&self) -> Direction {
-        let (family, last) = self.ends();
-        let more = ["attainment", "satisfaction", "completed", "hit_rate", "mfu"];
-        let less = ["rejected", "rejected_total", "timed_out", "unfinished", "cancelled", "preemptions"];
-        let neutral = ["slo", "workload"];
-        match self.unit() {
-            Unit::Seconds if neutral.contains(&family) || last == "makespan_s" => Direction::Neither,
-            Unit::Seconds => Direction::Less,
-            // The rate at which a user sends is no result.
-            Unit::RequestsPerSecond if last == "rate_rps" => Direction::Neither,
-            Unit::RequestsPerSecond | Unit::TokensPerSecond => Direction::More,
-            _ if more.contains(&last) => Direction::More,
-            _ if less.contains(&last) || family == "rejected" => Direction::Less,
-            _ => Direction::Neither,
-        }
+        self.row.better
     }
 
     /// The bound that the SLO sets it, in its unit; none where there is no bound for such a time.
     pub fn slo(&self, scenario: &Scenario) -> Option<f64> {
-        let bound = match self.ends().0 {
+        let bound = match self.row.path {
             "ttft_s" => Id::SloTtft,
             "tbt_s" => Id::SloTbt,
             "tpot_s" => Id::SloTpot,
@@ -232,125 +250,41 @@ impl Metric {
         Some(scenario.number(bound)).filter(|bound| *bound > 0.0)
     }
 
-    /// The parts before and after the last dot; the first without its own prefix.
-    fn ends(&self) -> (&str, &str) {
-        let (before, last) = self.path.rsplit_once('.').unwrap_or(("", &self.path));
-        (before.rsplit('.').next().unwrap_or(""), last)
-    }
-
-    /// Its name in a sentence: `P99 TTFT` of `ttft_s.p99`; the key path where the field has no name for it.
+    /// Its name in a sentence: `P99 TTFT` of `ttft_s.p99`, `mean TTFT of user 1` of `per_user.1.ttft_mean_s`.
     pub fn title(&self) -> String {
-        let family = |name: &str| {
-            Some(match name {
-                "ttft_s" => "TTFT",
-                "tbt_s" => "TBT",
-                "tpot_s" => "TPOT",
-                "e2e_s" => "E2E latency",
-                "normalized_s" => "normalized latency",
-                "queue_s" => "queueing delay",
-                _ => return None,
-            })
-        };
-        let statistic = |name: &str| match name {
-            "p50" => "median".to_owned(),
-            "max" => "largest".to_owned(),
-            "mean" => "mean".to_owned(),
-            quantile => quantile.to_uppercase(),
-        };
-        if let Some((first, last)) = self.path.split_once('.')
-            && let Some(name) = family(first)
-        {
-            return format!("{} {name}", statistic(last));
-        }
-        let named = match self.path.as_str() {
-            "makespan_s" => "the makespan",
-            "throughput_rps" => "throughput",
-            "output_tokens_per_s" => "output token throughput",
-            "total_tokens_per_s" => "token throughput",
-            "slo.attainment" => "SLO attainment",
-            "slo.satisfaction" => "SLO satisfaction",
-            "slo.goodput_rps" => "goodput",
-            "requests.completed" => "the number of completed requests",
-            "requests.rejected_total" => "the number of rejected requests",
-            "requests.timed_out" => "the number of requests that time out",
-            "preemptions" => "the number of preemptions",
-            "adapters.loads" => "the number of adapter loads",
-            "batch.mean_size" => "the mean batch size",
-            "kv.mean_usage" => "mean KV cache usage",
-            "kv.peak_usage" => "peak KV cache usage",
-            "gpu.busy" => "the busy share of the GPUs",
-            other => other,
-        };
-        named.to_owned()
+        let title = self.row.title(&self.key);
+        self.of.map_or_else(|| title.clone(), |of| format!("{title} of {}", of.name()))
     }
-}
 
-/// Whether a path names a cell of the tables by user and by adapter.
-fn is_cell(path: &str) -> bool {
-    let mut parts = path.splitn(3, '.');
-    let (Some(table), Some(id), Some(column)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
-    };
-    let has = |(name, columns): &(&str, &[&str])| *name == table && columns.contains(&column);
-    TABLES.iter().any(has) && id.parse::<i64>().is_ok_and(|id| id >= -1)
-}
-
-/// The key paths of every number that a summary can have, sorted: those of a run with every part of the simulator. Rows of
-/// the tables by user and by adapter come beside them.
-pub fn known() -> &'static [String] {
-    static KNOWN: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
-    KNOWN.get_or_init(|| {
-        let mut scenario = Scenario::default();
-        let everything = [
-            ("workload.duration_s", "2"),
-            ("workload.prefix.kind", "tree"),
-            ("gateway.kind", "proxy"),
-            ("scheduler.kind", "vllm_v1"),
-            ("cost.kind", "roofline"),
-        ];
-        for (path, value) in everything {
-            scenario.set_text(path, value).expect("the settings are sound");
+    /// Its key path with its unit, as a heading: `ttft_s.p99 (s)`.
+    pub fn heading(&self) -> String {
+        match self.unit().symbol() {
+            "" => self.path.clone(),
+            unit => format!("{} ({unit})", self.path),
         }
-        let run = Run::simulate(&scenario, None).expect("the settings are sound");
-        let mut paths = Vec::new();
-        collect(&mut paths, "", &serde_json::json!(run.summary_of(0)));
-        paths.sort_unstable();
-        paths
-    })
-}
-
-fn collect(paths: &mut Vec<String>, path: &str, json: &Json) {
-    match json {
-        Json::Object(fields) => {
-            for (key, inner) in fields {
-                collect(paths, &if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, inner);
-            }
-        }
-        Json::Number(_) | Json::Null => paths.push(path.to_owned()),
-        _ => {}
     }
 }
 
 /// The known paths that are nearest, or those that hold the text.
-fn nearest(path: &str) -> String {
+fn nearest(path: &str, known: impl Iterator<Item = String>) -> String {
     const SHOWN: usize = 3;
-    let mut all: Vec<(usize, &str)> = known()
-        .iter()
+    let mut all: Vec<(usize, String)> = known
         .map(|known| {
-            let known = known.as_str();
             let is_part = !path.is_empty() && (known.contains(path) || known.ends_with(path));
-            (if is_part { 0 } else { edit_distance(path, known) }, known)
+            (if is_part { 0 } else { edit_distance(path, &known) }, known)
         })
         .collect();
     all.sort_unstable();
     all.truncate(SHOWN);
-    all.iter().map(|(_, known)| *known).collect::<Vec<_>>().join(", ")
+    all.iter().map(|(_, known)| known.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// What is measured of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MeasuredRun"))]
 pub struct Measured {
+    /// The key path of each metric.
+    pub metrics: Vec<String>,
     /// The value of each metric; none where the summary has none.
     pub values: Vec<Option<f64>>,
     /// The run's digest, hexadecimal.
@@ -362,8 +296,19 @@ impl Measured {
     pub fn of(run: &Run, metrics: &[Metric]) -> Self {
         let summary = run.numbers_of(metrics.iter().map(Metric::path));
         Self {
+            metrics: metrics.iter().map(|metric| metric.path().to_owned()).collect(),
             values: metrics.iter().map(|metric| metric.of(&summary)).collect(),
             digest: summary["digest"].as_str().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The same run by these metrics, none of those that it has not.
+    pub(crate) fn of_paths(&self, paths: &[&str]) -> Self {
+        let value = |path: &&str| self.values[self.metrics.iter().position(|known| known == path)?];
+        Self {
+            metrics: paths.iter().map(|path| (*path).to_owned()).collect(),
+            values: paths.iter().map(value).collect(),
+            digest: self.digest.clone(),
         }
     }
 
@@ -402,7 +347,6 @@ mod tests {
         assert!(message("goodput").contains("slo.goodput_rps"), "{}", message("goodput"));
         assert!(message("").contains("there is no such number"));
         assert!(message("digest").contains("there is no such number"));
-        assert!(message("per_user.x.ttft_mean_s").contains("there is no such number"));
         let twice = Metric::parse_all(["preemptions", "preemptions"]).unwrap_err();
         assert_eq!(twice.code, "repeated_key");
     }
@@ -421,7 +365,7 @@ mod tests {
             scenario.set_text("cost.kind", cost).unwrap();
             let run = Run::simulate(&scenario, None).unwrap();
             let whole = serde_json::json!(run.clone().summary_of(usize::MAX));
-            let mut metrics: Vec<Metric> = known().iter().map(|path| Metric::parse(path).unwrap()).collect();
+            let mut metrics: Vec<Metric> = table::paths().map(|path| Metric::parse(&path).unwrap()).collect();
             metrics.push(Metric::parse("per_user.1.ttft_mean_s").unwrap());
             let adapter = &whole["per_adapter"][0]["id"];
             metrics.push(Metric::parse(&format!("per_adapter.{adapter}.share")).unwrap());
@@ -441,7 +385,7 @@ mod tests {
             (metric.title(), metric.unit(), metric.direction())
         };
         assert_eq!(of("ttft_s.p99"), ("P99 TTFT".into(), Unit::Seconds, Direction::Less));
-        assert_eq!(of("slo.attainment"), ("SLO attainment".into(), Unit::Share, Direction::More));
+        assert_eq!(of("slo.attainment"), ("SLO met (TTFT alone)".into(), Unit::Share, Direction::More));
         assert_eq!(of("slo.ttft_s").2, Direction::Neither);
         assert_eq!(of("slo.goodput_rps").1, Unit::RequestsPerSecond);
         assert_eq!(of("output_tokens_per_s").2, Direction::More);
@@ -449,7 +393,7 @@ mod tests {
         assert_eq!(of("requests.rejected.queue_full").2, Direction::Less);
         assert_eq!(
             of("per_user.0.ttft_mean_s"),
-            ("per_user.0.ttft_mean_s".into(), Unit::Seconds, Direction::Less)
+            ("mean TTFT of user 0".into(), Unit::Seconds, Direction::Less)
         );
     }
 }

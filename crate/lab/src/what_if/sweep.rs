@@ -25,8 +25,8 @@ use serde_json::{Map, Value as Json, json};
 use servescope_workload::Trace;
 
 use crate::diagnostic::Diagnostic;
-use crate::metric::{Measured, Metric};
-use crate::parameters::Value;
+use crate::metric::{Measured, Members, Metric};
+use crate::parameters::{Id, Value};
 use crate::recipe;
 use crate::replications;
 use crate::run::{LoadedTrace, Run};
@@ -61,7 +61,8 @@ impl Sweep {
     /// there is one.
     ///
     /// # Errors
-    /// [`Diagnostic`] for no axis, no metric, a parameter named twice, too many axes, seeds or runs.
+    /// [`Diagnostic`] for no axis, no metric, one of a user or adapter that no point has, a parameter named twice, too many
+    /// axes, seeds or runs.
     pub fn new(
         base: &Scenario,
         axes: Vec<SweepAxis>,
@@ -90,6 +91,8 @@ impl Sweep {
                 return Err(bad(axis.path(), "the parameter is named twice"));
             }
         }
+        let members = members(base, &axes, loaded);
+        metrics.iter().try_for_each(|metric| members.check(metric))?;
         let lengths = axes.iter().map(|axis| axis.values.len()).chain([seeds.len()]);
         let runs = lengths.clone().try_fold(1_usize, usize::checked_mul).filter(|runs| *runs <= MAX_RUNS);
         let Some(runs) = runs else {
@@ -134,6 +137,11 @@ impl Sweep {
     /// What each of its lines says of it.
     pub fn shape(&self) -> &SweepShape {
         &self.shape
+    }
+
+    /// What is measured.
+    pub fn metrics(&self) -> &[Metric] {
+        &self.metrics
     }
 
     /// The axes.
@@ -214,11 +222,24 @@ impl Sweep {
     /// The line of a run that was measured elsewhere, or why it could not be made.
     pub fn line_of(&self, index: usize, measured: Result<Measured, String>) -> SweepLine {
         let (values, digest, error) = match measured {
-            Ok(Measured { values, digest }) => (values, Some(digest), None),
+            Ok(Measured { values, digest, .. }) => (values, Some(digest), None),
             Err(why) => (vec![None; self.metrics.len()], None, Some(why)),
         };
         SweepLine { index, point: self.point(index), seed: self.seed(index), values, digest, error }
     }
+}
+
+/// The most users and adapters that any point has.
+fn members(base: &Scenario, axes: &[SweepAxis], loaded: Option<&LoadedTrace>) -> Members {
+    let counts = |axis: &&SweepAxis| [Id::Users, Id::Adapters].contains(&axis.id);
+    let of = |axis: &SweepAxis, value: &Value| {
+        let mut point = base.clone();
+        point.set(axis.id, value.clone()).expect("the values were checked as the axis was made");
+        Members::of(&point, loaded)
+    };
+    let points =
+        axes.iter().filter(counts).flat_map(|axis| axis.values.iter().map(move |value| of(axis, value)));
+    points.fold(Members::of(base, loaded), Members::or)
 }
 
 /// A digest of everything in a trace, by what it looks like.

@@ -112,7 +112,7 @@ export const debuggerTexts = area('debugger', {
   'gateway.waiting': 'Tokens that wait',
   'gateway.load': 'Load state',
   'load.underload': 'underload',
-  'load.near': 'near overload',
+  'load.near': 'nearly overloaded',
   'load.overload': 'overload',
   'replicas': 'Replicas just before',
   'gantt': 'Requests in the service at this time',

@@ -28,7 +28,7 @@ export const measuredRun = area('measured_run', {
   'metric.throughput_rps': 'requests a second',
   'longer': 'longer',
   'shorter': 'shorter',
-  'cause.none': 'The means agree within 5 %: no cause is named.',
+  'cause.none': 'The means agree within 5 %: no cause is named.',
   'cause.overhead': 'Every simulated TTFT is {floor} {floor_way}, whatever the prompt: overhead outside the iterations (network, tokenising, host) is the likeliest cause.',
   'cause.prefill_rate': 'The simulated TTFT is {slope} {slope_way} for each prompt token: the prefill rate is the likeliest cause.',
   'cause.kv_blocks': 'The difference of the TTFT grows by {drift} over the run ({drift_way} in the simulation) while tokens come at the same rate: the KV blocks, or another bound on the requests that run together, are the likeliest cause.',

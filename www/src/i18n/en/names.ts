@@ -27,6 +27,7 @@ export const names = area('names', {
   'held_by.ttft': 'the TTFT check',
   'held_by.behind': 'requests before them in the gateway queue',
   'held_by.fair_share': 'the fair share of their client',
+  'setting': '{name} {value}',
   'outcome.completed': 'completed',
   'outcome.rejected': 'rejected',
   'outcome.timed_out': 'timed out',

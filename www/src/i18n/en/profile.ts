@@ -19,7 +19,7 @@ export const profile = area('profile', {
   'origin': 'Origin',
   'median': 'Median',
   'p95': 'P95',
-  'percent': '{share} %',
+  'percent': '{share} %',
   'none': '–',
   'measured': 'measured',
   'reconstructed': 'reconstructed',

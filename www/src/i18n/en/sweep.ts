@@ -2,7 +2,7 @@
 import { area } from '../area.js';
 
 export const sweep = area('sweep', {
-  'about': 'Every combination of the values below is simulated with the same seeds, beside the settings in the controls. The band of a curve is the 95 % interval of the mean over the seeds.',
+  'about': 'Every combination of the values below is simulated with the same seeds, beside the settings in the controls. The band of a curve is the 95 % interval of the mean over the seeds.',
   'x': 'Parameter',
   'spacing': 'Values',
   'spacing.linear': 'evenly',
@@ -33,11 +33,12 @@ export const sweep = area('sweep', {
   'other.take': 'Take those of the sweep',
   'inactive': '{name} has no effect with the current settings.',
   'errors': '{n} of {all} points cannot be simulated. The first: {point}: {message}',
+  'cannot_run': 'These settings make no run. Open it to see why.',
   'missing': '{name} is missing in every run: the run has no such part, or too few requests.',
   'no_number': 'No parameter has several numbers, so no chart is drawn.',
   'chart.curves': '{metric} against {x}',
   'chart.curves.by': '{metric} against {x}, one curve for each {by}',
-  'chart.curves.about': 'Mean over the seeds, with its 95 % interval. Click a point to see its numbers and to open its run.',
+  'chart.curves.about': 'Mean over the seeds, with its 95 % interval. Click a point to see its numbers and to open its run.',
   'chart.map': '{metric} over {x} and {y}',
   'chart.map.about': 'Mean over the seeds of each point. The line is where it reaches the bound of the SLO, between the points by straight lines. Click a field to see its numbers and to open its run.',
   'range': '{low} to {high}',

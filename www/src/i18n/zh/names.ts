@@ -8,8 +8,8 @@ export const names: Translation<typeof english> = {
 
   'outcome.input_too_long': '提示词太长',
   'outcome.request_too_long': '请求太长',
-  'outcome.pool_too_small': '超过显存池',
-  'outcome.never_fits': 'KV 缓存与适配器合计超出显存池',
+  'outcome.pool_too_small': '超过KV 池',
+  'outcome.never_fits': 'KV 缓存与适配器合计超出KV 池',
   'outcome.prompt_over_batch': '提示词超过预填充 token 预算',
   'outcome.lora_rank': '秩超过 LoRA 槽位的秩',
   'outcome.rate_limit': '超出每分钟请求数（RPM）',
@@ -27,6 +27,7 @@ export const names: Translation<typeof english> = {
   'held_by.ttft': 'TTFT 检查',
   'held_by.behind': '网关队列中排在前面的请求',
   'held_by.fair_share': '其客户端的公平份额',
+  'setting': '{name} {value}',
   'outcome.completed': '完成',
   'outcome.rejected': '被拒绝',
   'outcome.timed_out': '超时',

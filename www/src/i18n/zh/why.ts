@@ -48,7 +48,7 @@ export const why: Translation<typeof english> = {
   'cause.running_iteration': '当前迭代',
   'cause.idle_poll': '空闲轮询',
   'cause.static_batch': '静态批次',
-  'cause.shared_prefill': '共享预填充',
+  'cause.shared_prefill': '同批预填充（被同批提示词拖慢）',
   'cause.batch_size': '批次大小',
   'cause.own_prefill': '自身预填充',
   'cause.own_decode': '自身解码',

@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::compare::decisions::{DecisionDifference, DifferingDecisions};
 use crate::compare::requests::{ComparedRequests, RequestPairs};
 use crate::compare::{ComparedMetrics, Comparison};
-use crate::metric::{Measured, Metric};
+use crate::metric::{Measured, Members, Metric};
 use crate::parameters::Id;
-use crate::run::Run;
+use crate::run::{LoadedTrace, Run};
 use crate::views::paired::ttft_pairs;
 use crate::views::{Chart, ViewOptions, build_charts};
 
@@ -40,18 +40,19 @@ pub struct ComparedPair {
 }
 
 impl ComparedPair {
-    /// Of two runs that kept their decisions; `is_file` where their requests come from a file.
-    pub fn of(a: &Run, b: &Run, is_file: bool) -> Self {
+    /// Of two runs that kept their decisions; `loaded` is the trace that both play, where there is one.
+    pub fn of(a: &Run, b: &Run, loaded: Option<&LoadedTrace>) -> Self {
+        let metrics =
+            &Metric::usual_of(Members::of(&a.scenario, loaded).or(Members::of(&b.scenario, loaded)));
         let pairs = RequestPairs::of(a, b);
         let seed = a.scenario.number(Id::Seed) as u64;
-        let usual = Metric::usual();
         let charts_of = |run| build_charts(run, &ViewOptions::default(), &|name| BOTH.contains(&name));
         Self {
-            a: Measured::of(a, &usual),
-            b: Measured::of(b, &usual),
+            a: Measured::of(a, metrics),
+            b: Measured::of(b, metrics),
             requests: pairs.compared(),
             first_difference: DecisionDifference::of(a, b).differing(),
-            one_run: is_file.then(|| Comparison::of_one_run(&usual, seed, a, b).metrics()),
+            one_run: loaded.map(|_| Comparison::of_one_run(metrics, seed, a, b).metrics()),
             charts_a: charts_of(a),
             charts_b: charts_of(b),
             charts: vec![ttft_pairs(&pairs)],

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::metric::Metric;
 use crate::sweep::{AxisValues, Expected, Results, Sweep, SweepPoint};
 use crate::views::Chart;
 use crate::views::sweep::{SweepChart, SweepView, sweep_charts, sweep_maps};
@@ -59,7 +58,7 @@ impl SweepPlan {
             seeds: sweep.seeds(),
             over: sweep.axis_values(),
             metrics: shape.metrics.clone(),
-            bounds: shape.metrics.iter().map(|path| Metric::of_path(path).slo(&base)).collect(),
+            bounds: sweep.metrics().iter().map(|metric| metric.slo(&base)).collect(),
             expected: sweep.expected(),
             command,
         }

@@ -266,10 +266,10 @@ fn closed_form_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -
 
 /// An axis around the heights of a metric's bands. An interval may reach below 0 or, of a share, above 1, where no value can be.
 pub(super) fn y_axis(metric: &str, heights: &[f64]) -> Axis {
-    let unit = Metric::of_path(metric).unit();
+    let unit = Metric::parse(metric).map_or(Unit::Count, |metric| metric.unit());
     let is_share = unit == Unit::Share;
     let within = |y: &f64| if is_share { y.clamp(0.0, 1.0) } else { y.max(0.0) };
-    Axis { unit: unit_name(unit), ..axis_around(heights.iter().map(within), false, true) }
+    Axis { unit: unit.symbol(), ..axis_around(heights.iter().map(within), false, true) }
 }
 
 /// A rule at a bound, as far as the axis shows it or it lies not far above.
@@ -283,17 +283,6 @@ fn add_bound(chart: &mut Chart, bound: f64) {
     chart
         .series
         .insert(0, Series { role: Role::Slo, mark: Mark::RuleY, y: vec![bound], ..Series::default() });
-}
-
-/// A unit as the page's texts name it.
-fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Seconds => "s",
-        Unit::RequestsPerSecond => "req/s",
-        Unit::TokensPerSecond => "tokens/s",
-        Unit::Share => "share",
-        Unit::Count => "",
-    }
 }
 
 /// An axis of numbers around all values, with a little room; of positive ones on a linear scale from 0.

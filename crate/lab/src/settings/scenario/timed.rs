@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use servescope_cost::profile::{By, CompactTables, Degree, Profile, ProfileError, TimedOrigin};
 use servescope_cost::roofline::{Corrections, HostTime};
-use servescope_cost::{Deployed, Roofline};
+use servescope_cost::{Deployed, Gpu, Model, Roofline};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
@@ -51,6 +51,31 @@ pub struct CostSource {
     pub stand_ins: Vec<String>,
 }
 
+/// What a GPU or a model is called; an id that neither has stays as it is.
+fn shown_name(id: &str) -> String {
+    let model = || Model::named(id).map(|model| model.name);
+    Gpu::named(id).map(|gpu| gpu.name).or_else(model).unwrap_or(id).to_owned()
+}
+
+/// What operators were timed: the degrees of a profile, else the models of the GPU, else those of every GPU.
+fn known_operators(profile: Option<&Profile>, gpu: &str, name: fn(&str) -> String) -> String {
+    let degrees = |p: &Profile| {
+        let list: Vec<String> = p.degrees.iter().map(|d| d.degree.to_string()).collect();
+        format!("{} {}", Id::TensorParallel.row().id, list.join(", "))
+    };
+    let models = |gpu: &str| {
+        let of_gpu: Vec<String> =
+            shipped_profiles().filter(|known| known.0 == gpu).map(|known| name(known.1)).collect();
+        (!of_gpu.is_empty()).then(|| format!("{}: {}", name(gpu), of_gpu.join(", ")))
+    };
+    let everything = || {
+        let mut gpus: Vec<&str> = shipped_profiles().map(|known| known.0).collect();
+        gpus.dedup();
+        gpus.into_iter().filter_map(models).collect::<Vec<_>>().join("; ")
+    };
+    profile.map(degrees).or_else(|| models(gpu)).unwrap_or_else(everything)
+}
+
 impl Scenario {
     /// Takes a profile that stands for the shipped ones wherever timed operators are asked for; none goes back to those.
     pub fn set_profile(&mut self, profile: Option<Arc<LoadedProfile>>) {
@@ -87,30 +112,17 @@ impl Scenario {
         let profile = own.or_else(|| shipped_profile(gpu, model));
         let found = profile.and_then(|p| Some((p, p.degree(deployment.tensor_parallel)?)));
         found.ok_or_else(|| {
-            let degrees = |p: &Profile| {
-                let list: Vec<String> = p.degrees.iter().map(|d| d.degree.to_string()).collect();
-                format!("fleet.tensor_parallel {}", list.join(", "))
-            };
-            let models = |gpu: &str| {
-                let of_gpu: Vec<&str> =
-                    shipped_profiles().filter(|known| known.0 == gpu).map(|known| known.1).collect();
-                (!of_gpu.is_empty()).then(|| format!("{gpu}: {}", of_gpu.join(", ")))
-            };
-            let everything = || {
-                let mut gpus: Vec<&str> = shipped_profiles().map(|known| known.0).collect();
-                gpus.dedup();
-                gpus.into_iter().filter_map(models).collect::<Vec<_>>().join("; ")
-            };
-            let known = profile.map(degrees).or_else(|| models(gpu)).unwrap_or_else(everything);
-            let (path, degree) = (Id::CostKind.row().id, deployment.tensor_parallel);
+            let degree = deployment.tensor_parallel;
             let message = format!(
-                "{path}: no operators were timed for {model} on {gpu} with {degree} GPUs a layer; there is {known}"
+                "{}: no operators were timed for {model} on {gpu} with {degree} GPUs a layer; there is {}",
+                Id::CostKind.row().id,
+                known_operators(profile, gpu, str::to_owned)
             );
-            Diagnostic::error("no_profile", path, message)
-                .text("model", model)
-                .text("gpu", gpu)
+            Diagnostic::error("no_profile", Id::CostKind.row().id, message)
+                .text("model", &shown_name(model))
+                .text("gpu", &shown_name(gpu))
                 .text("degree", &degree.to_string())
-                .text("known", &known)
+                .text("known", &known_operators(profile, gpu, shown_name))
         })
     }
 
@@ -143,7 +155,8 @@ impl Scenario {
                 let (gpu, model) = own.unwrap_or((deployment.gpu.id, deployment.model.id));
                 let path = Id::HostOverhead.row().id;
                 let message = format!("{path}: no host overhead was measured for {model} on {gpu}");
-                Diagnostic::error("no_host_profile", path, message).text("model", model).text("gpu", gpu)
+                let error = Diagnostic::error("no_host_profile", path, message);
+                error.text("model", &shown_name(model)).text("gpu", &shown_name(gpu))
             })?;
             tables = tables.with_host(host);
         }

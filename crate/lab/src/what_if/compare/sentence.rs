@@ -72,19 +72,12 @@ fn amount(
                 described(1.0 + relative, bounds.map(|b| [1.0 + b.low, 1.0 + b.high]), "")
             )
         }
-        (_, None) => described(sign * paired.difference, bounds.map(|b| ends(b, 1.0)), suffix(unit)),
+        (_, None) => {
+            let symbol = if unit.symbol().is_empty() { String::new() } else { format!(" {}", unit.symbol()) };
+            described(sign * paired.difference, bounds.map(|b| ends(b, 1.0)), &symbol)
+        }
     };
     Some((if is_lower { "lowers" } else { "raises" }, text))
-}
-
-/// The unit behind a number.
-pub(crate) fn suffix(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Seconds => " s",
-        Unit::RequestsPerSecond => " requests/s",
-        Unit::TokensPerSecond => " tokens/s",
-        Unit::Share | Unit::Count => "",
-    }
 }
 
 /// Decimals of a number whose interval has this width: two figures of the width, or three of the number without one.
@@ -118,7 +111,7 @@ mod tests {
         let shares: Vec<(f64, f64)> = (0..20).map(|i| (0.5, 0.6 + 0.01 * f64::from(i % 2))).collect();
         assert_eq!(
             described("slo.attainment", &shares),
-            "B raises SLO attainment by 10.50 percentage points (95 % interval 10.25 to 10.75 percentage points, 20 seeds)"
+            "B raises SLO met (TTFT alone) by 10.50 percentage points (95 % interval 10.25 to 10.75 percentage points, 20 seeds)"
         );
         let many: Vec<(f64, f64)> = (0..20).map(|i| (1.0, 20.0 + f64::from(i % 3))).collect();
         assert!(described("ttft_s.mean", &many).starts_with("B raises mean TTFT by a factor of 20.9"));

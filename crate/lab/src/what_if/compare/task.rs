@@ -7,7 +7,7 @@ use super::Comparison;
 use super::decisions::DecisionDifference;
 use super::requests::RequestPairs;
 use crate::diagnostic::Diagnostic;
-use crate::metric::{Measured, Metric};
+use crate::metric::{Measured, Members, Metric};
 use crate::notes::Note;
 use crate::parameters::Id;
 use crate::replications::{seeds, with_seed};
@@ -47,10 +47,10 @@ pub struct ComparisonOutcome {
 }
 
 impl Task {
-    /// A task; of no metrics the usual ones, of no number of seeds 20, or one where a trace is played, which no seed changes.
+    /// A task; of no metrics the usual ones ([`Metric::usual_of`] its users), of no number of seeds 20, or one where a trace is played, which no seed changes.
     ///
     /// # Errors
-    /// [`Diagnostic`] for no seed or too many.
+    /// [`Diagnostic`] for no seed or too many, or for a metric of a user or adapter that neither has.
     pub fn new(
         a: Scenario,
         b: Scenario,
@@ -60,7 +60,9 @@ impl Task {
     ) -> Result<Self, Diagnostic> {
         let count = count.unwrap_or(if loaded.is_some() { 1 } else { SEEDS });
         let seeds = seeds(&a, count)?;
-        let metrics = if metrics.is_empty() { Metric::usual() } else { metrics };
+        let members = Members::of(&a, loaded.as_ref()).or(Members::of(&b, loaded.as_ref()));
+        metrics.iter().try_for_each(|metric| members.check(metric))?;
+        let metrics = if metrics.is_empty() { Metric::usual_of(members) } else { metrics };
         Ok(Self { sides: vec![a, b], loaded, metrics, seeds })
     }
 

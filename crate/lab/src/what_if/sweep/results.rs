@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::expected::ExpectedValue;
 use super::lines::{SweepLine, SweepShape};
 use crate::compare::interval::MeanInterval;
+use crate::metric::Metric;
 use crate::ordered::Ordered;
 
 /// A parameter and the values that it has, in the order in which they come.
@@ -200,14 +201,17 @@ impl Results {
     }
 
     /// As CSV: a row a point; of each metric the mean, the ends of its interval and the number of seeds, and where a closed
-    /// form is known for it, its name and its value.
+    /// form is known for it, its name and its value. The headings have the units.
     pub fn csv(&self) -> String {
         let mut header = self.shape.paths.clone();
         for (place, metric) in self.shape.metrics.iter().enumerate() {
             let ends: &[&str] = if self.is_expected(place) { &[".law", ".expected"] } else { &[] };
-            header.extend(
-                ["", ".low", ".high", ".seeds"].iter().chain(ends).map(|end| format!("{metric}{end}")),
-            );
+            let unit = Metric::parse(metric).map_or("", |metric| metric.unit().symbol());
+            let with_unit = |end: &&str| match (*end, unit) {
+                (".seeds" | ".law", _) | (_, "") => format!("{metric}{end}"),
+                (_, unit) => format!("{metric}{end} ({unit})"),
+            };
+            header.extend(["", ".low", ".high", ".seeds"].iter().chain(ends).map(with_unit));
         }
         header.push("error".to_owned());
         let mut text = header.join(",") + "\n";
@@ -237,7 +241,7 @@ impl Results {
     pub fn table(&self) -> Vec<Vec<String>> {
         let mut head = self.shape.paths.clone();
         for (place, metric) in self.shape.metrics.iter().enumerate() {
-            head.push(metric.clone());
+            head.push(Metric::parse(metric).map_or_else(|_| metric.clone(), |metric| metric.heading()));
             if self.is_expected(place) {
                 head.push("law".to_owned());
             }

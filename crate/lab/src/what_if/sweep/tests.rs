@@ -273,14 +273,14 @@ fn a_law_stands_beside_the_points_that_it_speaks_of() {
     let value = results.expected(&results.rows[0], 0).unwrap().value;
     assert!((value / (0.5 * 1.9990 / (2.0 * 0.5)) - 1.0).abs() < 1e-6, "{value}");
     let csv = results.csv();
-    let head = "queue_s.mean,queue_s.mean.low,queue_s.mean.high,queue_s.mean.seeds,queue_s.mean.law,queue_s.mean.expected";
+    let head = "queue_s.mean (s),queue_s.mean.low (s),queue_s.mean.high (s),queue_s.mean.seeds,queue_s.mean.law,queue_s.mean.expected (s)";
     assert!(csv.lines().next().unwrap().contains(head), "{csv}");
     assert!(csv.lines().nth(1).unwrap().contains(&format!(",1,M/M/1,{value},")), "{csv}");
     assert!(csv.lines().nth(2).unwrap().contains(",1,,,"), "{csv}");
     assert_eq!(results.to_json()["points"][0]["expected"]["queue_s.mean"]["law"], "M/M/1");
     assert_eq!(
         results.table()[0],
-        ["workload.rate_rps", "scheduler.order", "queue_s.mean", "law", "ttft_s.p99"]
+        ["workload.rate_rps", "scheduler.order", "queue_s.mean (s)", "law", "ttft_s.p99 (s)"]
     );
     assert!(results.table()[1][3].ends_with(" M/M/1"), "{:?}", results.table());
     assert_eq!(results.table()[2][3], "-");

@@ -25,7 +25,7 @@ macro_rules! cost {
                 .doc("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.");
             CapturedTokens = row("cost.max_cudagraph_capture_size", "cgs", "cost", whole(1.0, 1_000_000.0, CAPTURED_TOKENS as f64)).unit("tokens").log(1.0, 8192.0, 1.0)
                 .when(&[when_in(Id::CostKind, &["kernels"])])
-                .doc("CUDA graphs up to", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size; its default is 512). In a longer iteration with prompts the host launches the kernels one by one, which adds a time for each layer; kernels of latent attention were timed with their launches.");
+                .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size; its default is 512). In a longer iteration with prompts the host launches the kernels one by one, which adds a time for each layer; kernels of latent attention were timed with their launches.");
             PrefillBase = row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
                 .when(&[LINEAR])
                 .doc("Prefill, constant", "Time of a prefill iteration without any token.");
@@ -70,11 +70,11 @@ macro_rules! cost {
             CapacityQuantile = row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
                 .doc("Quantile", "Percentile at which each SLO must hold, as a share.");
             CapacityTtft = row("capacity.ttft_s", "cpt", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 20.0, 0.1).scores()
-                .off_at_zero().doc("TTFT at most", "The quantile of TTFT may be at most this. 0 = the SLO's bound on TTFT, in older links and files as well; a large value is no limit.");
+                .off_at_zero().doc("TTFT at most", "The quantile of TTFT may be at most this. 0 = use the SLO's TTFT bound. For no limit, set a large value.");
             CapacityTbt = row("capacity.tbt_s", "cpb", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-                .off_at_zero().doc("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = the SLO's bound on TBT, in older links and files as well; a large value is no limit.");
+                .off_at_zero().doc("TBT at most", "The quantile of the gaps between tokens may be at most this. 0 = use the SLO's TBT bound. For no limit, set a large value.");
             CapacityTpot = row("capacity.tpot_s", "cpo", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 1.0, 0.01).scores()
-                .off_at_zero().doc("TPOT at most", "The quantile of the time per output token may be at most this. 0 = the SLO's bound on TPOT, in older links and files as well; a large value is no limit.");
+                .off_at_zero().doc("TPOT at most", "The quantile of the time per output token may be at most this. 0 = use the SLO's TPOT bound. For no limit, set a large value.");
             CapacityE2e = row("capacity.e2e_s", "cpe", "capacity", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0).scores()
                 .off_at_zero().doc("E2E at most", "The quantile of the end-to-end time may be at most this. 0 = no limit.");
             CapacityQueue = row("capacity.queue_s", "cpw", "capacity", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 20.0, 0.1).scores()

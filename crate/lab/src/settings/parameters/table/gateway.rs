@@ -21,7 +21,7 @@ macro_rules! gateway {
                     ]),
                     any(&[SOME_USERS, HAS_ADAPTERS]),
                 ])
-                .doc("Clients are", "Client (tenant): whether quotas and fairness apply per user or per adapter.");
+                .doc("Gateway clients", "Client (tenant): whether quotas and fairness apply per user or per adapter.");
             GatewayRpm = row("gateway.rpm", "grp", "gateway", number(0.0, 1e9, 0.0)).unit("requests").linear(0.0, 240.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("rpm")])
                 .off_at_zero().doc("Requests a minute", "Quota of each client (RPM); 0 = no limit.");
@@ -36,7 +36,7 @@ macro_rules! gateway {
                 .off_at_zero().doc("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
             GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
-                .doc("Tokens are charged", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
+                .doc("Token charging", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
             GatewayWindow = row("gateway.window", "gw", "gateway", choice(choices::GatewayWindow::ID))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM])])
                 .doc("Rate-limit window", "Sliding 60 s; fixed minutes; sub-windows of 10 s or 1 s, each with its part of the quota; a token bucket; or GCRA, which decides like the bucket.");
@@ -45,7 +45,7 @@ macro_rules! gateway {
                 .doc("Burst capacity", "Unused quota accumulates up to this many seconds.");
             OverQuota = row("gateway.over_quota", "goq", "gateway", choice(choices::OverQuota::ID))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), any(&[RPM, TPM, CLIENT_BOUND])])
-                .doc("When over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
+                .doc("Requests over quota", "A request over its client's quota or concurrency waits at the gateway, or is rejected at once.");
             Lending = row("gateway.lending.on", "gl", "gateway", Kind::Flag(false))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
                 .doc("Lend idle quota", "Dynamic TPM: token quota that clients do not use, beyond their guaranteed share, is lent to others while the service is not saturated.");
@@ -83,7 +83,7 @@ macro_rules! gateway {
                 .off_at_zero().doc("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
             TimeoutKind = row("gateway.timeout.kind", "gtk", "gateway", choice(choices::TimeoutKind::ID))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
-                .doc("Timeout is", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
+                .doc("Timeout kind", "Fixed, or a multiple of the TTFT estimated at arrival, with the queue timeout (or 10 minutes) as its bound.");
             TimeoutTimes = row("gateway.timeout.times", "gtx", "gateway", number(0.01, 1000.0, 2.0)).linear(0.5, 10.0, 0.1)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::TimeoutKind, &["estimated"]), HELD])
                 .doc("Multiple of the estimate", "A request waits at most this multiple of its estimated TTFT.");
@@ -95,10 +95,10 @@ macro_rules! gateway {
                 .doc("TTFT deadline", "The check ttft rejects a request whose estimated TTFT is above this; 0 takes the SLO's bound on TTFT.");
             EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
                 .when(PROXY)
-                .doc("TTFT estimate averages over", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
+                .doc("TTFT estimate window", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
             RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RetryKind::ID))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), REJECTED])
-                .doc("Rejected clients", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
+                .doc("Retry policy", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
             RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
                 .when(RETRIES)
                 .doc("Attempts", "Most attempts of a request, the first included.");
@@ -116,7 +116,7 @@ macro_rules! gateway {
                 .doc("Jitter", "Random part of a wait: backoff is shortened, Retry-After lengthened by up to this share.");
             PredictKind = row("gateway.predict.kind", "gp", "gateway", choice(choices::PredictKind::ID))
                 .when(PROXY)
-                .doc("Output is predicted by", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
+                .doc("Output prediction", "max_tokens; the true length; that with noise and bias; P90 or P95 of the client's history; or its mean.");
             PredictBias = row("gateway.predict.bias", "gpb", "gateway", number(0.01, 100.0, 1.0)).log(0.2, 5.0, 0.01)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), when_in(Id::PredictKind, &["noisy"])])
                 .doc("Bias", "Factor on the true length: above 1 overestimates, below 1 underestimates.");
@@ -140,19 +140,19 @@ macro_rules! gateway {
                 .off_at_zero().doc("Overload: step", "Time between tokens that counts as overload; 0 leaves it out.");
             LoadNear = row("gateway.load.near", "gln", "gateway", number(0.01, 1.0, 0.8)).linear(0.1, 1.0, 0.01)
                 .when(PROXY)
-                .doc("Nearly overloaded from", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
+                .doc("Near-overload threshold", "Pressure at which the service counts as nearly overloaded; 1 is overload.");
             LoadHysteresis = row("gateway.load.hysteresis", "glh", "gateway", number(0.0, 0.95, 0.1)).linear(0.0, 0.5, 0.01)
                 .when(PROXY)
                 .doc("Hysteresis", "The exit threshold lies this fraction below the entry threshold; 0 allows flapping.");
             LoadAverage = row("gateway.load.average_s", "gla", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 30.0, 0.5)
                 .when(PROXY)
-                .doc("Pressure averages over", "Time constant of the average of the pressure.");
+                .doc("Pressure window", "Time constant of the average of the pressure.");
             LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
                 .when(PROXY)
                 .doc("Minimum dwell time", "A load state lasts at least this long.");
             LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LoadPolicy::ID))
                 .when(PROXY)
-                .doc("When overloaded", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
+                .doc("Overload policy", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
             GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), HELD])
                 .doc("Scheduling policy of the gateway", "The order in which the gateway admits requests. Token weights, client weights, counter lift, quantum and classes are those of the engine's scheduling policies.");

@@ -14,7 +14,7 @@ macro_rules! model {
                 .doc("Attention heads", "Heads of queries (num_attention_heads). Tensor parallelism shares them evenly.");
             ModelKvHeads = row("model.kv_heads", "mkv", "model", whole(1.0, 1024.0, 8.0)).linear(1.0, 128.0, 1.0)
                 .when(&[OWN_MODEL])
-                .doc("KV heads", "Heads of keys and values (num_key_value_heads), each shared by equally many heads of queries; as many as those is multi-head attention, 1 multi-query. They decide the KV bytes of a token.");
+                .doc("KV heads", "Heads of keys and values (num_key_value_heads), each shared by equally many query heads. Equal to the query heads: multi-head attention (MHA); 1: multi-query attention (MQA). They decide the KV bytes of a token.");
             ModelHeadDim = row("model.head_dim", "mhd", "model", whole(8.0, 1024.0, 128.0)).linear(16.0, 256.0, 8.0)
                 .when(&[OWN_MODEL])
                 .doc("Head dimension", "Values of a head (head_dim; hidden size over heads where a config.json has none).");

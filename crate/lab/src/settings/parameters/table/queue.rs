@@ -24,12 +24,12 @@ macro_rules! queue {
                 .doc("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.");
             IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
                 .when(SLORA)
-                .doc("Idle poll", "How long an idle router sleeps before it polls for requests; 0 wakes it at the arrival.");
+                .doc("Idle poll", "How long an idle S-LoRA scheduler sleeps before it polls for requests; 0 wakes it at the arrival.");
             OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
                 .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
                 .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
             SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
-                .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks; where adapters are kept is adapters.memory.");
+                .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks. Where adapters are kept is a setting of its own: Adapter memory.");
             ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
                 .also(&["scheduler.scheduler_reserve_full_isl"])
                 .when(VLLM_V1)
@@ -59,7 +59,7 @@ macro_rules! queue {
                 .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
             OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
                 .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
-                .doc("Clients are", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.");
+                .doc("Scheduling clients", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.");
             FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
                 .when(&[FAIR])
                 .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
@@ -80,10 +80,10 @@ macro_rules! queue {
                 .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
             FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
                 .when(&[COUNTED])
-                .doc("Charged ahead", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");
+                .doc("Charge in advance", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");
             PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
                 .when(&[PREDICTS, when_in(Id::MaxTokensKind, &["cap"])])
-                .doc("Prediction of", "Predictions are centred on the true output length, or on the request's max_tokens.");
+                .doc("Predicted length", "Predictions are centred on the true output length, or on the request's max_tokens.");
             PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
                 .when(&[PREDICTS])
                 .doc("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
@@ -92,7 +92,7 @@ macro_rules! queue {
                 .doc("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
             RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
                 .when(&[when_in(Id::SchedulerOrder, &["rpm"])])
-                .doc("Requests a minute", "A client with as many accepted requests in the last 60 s is rejected.");
+                .doc("Requests a minute", "Accepted requests per client in any 60 s; further ones are rejected.");
             AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
                 .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
                 .doc("Early-abort deadline", "A request whose first token cannot come by then is rejected (early abort); that is decided 0.5 s before.");
@@ -104,7 +104,7 @@ macro_rules! queue {
                 .doc("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.");
             PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
                 .when(&[PRIORITY])
-                .doc("Ageing", "Waiting this long makes up for one class; 0 is first come, first served.");
+                .doc("Aging", "Waiting this long makes up for one class; 0 is first come, first served.");
             PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
                 .when(&[
                     HAS_ADAPTERS,

@@ -8,7 +8,7 @@ macro_rules! replicas {
                 .doc("GPU", "GPU type of the replicas.");
             FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
                 .when(HARDWARE)
-                .doc("Model", "The model that the replicas serve; own is a model whose dimensions you set (model.layers and those after it), or that come from a config.json of Hugging Face.");
+                .doc("Model", "The model that the replicas serve; “your own” is a model whose dimensions you set under Your own model, or that come from a config.json of Hugging Face.");
             TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
                 .when(HARDWARE)
                 .doc("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
@@ -38,7 +38,7 @@ macro_rules! replicas {
                 .doc("Memory margin", "Share of each GPU's memory that is not used.");
             KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
                 .when(&[when_in(Id::MemoryPlan, &["whole"])])
-                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the bytes of a token make the replica's number of tokens of it, and the memory margin is not used. 0 = planned.");
+                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. 0 = planned.");
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
                 .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
             Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
@@ -79,7 +79,7 @@ macro_rules! replicas {
 
             AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
                 .when(&[HAS_ADAPTERS])
-                .doc("Adapter memory", "Unified: in the KV pool while requests use them, as in S-LoRA, its default and LightLLM's. Slots: adapters.max_loras slots of one size, set apart when the server starts, the least recently used replaced, as in vLLM, the default of the others. Resident: all in GPU memory from the start.");
+                .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.");
             MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
                 .when(&[SLOTS])
                 .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.");
@@ -91,7 +91,7 @@ macro_rules! replicas {
                 .doc("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
             HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
                 .when(&[when_in(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
-                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear model uses cost.adapters.load_base_ms and load_per_rank_ms instead.");
+                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear model has its own two times of an adapter load instead.");
             DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
                 .when(&[SLOTS, ON_HARDWARE])
                 .doc("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");

@@ -40,9 +40,9 @@ macro_rules! run {
             Temperature = row("workload.sampling.temperature", "st", "sampling", number(0.0, MAX_TEMPERATURE, 1.0)).linear(0.0, 2.0, 0.01)
                 .doc("Temperature", "Above 1 flattens the probabilities, below 1 sharpens them; 0 takes the likeliest.");
             TopP = row("workload.sampling.top_p", "stp", "sampling", number(MIN_TOP_P, 1.0, 1.0)).linear(0.01, 1.0, 0.01)
-                .doc("top_p", "Draws from the likeliest tokens that together have this probability.");
+                .doc("Top-p", "Draws from the likeliest tokens that together have this probability.");
             TopK = row("workload.sampling.top_k", "stk", "sampling", whole(-1.0, 1_000_000.0, -1.0)).linear(-1.0, 200.0, 1.0)
-                .doc("top_k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
+                .doc("Top-k", "Draws from this many of the likeliest tokens; -1 and 0 draw from all.");
             PresencePenalty = row("workload.sampling.presence_penalty", "spp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
                 .doc("Presence penalty", "Taken off the score of a token that has come up; S-LoRA takes none below 0.");
             FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
@@ -107,7 +107,7 @@ macro_rules! run {
                 .doc("Arrival process", "Distribution of the gaps between arrivals.");
             ArrivalsPer = row("workload.arrivals.per", "arp", "run", choice(choices::ArrivalsPer::ID))
                 .when(&[when_in(Id::Loop, &["open"]), when_in(Id::ClientKind, &["together"])])
-                .doc("One arrival process per", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
+                .doc("Scope of the arrival process", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
             WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)
                 .marks(&[SliderStop { value: 1.0, message: "mark.poisson" }])
                 .when(&[when_in(Id::ArrivalKind, &["weibull"])])

@@ -9,7 +9,7 @@ macro_rules! traffic {
             Cv = row("workload.arrivals.cv", "cv", "headline", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
                 .marks(&[SliderStop { value: 1.0, message: "mark.poisson" }])
                 .when(&[when_in(Id::ArrivalKind, &["gamma"]), when_in(Id::ClientKind, &["together"])])
-                .doc("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts. Where one process serves all adapters, an adapter with share p has a cv of √(1 + p (cv² − 1)), nearer to 1; workload.arrivals.per = adapter gives each adapter the full cv.");
+                .doc("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts. Where one process serves all adapters, an adapter with share p has a cv of √(1 + p (cv² − 1)), nearer to 1. With one arrival process per adapter, each adapter has the full cv.");
             Alpha = row("workload.adapters.alpha", "alpha", "headline", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
                 .marks(&[SliderStop { value: 1.0, message: "mark.uniform" }])
                 .when(&[when_in(Id::Popularity, &["power"])])
@@ -20,7 +20,7 @@ macro_rules! traffic {
                 .doc("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.");
 
             LengthSource = row("workload.lengths.from", "lf", "lengths", choice(choices::LengthSource::ID))
-                .doc("Lengths from", "Independent distributions of prompts and outputs, or empirical (prompt, output) pairs from a list of your own.");
+                .doc("Source of lengths", "Independent distributions of prompts and outputs, or empirical (prompt, output) pairs from a list of your own.");
             LengthPairs = row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
                 .when(&[when_in(Id::LengthSource, &["pairs"])])
                 .doc("Pairs of lengths", "Prompt and output lengths in tokens, in turn; every pair is drawn equally often, as it stands.");
@@ -143,10 +143,10 @@ macro_rules! traffic {
                 .when(&[INDEPENDENT_LENGTHS])
                 .doc("Prompt–output correlation", "Rank correlation of prompt and output lengths: 0 draws them independently, 1 gives the longest prompt the longest output.");
             MaxTokensKind = row("workload.max_tokens.kind", "mt", "lengths", choice(choices::MaxTokensKind::ID))
-                .doc("max_tokens sent", "max_tokens of each request: its exact output length, or one fixed cap.");
+                .doc("Output limit sent", "max_tokens of each request: its exact output length, or one fixed cap.");
             MaxTokensCap = row("workload.max_tokens.cap", "cap", "lengths", whole(1.0, MOST, 1024.0)).unit("tokens").log(1.0, 4096.0, 1.0)
                 .when(&[when_in(Id::MaxTokensKind, &["cap"])])
-                .doc("max_tokens cap", "The max_tokens that every client sends; a longer output raises its own bound to its length.");
+                .doc("Output limit", "The max_tokens that every client sends; a longer output raises its own bound to its length.");
         }
     };
 }

@@ -1,0 +1,78 @@
+// The values of a message as a reader knows them: settings and choices by their names on the page, not by their keys in files.
+import type { Diagnostic, Parameter } from '../simulation/types.js';
+import type { Params } from './area.js';
+import { names } from './en/names.js';
+import type { Text } from './text.js';
+
+export type Parameters = ReadonlyMap<string, Parameter>;
+
+const ORDER = 'scheduler.order';
+const SCHEDULER = 'scheduler.kind';
+const WEIGHTS = 'fleet.weights';
+/** Keys of parameters within a text. */
+const KEY = /\b[a-z][a-z0-9]*(?:[._][a-z0-9]+)+\b/g;
+
+type Show = (value: string, text: Text, parameters: Parameters, diagnostic: Diagnostic) => string;
+
+/** Values of a choice, with commas between them. */
+const choices = (of: string | null): Show => (value, text, parameters, { path }) => {
+  const parameter = parameters.get(of ?? path);
+  return text.list(value.split(', ').map((one) => (parameter === undefined ? text.option(one) : text.choice(parameter, one))));
+};
+
+/** Of codes whose values are no names for readers: how each is shown. */
+const SHOWN: Readonly<Partial<Record<Diagnostic['code'], Readonly<Record<string, Show>>>>> = {
+  unknown_parameter: { nearest: labels },
+  unknown_option: { options: choices(null) },
+  repeated_key: { path: labels },
+  not_vllm: { scheduler: choices(SCHEDULER) },
+  order_needs_slora: { order: choices(ORDER), names: choices(ORDER), kind: choices(SCHEDULER) },
+  unknown_check: { names: (value, text) => text.list(value.split(', ').map((check) => text.check(check))) },
+  no_kernels_of_format: { value: choices(WEIGHTS), known: choices(WEIGHTS) },
+  no_kernels_of_model: { table: (value) => value.replaceAll('_', ' ') },
+  no_step_of_kind: { kind: (value, text) => text.outcome(value) },
+  no_more_steps: { kind: (value, text) => text.outcome(value) },
+  backlog_held_back: { check: (value, text) => text.check(value) },
+  all_refused: { reasons: outcomes },
+  some_refused: { reasons: outcomes },
+  limits_too_low: { settings },
+};
+
+/** Sentences of the module within a message. */
+const SENTENCES: ReadonlySet<string> = new Set(['reason', 'why', 'known']);
+
+export function shownParams(text: Text, parameters: Parameters, diagnostic: Diagnostic): Params {
+  const own = SHOWN[diagnostic.code] ?? {};
+  const shown = (name: string, value: string | number): string | number => {
+    if (typeof value === 'number') return value;
+    const show = own[name];
+    if (show !== undefined) return show(value, text, parameters, diagnostic);
+    return SENTENCES.has(name) ? withLabels(text, parameters, value) : value;
+  };
+  return Object.fromEntries(Object.entries(diagnostic.params).map(([name, value]) => [name, shown(name, value)]));
+}
+
+/** A text of the module with the labels of parameters in place of their keys. */
+export function withLabels(text: Text, parameters: Parameters, sentence: string): string {
+  return sentence.replace(KEY, (key) => {
+    const parameter = parameters.get(key);
+    return parameter === undefined ? key : text.label(parameter);
+  });
+}
+
+function labels(value: string, text: Text, parameters: Parameters): string {
+  return withLabels(text, parameters, value);
+}
+
+function outcomes(value: string, text: Text): string {
+  return text.list(value.split(', ').map((reason) => text.outcome(reason)));
+}
+
+/** Settings as `PATH=VALUE`, with spaces between them. */
+function settings(value: string, text: Text, parameters: Parameters): string {
+  return text.list(value.split(' ').map((setting) => {
+    const [path = '', of = ''] = setting.split('=');
+    const parameter = parameters.get(path);
+    return parameter === undefined ? of : text.say(names)('setting', { name: text.label(parameter), value: text.value(parameter, Number(of)) });
+  }));
+}
