@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint';
 /** Fetched when they are first shown. What is there from the start imports them with `import()`; it would bring them along otherwise. */
 const LATER = ['capacity', 'compare', 'debugger', 'deployment', 'gateway', 'hero', 'lessons', 'measured-run', 'monitor', 'own-request', 'pool', 'profile', 'search', 'sweep', 'validation', 'why', 'workload'];
 /** Modules of those folders that the first picture needs. */
-const FROM_THE_START = ['capacity/load-state', 'deployment/replicas-section', 'profile/profile-own', 'workload/trace-file'];
+const FROM_THE_START = ['capacity/load-state', 'deployment/replicas-section', 'gateway/chain', 'profile/profile-own', 'workload/trace-file'];
 
 export default defineConfig(
   globalIgnores(['pkg/', 'src/generated/', 'node_modules/']),

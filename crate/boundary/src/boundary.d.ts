@@ -1030,6 +1030,8 @@ export type MeasuredMeans = {
 
 /** What is measured of one run. */
 export type MeasuredRun = {
+  /** The key path of each metric. */
+  metrics: Array<string>,
   /** The value of each metric; none where the summary has none. */
   values: Array<number | null>,
   /** The run's digest, hexadecimal. */

@@ -3,8 +3,8 @@ import { render } from 'lit';
 import type { App } from '../app.js';
 import { originLines } from '../run-origin.js';
 import { palette } from '../simulation/module.js';
+import type { ChartFeed } from './chart-feed.js';
 import { chartSvg } from './export-chart.js';
-import { feedOfChart } from './feed-of-chart.js';
 import { legend } from './legend.js';
 import { escaped } from './picture-text.js';
 import { xName, yName } from './read-out.js';
@@ -12,14 +12,14 @@ import { xName, yName } from './read-out.js';
 const WIDTH = 720;
 const HEIGHT = 260;
 
-/** A page of HTML that needs nothing beside itself. */
-export async function chartsDocument(app: App): Promise<string> {
+/** A page of HTML that needs nothing beside itself; `feedOf` has the words of a chart. */
+export async function chartsDocument(app: App, feedOf: (app: App, name: string) => ChartFeed): Promise<string> {
   const { text } = app;
   const figures: string[] = [];
   for (const chart of app.session.value.answer?.charts.values() ?? []) {
     if (chart.empty !== '') continue;
     const { name } = chart;
-    const feed = feedOfChart(app, name);
+    const feed = feedOf(app, name);
     const ghost = feed.ghost(name);
     const drawing = await chartSvg(app, { chart, ghost, dark: false, width: WIDTH, height: HEIGHT, chinese: text.language === 'zh' });
     const words = document.createElement('div');

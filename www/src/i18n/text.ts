@@ -140,7 +140,7 @@ export class Text {
 
   /** What was typed, and of the chain of checks their names. */
   #typedText({ id }: Parameter, value: string): string {
-    if (id === CHAIN && value !== NONE) return this.list((value === '' ? USUAL : value).split('|').map((check) => this.check(check.trim())));
+    if (id === CHAIN && value !== NONE) return this.list((value === '' ? USUAL : value).split('|').map((check) => this.find(names, `check.${check.trim()}`) ?? check));
     return value === NONE || value === '' ? this.t('control.none') : value;
   }
 

@@ -44,7 +44,7 @@ export class EmbedPage extends LightElement {
   #chart(chart: string): TemplateResult {
     const { app } = this;
     const own = app.text.named('', `chart.${chart}`) === `chart.${chart}`;
-    if (own) this.#parts.want('feed', () => part(() => import('../draw/feed-of-chart.js')).then(({ feedOfChart }) => feedOfChart(app, chart)));
+    if (own) this.#parts.want('feed', () => part(() => import('../gateway/feed-of-chart.js')).then(({ feedOfChart }) => feedOfChart(app, chart)));
     if (own && this.#parts.state('feed') !== 'there') return html`<p role="status">${app.text.t('tab.loading')}</p>`;
     return html`<chart-view class="of-run" .app=${app} .name=${chart} .feed=${own ? this.#parts.value('feed') : undefined}></chart-view>`;
   }

@@ -83,7 +83,7 @@ async function exportWorkload(app: App): Promise<void> {
 async function exportCharts(app: App): Promise<void> {
   if (refused(app)) return;
   await attempt(app, async () => {
-    const { chartsDocument } = await part(() => import('../draw/charts-file.js'));
-    downloadText('servescope-charts.html', await chartsDocument(app), 'text/html');
+    const [{ chartsDocument }, { feedOfChart }] = await Promise.all([part(() => import('../draw/charts-file.js')), part(() => import('../gateway/feed-of-chart.js'))]);
+    downloadText('servescope-charts.html', await chartsDocument(app, feedOfChart), 'text/html');
   });
 }

@@ -34,6 +34,26 @@ async function pin(page: Page): Promise<void> {
   await compared(page, 10);
 }
 
+/** The README's example: of four users one sends three in four of the requests. */
+test('each of a few users is a row of the comparison, with the terminal’s numbers', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  const setting = 'v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,1,1&gk=proxy&gc=32&gor=fcfs';
+  await open(page, `#${setting}`);
+  await pin(page);
+  await control(page, 'gateway.order').locator('select').selectOption('vtc');
+  await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
+  await compared(page, 10);
+  const expected = told(`#${setting}`, '--set-b', 'gateway.order=vtc', '--seeds', '10');
+  for (const user of ['0', '1', '2', '3']) {
+    const path = `per_user.${user}.ttft_mean_s`;
+    const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
+    expect(await row(page, path)).toEqual({ a, b, difference, low, high });
+    await expect(page.locator(`[data-compare] [data-metric="${path}"] th`)).toContainText(`ean TTFT of user ${user}`);
+  }
+  expect((await row(page, 'per_user.1.ttft_mean_s')).difference).toBeLessThan(-50);
+  await expect(page.locator('[data-compare] [data-metric=output_tokens_per_s] td').first()).toContainText('tokens/s');
+});
+
 test('a comparison has the terminal’s numbers, and a link has them again', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await open(page, '#v=2');

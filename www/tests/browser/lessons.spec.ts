@@ -125,6 +125,22 @@ test('a screen is a link, opens in the playground with the same digest, and the 
   await expect(page.locator('[data-screen="3"] [data-predicted]')).toBeVisible();
 });
 
+test('a lesson begins without diagnostics; the playground has two in sight, and what is of one setting beside its control', async ({ page }) => {
+  await open(page, '#tab=learn.fairness.1');
+  await settled(page);
+  await expect(page.locator('lesson-view')).toBeVisible();
+  await expect(page.locator('status-area .warnings')).toBeHidden();
+  await page.locator('[data-action=playground]').click();
+  await expect(page.locator('status-area [data-code^=no_effect]')).toHaveCount(0);
+  expect(await page.locator('status-area .warnings > ul > li').count()).toBeLessThanOrEqual(2);
+
+  // Users are told apart by nothing but the tables.
+  await open(page, '#v=3&D=60&u=4');
+  await settled(page);
+  await control(page, 'workload.users.count').evaluate((element) => { const group = element.closest('details'); if (group !== null) group.open = true; });
+  await expect(control(page, 'workload.users.count').locator('.control-reason')).toContainText('tables by user');
+});
+
 test('a lesson that is left changes nothing behind the reader', async ({ page }) => {
   await open(page, '#v=3&tab=learn.burstiness.2');
   await expect(page.locator('[data-screen="2"]')).toBeVisible();

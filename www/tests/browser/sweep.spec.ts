@@ -54,6 +54,28 @@ async function downloaded(page: Page): Promise<string> {
   return readFileSync(await file.path(), 'utf8');
 }
 
+test('a metric of one user is measured, and an index that no user has is told', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await open(page, '#v=3&R=1.9&D=60&u=3');
+  await unfold(page);
+  const x = section(page).locator('[data-axis=x]');
+  for (const [item, value] of [['from', '1'], ['to', '2'], ['steps', '2']] as const) await x.locator(`[data-item=${item}]`).fill(value);
+  await section(page).locator('[data-item=metric]').selectOption('per_user.0.ttft_mean_s');
+  const index = section(page).locator('[data-item=index]');
+  await index.fill('9');
+  await index.blur();
+  await section(page).locator('[data-item=seeds]').selectOption('3');
+  await section(page).locator('[data-action=sweep]').click();
+  await expect(section(page).locator('[data-code=no_such_user]')).toContainText('9');
+  await index.fill('1');
+  await index.blur();
+  await section(page).locator('[data-action=sweep]').click();
+  await swept(page);
+  const { results } = told('v=3&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
+  expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
+  await expect(section(page).locator('[data-chart="sweep_per_user.1.ttft_mean_s"] h3')).toContainText('user 1');
+});
+
 test('a sweep has the terminal’s numbers, one curve a policy, and its link has them again', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await open(page, '#v=3&R=1.9&D=60');

@@ -23,7 +23,7 @@ test('the Azure trace is simulated as in the terminal', async ({ page }) => {
 test('a trace replaces the generator’s controls and wakes its own', async ({ page }) => {
   await open(page);
   await openGroups(page);
-  await expect(control(page, 'workload.trace.rate_scale').locator('.control-reason')).toContainText('trace file is open');
+  await expect(control(page, 'workload.trace.rate_scale').locator('.control-reason')).toContainText('Open a trace file');
   const before = await digest(page);
   await dropFile(page, 'small.csv', Buffer.from(SMALL));
   await expect.poll(() => digest(page)).not.toBe(before);

@@ -127,7 +127,7 @@ export const page = area('page', {
   'control.lesson': 'Lesson: {title}',
   'control.use': 'Set {settings}',
   'control.use_one': '{name} to {value}',
-  'control.use_more': '{settings} and {count} more',
+  'control.use_more': '{settings}, and {count} more {count|setting|settings}',
   'control.why': 'Why?',
   'control.why.all': 'It takes effect when all of these hold:',
   'control.why.any': 'It takes effect when one of these holds:',

@@ -271,7 +271,7 @@ export const parameters: ParameterTexts = {
   'workload.sampling.stop_sequences': { label: '停止序列', help: '遇到即结束输出的文本，用 | 分隔；\\n 表示换行，\\| 表示竖线，\\\\ 表示反斜杠。' },
   'workload.sampling.pin_output': { label: '固定输出长度', help: '请求体让每个输出恰好达到其长度：忽略结束符，min_tokens 与 max_tokens 都等于该长度。' },
   'workload.sampling.characters_per_token': { label: '每 token 字符数', help: '没有分词器时，生成或统计的提示词按每个 token 这么多字符计；英文文章约为 4。中日韩文字每个字符计一个 token，此值小于 1 时计得更多。' },
-  'workload.curve.only_rise': { label: '单调上升（only_rise）', help: '速率保持在迄今的最高值（AIBrix 的 only_rise）。' },
+  'workload.curve.only_rise': { label: '单调上升', help: '速率保持在迄今的最高值（AIBrix 的 only_rise）。' },
   'workload.curve.sampling': { label: '采样方式', help: '用曲线本身（允许小数），或用 AIBrix 的采样：加噪声，再按四舍六入五成双取整为每秒整数个请求。' },
   'workload.curve.interval_s': { label: '采样间隔', help: '一个采样速率维持多久（AIBrix 的 interval-ms）。' },
   'workload.curve.noise_rps': { label: '噪声', help: '取整之前加到每个采样上的正态噪声的标准差；AIBrix 的各种模式取 0.1。' },

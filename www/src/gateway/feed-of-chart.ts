@@ -1,8 +1,8 @@
 // The feed that has the words of a chart of the service, whichever section shows it.
 import type { App } from '../app.js';
 import { REPLICA_CHARTS, replicasFeed } from '../deployment/replicas-feed.js';
-import { GATEWAY, gatewayFeed } from '../gateway/gateway-feed.js';
-import { serviceFeed, type ChartFeed } from './chart-feed.js';
+import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 
 export function feedOfChart(app: App, name: string): ChartFeed {
   if (name.startsWith(GATEWAY)) return gatewayFeed(app);
