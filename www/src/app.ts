@@ -16,6 +16,7 @@ import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Turn } f
 import { Belonging, type Setting } from './state/belonging.js';
 import { Editor } from './state/editor.js';
 import { Notices } from './state/notices.js';
+import { OnScreen } from './state/on-screen.js';
 import { presetOf, unknownPreset, withPreset, type Preset } from './state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from './state/session.js';
 import { samePlace, type LessonPlace } from './state/lesson-place.js';
@@ -66,6 +67,14 @@ export class App {
   /** The preset that the present setting is or started from. */
   readonly origin = new Topic<string | null>(null);
   readonly #ghost = new Ghost();
+  readonly #onScreen = new OnScreen({
+    isBusy: () => this.#client.busy,
+    shown: (digest) => { document.documentElement.dataset['digest'] = digest; },
+    ready: () => {
+      if (this.session.value.state === 'running') this.session.update({ state: 'ready' });
+      this.stopwatch.shown();
+    },
+  });
   readonly #client: Client;
   /** What the page shows alone, in a frame of another page. */
   readonly embed: Embed | null;
@@ -74,7 +83,6 @@ export class App {
   #traffic: Traffic | null = null;
   /** Whether a link of the Validation tab was followed. */
   #leading = false;
-  #undrawn: string | null = null;
   /** The last result that is no preview: a cancelled run goes back to it. */
   #whole: { answer: Shown; setting: Setting } | null = null;
   #showing: ReturnType<typeof setTimeout> | null = null;
@@ -391,7 +399,7 @@ export class App {
     if (!answer.preview) this.#whole = { answer: shown, setting };
     this.belonging.answered(setting, !answer.preview, last);
     this.session.update({ answer: shown, ...(last ? { progress: null } : {}) });
-    this.#undrawn = answer.preview || !last || answer.more ? null : answer.summary.digest;
+    this.#onScreen.draws(answer.preview || !last || answer.more ? null : answer.summary.digest);
     if (this.view.value.selected !== null && !answer.preview) this.view.update({ selected: null });
     // The view was changed while this run was under way.
     if (last && !sameView(answer.options, this.options)) void this.look({});
@@ -405,7 +413,7 @@ export class App {
     const shown = { ...answer, charts: chartMap([...this.#seen, ...charts]) };
     if (this.#whole !== null) this.#whole.answer = shown;
     this.session.update({ answer: shown });
-    this.#undrawn = answer.summary.digest;
+    this.#onScreen.draws(answer.summary.digest);
     this.scheduler.invalidateNamed(new Set(charts.map(({ name }) => name)));
   }
 
@@ -420,13 +428,7 @@ export class App {
   #drawn(script_ms: number): void {
     const shown = this.session.value.answer;
     if (shown !== null) this.stopwatch.drawn(script_ms, shown.summary.requests.offered);
-    if (this.#undrawn === null) return;
-    document.documentElement.dataset['digest'] = this.#undrawn;
-    this.#undrawn = null;
-    // A change between an answer and its frame has begun the next run.
-    if (this.#client.busy) return;
-    if (this.session.value.state === 'running') this.session.update({ state: 'ready' });
-    this.stopwatch.shown();
+    this.#onScreen.drawn();
   }
 
   #pageKeys(): PageKeys {

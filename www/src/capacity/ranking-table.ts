@@ -115,7 +115,7 @@ export class RankingTable extends LightElement {
     const picked = search.shown?.place === row.place;
     const number = ({ kind, of }: Column): TemplateResult => html`<td>${app.text.format.of(kind, of(row))}</td>`;
     return html`
-      <tr aria-selected=${picked} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
+      <tr aria-current=${picked ? 'true' : 'false'} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
         <td>${standing?.rank ?? '–'}</td>
         ${row.values.map((value, i) => html`<td>${i === 0
           ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`

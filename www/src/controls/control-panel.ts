@@ -23,6 +23,26 @@ export class ControlPanel extends LightElement {
     return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.view];
   }
 
+  /** On a phone it is a sheet over the page: Esc closes it, and the button that opens it has the focus again. */
+  readonly #key = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.defaultPrevented || this.open !== true) return;
+    event.preventDefault();
+    // Anywhere else Esc ends the run.
+    event.stopPropagation();
+    this.open = false;
+    this.querySelector<HTMLElement>('.sheet-handle')?.focus();
+  };
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.addEventListener('keydown', this.#key);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.removeEventListener('keydown', this.#key);
+  }
+
   protected override look(): string {
     const { app } = this;
     let marks = app.view.value.station ?? '';

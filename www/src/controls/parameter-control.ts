@@ -93,7 +93,7 @@ export class ParameterControl extends LightElement {
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
       <div class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near === true ? html`${this.#use()}${this.#why()}` : nothing}</div>
-      <p class="control-error" id="${id}-error" role="alert" data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
+      <p class="control-error" id="${id}-error" role=${problem === undefined ? nothing : 'alert'} data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
   }
 
   #help(): void {

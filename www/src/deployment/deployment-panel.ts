@@ -88,7 +88,7 @@ export class DeploymentPanel extends LightElement {
         <figcaption>${say('memory.title')}</figcaption>
         ${this.#bar(view, shown, shown.map(label).join(', '))}
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
-        <p class=${short ? 'short' : ''} role="status">${sentence}</p>
+        <p class=${short ? 'short' : ''} role=${short ? 'alert' : nothing}>${sentence}</p>
         ${view.nodes < 2 ? nothing : html`<p data-nodes=${view.nodes}>${say('nodes', { nodes: format.whole(view.nodes), gb: format.short(view.node_link_gb_s) })}</p>`}
         ${view.usd_per_hour === null || view.price === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), kind: this.app.text.option(view.price.kind, 'capacity.price_kind'), source: [view.price.source, view.price.date].filter(Boolean).join(', ') })}</p>`}
         <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>

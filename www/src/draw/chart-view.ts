@@ -166,7 +166,7 @@ export class ChartView extends LightElement implements Drawable, ShownChart {
           ${chart === undefined ? nothing : legend(chart.series, (role) => source.role(name, role), this.ghost === null ? null : (source.former?.() ?? text.t('role.former')), this.band === undefined ? null : text.t('role.band'))}
           <p class="about" id="${this.idOf}-about" ?hidden=${this.aboutOpen !== true}>${source.about(name)}</p>
         </figcaption>
-        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role="group" aria-labelledby=${this.idOf} aria-describedby="${this.idOf}-keys">
+        <div class="plot ${chart?.x.kind ?? ''}" tabindex="0" role=${empty === null ? 'slider' : 'group'} aria-valuenow=${empty === null ? 0 : nothing} aria-valuetext=${empty === null ? text.t('chart.no_cursor') : nothing} aria-labelledby=${this.idOf} aria-describedby="${this.idOf}-keys">
           <canvas aria-hidden="true"></canvas>
           <div class="cursor-line" hidden></div>
           <div class="brush" hidden></div>
@@ -178,7 +178,6 @@ export class ChartView extends LightElement implements Drawable, ShownChart {
           ${chart === undefined || chart.empty !== '' || this.stacked === true ? nothing : html`<small class="x-axis">${source.xName?.(name) ?? xName(text, chart)}</small>`}
         </div>
         <p class="visually-hidden" id="${this.idOf}-keys">${text.t(name === REQUEST_CHART ? 'chart.keys_request' : 'chart.keys')}</p>
-        <output class="visually-hidden spoken" aria-live="polite"></output>
         ${this.tableOpen === true && chart !== undefined ? tableView(text, chart, (role) => source.role(name, role)) : nothing}
       </figure>`;
   }

@@ -19,7 +19,6 @@ export class Overlay {
   readonly #ring: HTMLElement;
   readonly #end: HTMLElement;
   readonly #mark: HTMLElement;
-  readonly #spoken: HTMLElement;
   readonly #users: PointUsers;
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
@@ -36,7 +35,6 @@ export class Overlay {
     this.#ring = part('.picked');
     this.#end = part('.traffic-end');
     this.#mark = part('.marked-moment');
-    this.#spoken = part('.spoken');
   }
 
   /** Where the cursor stands in this chart's data units, or null. */
@@ -67,7 +65,7 @@ export class Overlay {
     const { offsetWidth: width } = this.#box;
     const fits = pixel + BESIDE + width <= frame.right;
     place(this.#box, { left: Math.max(0, fits ? pixel + BESIDE : pixel - BESIDE - width), top: frame.top });
-    if (inHand && document.activeElement === this.view.place) this.#speak(readOut);
+    if (inHand && document.activeElement === this.view.place) this.#speak(readOut, (pixel - frame.left) / (frame.right - frame.left));
   }
 
   /** The user of a point in the page's scatter whose series is that of many users. */
@@ -140,9 +138,13 @@ export class Overlay {
   }
 
   /** After a pause: while an arrow key is held, only the last place is wanted. */
-  #speak(readOut: ReadOut): void {
+  #speak(readOut: ReadOut, share: number): void {
     clearTimeout(this.#speaking);
-    this.#speaking = setTimeout(() => { this.#spoken.textContent = readOutSentence(readOut); }, SPEAK_AFTER_MS);
+    this.#speaking = setTimeout(() => {
+      const { place: plot } = this.view;
+      plot.setAttribute('aria-valuenow', (100 * share).toFixed(1));
+      plot.setAttribute('aria-valuetext', readOutSentence(readOut));
+    }, SPEAK_AFTER_MS);
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { restOf } from './hero-data.js';
 import { cellOf, COLUMNS, drawPicture, roleOf } from './hero-picture.js';
+import { cutsOf } from './signs.js';
 import type { Moment, Series } from '../simulation/types.js';
 
 const series = (role: string, y: number[]): Series => ({
@@ -35,6 +36,14 @@ describe('cells', () => {
 
   it('have one colour a user, and one for all others', () => {
     expect([0, 6, 7, 900].map(roleOf)).toEqual(['client_0', 'client_6', 'slo', 'slo']);
+  });
+});
+
+describe('signs beside colours', () => {
+  it('differ for every phase and every user that has a colour', () => {
+    const roles = ['prefill', 'decode', 'stalled'];
+    const users = [0, 1, 2, 3, 4, 5, 6, 7].map(roleOf);
+    for (const among of [roles, users]) expect(new Set(among.map((role) => JSON.stringify(cutsOf(role)))).size).toBe(among.length);
   });
 });
 

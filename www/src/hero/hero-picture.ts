@@ -1,6 +1,7 @@
 // Draws the picture: five stations beside each other, every mark one request or one quantity of the run.
 import { clientRole } from '../client-role.js';
 import type { Moment } from '../simulation/types.js';
+import { cut } from './signs.js';
 
 /** Shares of the width, as the columns of numbers below have them. */
 export const COLUMNS = [22, 12, 20, 28, 18] as const;
@@ -8,6 +9,8 @@ const PHASES = ['prefill', 'decode', 'stalled'] as const;
 const GAP = 2;
 const LARGEST_CELL = 11;
 const SMALLEST_CELL = 3;
+/** Smaller cells have no room for a second sign. */
+const LEAST_SIGNED = 6;
 const PAD = 10;
 const LABEL = 14;
 
@@ -77,10 +80,12 @@ function drawTraffic(to: CanvasRenderingContext2D, box: Box, { moment, span, col
     level = before - x < 2 * radius ? level + 1 : 0;
     before = level === 0 ? x : before;
     const up = Math.ceil(level / 2) * (level % 2 === 1 ? -1 : 1);
-    to.fillStyle = colours[byUser ? roleOf(moment.coming_users[index] ?? 0) : 'arrivals'] ?? '';
+    const role = byUser ? roleOf(moment.coming_users[index] ?? 0) : 'arrivals';
+    to.fillStyle = colours[role] ?? '';
     to.beginPath();
     to.arc(x, middle + up * 2 * radius, radius, 0, 2 * Math.PI);
     to.fill();
+    cut(to, role, x - radius, middle + up * 2 * radius - radius, 2 * radius, colours['paper'] ?? '');
     if (marked !== null && moment.coming_ids[index] === marked) ring(to, { left: x - radius, top: middle + up * 2 * radius - radius, width: 2 * radius, height: 2 * radius }, colours);
   });
 }
@@ -127,12 +132,15 @@ function cells(to: CanvasRenderingContext2D, box: Box, { roles, users, ids }: Ce
     const y = box.top + (index % rows) * (size + GAP);
     to.fillStyle = colours[roles[index] ?? ''] ?? '';
     to.fillRect(x, y, size, size);
+    if (size >= LEAST_SIGNED) cut(to, roles[index] ?? '', x, y, size, colours['paper'] ?? '');
     if (marked !== null && ids?.[index] === marked) ring(to, { left: x, top: y, width: size, height: size }, colours);
-    if (users === null || size < 6) continue;
+    if (users === null || size < LEAST_SIGNED) continue;
     to.fillStyle = colours['paper'] ?? '';
     to.fillRect(x + size / 2 - 1, y + size / 2 - 1, size / 2 + 1, size / 2 + 1);
-    to.fillStyle = colours[roleOf(users[index] ?? 0)] ?? '';
+    const user = roleOf(users[index] ?? 0);
+    to.fillStyle = colours[user] ?? '';
     to.fillRect(x + size / 2, y + size / 2, size / 2, size / 2);
+    cut(to, user, x + size / 2, y + size / 2, size / 2, colours['paper'] ?? '');
   }
   if (all > shown) label(to, words.more(all - shown), box.left, box.top + box.height, colours);
 }

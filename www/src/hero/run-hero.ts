@@ -10,6 +10,7 @@ import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { HeroData } from './hero-data.js';
 import { drawPicture, roleOf } from './hero-picture.js';
+import { signOf } from './signs.js';
 import './run-hero.css';
 
 /** How fast a run is played: all of it in half a minute, seconds of the run a second, or an iteration a second. */
@@ -76,7 +77,7 @@ export class RunHero extends LightElement implements Drawable {
         <span class="hero-time" data-time=${time} data-why=${why ?? 'cursor'}>${t('at', { time: format.seconds(time), end: format.seconds(end) })}${why === null ? nothing : html` <small>(${t(`why.${why}`)})</small>`}</span>
         ${this.#still.matches ? nothing : html`<select class="hero-speed" aria-label=${t('speed')} @change=${(event: Event) => { this.speed = (event.target as HTMLSelectElement).value as Speed; }}>
           ${SPEEDS.map((speed) => html`<option value=${speed} .selected=${speed === this.#speed}>${t(`speed.${speed}`)}</option>`)}</select>`}
-        <ul class="hero-legend">${LEGEND.map((phase) => html`<li data-role=${phase}>${t(`phase.${phase}`)}</li>`)}${this.#users()}</ul>
+        <ul class="hero-legend">${LEGEND.map((phase) => html`<li data-role=${phase}>${signOf(phase, 'square')}${t(`phase.${phase}`)}</li>`)}${this.#users()}</ul>
       </div>`;
   }
 
@@ -138,7 +139,7 @@ export class RunHero extends LightElement implements Drawable {
     const count = this.app.session.value.answer?.summary.users ?? 1;
     if (count <= 1) return [];
     const t = this.app.text.say(hero);
-    const named = Array.from({ length: Math.min(count, NAMED_USERS) }, (_, user) => html`<li class="user" data-role=${roleOf(user)}>${t('user', { id: String(user) })}</li>`);
+    const named = Array.from({ length: Math.min(count, NAMED_USERS) }, (_, user) => html`<li class="user" data-role=${roleOf(user)}>${signOf(roleOf(user), 'disc')}${t('user', { id: String(user) })}</li>`);
     return count > NAMED_USERS ? [...named, html`<li class="user">…</li>`] : named;
   }
 

@@ -16,7 +16,7 @@ export class RequestCard extends LightElement {
   protected override render(): TemplateResult {
     const { t } = this.app.text;
     const { selected } = this.app.view.value;
-    return html`<div class="request-card" aria-live="polite">
+    return html`<div class="request-card">
       ${selected === null ? html`<p class="hint">${t('request.hint')}</p>` : this.#card(selected)}</div>`;
   }
 
@@ -25,7 +25,7 @@ export class RequestCard extends LightElement {
     const { t, format } = text;
     const whose = request.adapter < 0 ? t('chart.base_model') : t('request.adapter', { adapter: request.adapter, rank: request.rank });
     return html`
-      <header><h3>${t(request.id === this.app.session.value.answer?.summary.extra_request ? 'request.title_own' : 'request.title', { id: String(request.id) })}</h3>
+      <header><h3 aria-live="polite">${t(request.id === this.app.session.value.answer?.summary.extra_request ? 'request.title_own' : 'request.title', { id: String(request.id) })}</h3>
         <button type="button" class="quiet" @click=${() => { void this.app.select(null); }}>${t('request.close')}</button></header>
       <p>${t('request.facts', { user: request.user, adapter: whose, input: request.input_tokens, output: request.output_tokens })}</p>
       <p>${t('request.came', { arrival: format.seconds(request.arrival_s), ahead: request.ahead, running: request.running_at_arrival, kv: request.kv_tokens_at_arrival })}</p>

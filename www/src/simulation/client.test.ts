@@ -99,14 +99,6 @@ describe('Client', () => {
     expect(worker().runs()).toHaveLength(3);
   });
 
-  it('asks for no preview of a run that was long only before it was compiled well', () => {
-    client.run(wish(2));
-    worker().say(answer(1, 100));
-    worker().say({ kind: 'rehearsed', revision: 1, compute_ms: 5 });
-    client.run(wish(4));
-    expect(worker().runs().at(-1)?.preview).toBeNull();
-  });
-
   it('tells of an error, and not of one that a newer wish has overtaken', () => {
     client.run(wish(1));
     worker().say({ kind: 'failed', revision: 1, errors: [] });

@@ -165,10 +165,6 @@ export class Client {
       this.listener.others(message.charts);
       return;
     }
-    if (message.kind === 'rehearsed') {
-      if (this.#cost !== null) this.#cost = { ...this.#cost, compute_ms: message.compute_ms };
-      return;
-    }
     if (message.kind === 'answer') {
       const answered = this.#flying;
       if (answered === null) return;

@@ -53,8 +53,6 @@ export type FromWorker =
   | ({ kind: 'answer' } & Answer)
   /** Those charts of the last answer that were out of sight. */
   | { kind: 'others'; revision: number; charts: ChartData[] }
-  /** How long the run of the last answer takes now that it was compiled well. */
-  | { kind: 'rehearsed'; revision: number; compute_ms: number }
   | { kind: 'failed'; revision: number; errors: Diagnostic[] }
   | { kind: 'cancelled'; revision: number }
   | { kind: 'reply'; ticket: number; value: QueryResult[Query['kind']] }

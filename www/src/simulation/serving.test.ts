@@ -24,7 +24,6 @@ class Fake {
   clear_trace(): void { this.given.length = 0; }
   load_profile(name: string): void { this.given.push(name); }
   monitor(): string { return 'monitored'; }
-  free(): void { return; }
 }
 
 let said: FromWorker[];
@@ -91,8 +90,10 @@ it('asks the simulator what only it knows', async () => {
 });
 
 it('says that a run was cancelled which had not begun', async () => {
-  await run();
-  // The thread rehearses the first one.
+  // The thread waits for the table of the first one, and lets go of it.
+  network = () => new Promise(() => undefined);
+  serving.receive({ kind: 'run', revision: 1, scenario: TIMED, preview: null, options: OPTIONS });
+  revision = 1;
   const old = run();
   serving.receive({ kind: 'cancel' });
   expect(await old).toEqual({ kind: 'cancelled', revision: 2 });

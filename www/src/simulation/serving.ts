@@ -12,13 +12,6 @@ type SimulatorMethods = Record<SimulatorCall, (...values: unknown[]) => unknown>
 const PROGRESS_EVERY_MS = 100;
 /** Charts out of sight let the page draw the others first. */
 const DRAWN_AFTER_MS = 12;
-/**
- * A browser compiles anew, and better, what runs often. Short runs are rehearsed for a while, so that the first drag
- * finds it done. The first of all takes ten times as long as the later ones.
- */
-const SHORT_MS = 250;
-const REHEARSED_MS = 400;
-const REHEARSE_AFTER_MS = 150;
 
 export class Serving {
   #simulator: Simulator | null = null;
@@ -26,11 +19,6 @@ export class Serving {
   #running = false;
   /** The run that is carried out. */
   #current: Run | null = null;
-  /** A file's requests stand in for generated ones. */
-  #holdsTrace = false;
-  /** The last run, if it was a short one over a generated trace. */
-  #short: Run | null = null;
-  #rehearsed_ms = 0;
   readonly #rest = new Wait();
   readonly #waiting: { ticket: number; query: Query }[] = [];
 
@@ -67,11 +55,7 @@ export class Serving {
       // Between two runs: a trace that was just loaded must be there before the run that asks for it.
       for (const { ticket, query } of this.#waiting.splice(0)) this.#answer(ticket, query, sim);
       const run = this.#wanted;
-      if (run === null) {
-        if (this.#short === null || this.#rehearsed_ms >= REHEARSED_MS) break;
-        await this.#rehearse(this.#short, sim);
-        continue;
-      }
+      if (run === null) break;
       this.#current = run;
       await this.#run(run, sim);
       this.#current = null;
@@ -121,7 +105,6 @@ export class Serving {
       }
     }
     const { summary, charts, traffic_end_s } = timed(() => sim.finish(run.options));
-    if (!preview) this.#short = compute < SHORT_MS && !this.#holdsTrace ? run : null;
     const { revision, options } = run;
     const more = !preview && options.in_sight !== null;
     this.post({ kind: 'answer', revision, preview, summary, traffic_end_s, charts, options, more, compute_ms: compute }, buffersOf(charts));
@@ -135,28 +118,6 @@ export class Serving {
     if (this.#wanted !== run && this.#wanted !== null) return;
     const charts = sim.charts(run.options);
     this.post({ kind: 'others', revision: run.revision, charts }, buffersOf(charts));
-  }
-
-  /** Goes through the last run again, on a simulator of its own, while there is nothing else to do. */
-  async #rehearse({ revision, scenario, options }: Run, sim: Simulator): Promise<void> {
-    await this.#rest.for(REHEARSE_AFTER_MS);
-    try {
-      const stage = new (sim.constructor as typeof Simulator)();
-      while (this.#rehearsed_ms < REHEARSED_MS && this.#wanted === null && this.#waiting.length === 0) {
-        const from = performance.now();
-        stage.begin(scenario);
-        while (stage.advance() < 1);
-        stage.finish(options);
-        const compute_ms = performance.now() - from;
-        this.#rehearsed_ms += compute_ms;
-        if (this.#rehearsed_ms >= REHEARSED_MS) this.post({ kind: 'rehearsed', revision, compute_ms });
-        await readMessages();
-      }
-      stage.free();
-    } catch {
-      // It needs what only the page's own simulator holds, a loaded profile say.
-      this.#short = null;
-    }
   }
 
   #answer(ticket: number, query: Query, sim: Simulator): void {
@@ -176,11 +137,9 @@ export class Serving {
       case 'export': return sim.export(query.what);
       case 'load-trace':
         sim.load_columns(query.name, query.columns);
-        this.#holdsTrace = true;
         return null;
       case 'clear-trace':
         sim.clear_trace();
-        this.#holdsTrace = false;
         return null;
       case 'call': return (sim as unknown as SimulatorMethods)[query.call](...query.values);
     }

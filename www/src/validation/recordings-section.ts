@@ -94,7 +94,7 @@ export class RecordingsSection extends LightElement {
     const picked = run === published.run.value;
     const off = Math.abs(ours.tokens_per_s / recorded.tokens_per_s - 1) > bounds.tokens;
     return html`
-      <tr aria-selected=${picked} data-run="${run.scheduler} ${run.workload}" data-tokens=${ours.tokens_per_s}>
+      <tr aria-current=${picked ? 'true' : 'false'} data-run="${run.scheduler} ${run.workload}" data-tokens=${ours.tokens_per_s}>
         <th scope="row"><button type="button" class="quiet" aria-pressed=${picked} title=${say('run.show')} @click=${() => { published.run.set(run); }}>${run.scheduler}</button></th>
         <td class="text">${run.workload}</td>
         <td>${format.whole(ours.tokens_per_s)} / ${format.whole(recorded.tokens_per_s)}</td>

@@ -1,5 +1,6 @@
 // Where the time of one request went: a bar by cause, and its delays in words, each linked to its moment.
 import { html, nothing, svg, type TemplateResult } from 'lit';
+import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
 import { why } from '../i18n/en/why.js';
 import type { Diagnostic, RequestDelay, RequestWhy } from '../simulation/types.js';
@@ -67,29 +68,29 @@ export class RequestWhyView extends LightElement {
     return html`
       <p class="why" data-cause=${named[0]?.cause ?? 'none'}>${named.length === 0 ? say('took_alone', { total }) : say('took', { total, own, delayed })}</p>
       ${total_s > 0 ? html`<svg class="split-bar" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>` : nothing}
-      <ul class="delays">${named.map((delay) => this.#delay(delay))}</ul>
+      <ul class="delays">${named.map((delay, place) => this.#delay(delay, place))}</ul>
       ${named.length > 0 && more > 0 ? html`<p class="hint">${say('more', { count: more })}</p>` : nothing}
       <dl class="split causes">${causes.filter(({ seconds }) => seconds >= LEAST_SHARE * total_s).map(({ cause, seconds }) => html`
         <div><dt data-cause=${cause}>${say(causeOf(cause))}</dt><dd>${format.seconds(seconds)}</dd></div>`)}</dl>`;
   }
 
-  #delay(delay: RequestDelay): TemplateResult {
+  #delay(delay: RequestDelay, place: number): TemplateResult {
     const { text } = this.app;
     const { cause, seconds, at_s } = delay;
     const template = text.find(why, `delay.${cause}`) ?? cause;
     const values = { time: text.format.seconds(seconds), whom: this.#whom(delay), numbers: this.#numbers(delay) };
     return html`<li data-cause=${cause}>${text.fill(template, values)}
-      <button type="button" class="quiet at" title=${text.say(why)('at.title')} @click=${() => { this.#show(delay); }}>${text.say(why)('at', { time: text.format.seconds(at_s) })}</button>
-      ${this.#holders(delay)}</li>`;
+      <button type="button" class="quiet at" title=${text.say(why)('at.title')} aria-label=${`${text.say(why)('at', { time: text.format.seconds(at_s) })}: ${text.say(why)('at.title')}`} @click=${() => { this.#show(delay); }}>${text.say(why)('at', { time: text.format.seconds(at_s) })}</button>
+      ${this.#holders(delay, place)}</li>`;
   }
 
   /** The requests that held most of what was waited for, each with its card. */
-  #holders({ behind }: RequestDelay): TemplateResult | typeof nothing {
+  #holders({ behind }: RequestDelay, place: number): TemplateResult | typeof nothing {
     if (behind === null) return nothing;
     const { text } = this.app;
     const say = text.say(why);
-    return html`<span class="holders" title=${say('held.title')}>${say('held')} ${behind.most.map(({ id, user, share }) => html`
-      <button type="button" class="quiet" data-request=${id} title=${say('held.show', { id: String(id), user })} @click=${() => { void this.app.select(id); }}>${say('held.one', { id: String(id), share: text.format.share(share) })}</button>`)}</span>`;
+    return html`<span class="holders">${definition(`held-${String(place)}`, say('held'), say('held.title'))} ${behind.most.map(({ id, user, share }) => html`
+      <button type="button" class="quiet" data-request=${id} aria-label=${say('held.show', { id: String(id), user })} title=${say('held.show', { id: String(id), user })} @click=${() => { void this.app.select(id); }}>${say('held.one', { id: String(id), share: text.format.share(share) })}</button>`)}</span>`;
   }
 
   #whom({ cause, behind }: RequestDelay): string {

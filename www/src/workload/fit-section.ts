@@ -1,5 +1,6 @@
 // Fit and compare: the laws found, the twins of every model and how far each is from the source.
 import { html, nothing, type TemplateResult } from 'lit';
+import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
 import type { FitReply } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -71,8 +72,8 @@ export class FitSection extends LightElement {
             ${(['fit.gaps', 'fit.input', 'fit.output', 'fit.users'] as const).map((key) => html`<th scope="col">${say(key)}</th>`)}
             ${[1, 10, 60].map((window) => html`<th scope="col">${say('fit.window', { window })}</th>`)}</tr></thead>
           <tbody>${fit.models.map((row) => html`
-            <tr data-model=${row.model} aria-selected=${row.model === this.model}>
-              <th scope="row" title=${modelAbout(app, row)}>${modelLabel(app, row.model)}</th>
+            <tr data-model=${row.model} aria-current=${row.model === this.model ? 'true' : 'false'}>
+              <th scope="row">${definition(`fit-model-${row.model}`, modelLabel(app, row.model), modelAbout(app, row))}</th>
               ${[row.gaps, row.input, row.output, row.users].map((value) => html`<td>${number(value)}</td>`)}
               ${row.dispersion.map((ratio) => html`<td class=${ratio === null || Math.abs(ratio - 1) <= NEAR ? '' : 'miss'}>${ratio === null ? '–' : `×${format.short(ratio)}`}</td>`)}
             </tr>`)}</tbody></table>

@@ -1,4 +1,4 @@
-import { control, digest, dropFile, expect, missed, ONLY_WHOLE, open, openGroups, test, unfold, violations, WHOLE } from './page.js';
+import { atRest, control, digest, dropFile, expect, missed, ONLY_WHOLE, open, openGroups, setNumber, test, unfold, violations, WHOLE } from './page.js';
 
 /** All rules in one theme; the other differs by its colours. */
 const THEMES = [['light', 'all'], ['dark', 'colours']] as const;
@@ -17,6 +17,26 @@ for (const [colorScheme, rules] of THEMES) {
     expect(await violations(page, { rules, within: WHOLE ? 'html' : 'dialog' })).toEqual([]);
   });
 }
+
+test('the sheet of controls on a phone closes with Esc, and its button has the focus again', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page);
+  const handle = page.locator('.sheet-handle');
+  await handle.click();
+  await page.locator('.groups summary').first().focus();
+  await page.keyboard.press('Escape');
+  await expect(handle).toHaveAttribute('aria-expanded', 'false');
+  await expect(handle).toBeFocused();
+});
+
+test('what is no error is announced as none', async ({ page }) => {
+  await open(page);
+  await openGroups(page);
+  await atRest(page);
+  await expect(page.locator('[role=alert]')).toHaveCount(0);
+  await setNumber(page, 'workload.arrivals.cv', 500);
+  await expect(page.locator('[role=alert]')).toHaveCount(1);
+});
 
 test('axe finds nothing serious beside a fleet', async ({ page }) => {
   await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');

@@ -1,5 +1,5 @@
 // The picture of the run, the order and density of the results, and what holds at every width.
-import { brush, control, dismiss, digest, drawn, expect, goTo, link, metric, open, settled, test, unfold } from './page.js';
+import { brush, control, digest, dismiss, drawn, expect, frames, goTo, link, metric, open, settled, test, unfold } from './page.js';
 
 test('the picture shows the run at its longest queue, and is scrubbed with the cursor of all charts', async ({ page }) => {
   await open(page);
@@ -35,7 +35,8 @@ test('the picture plays on request', async ({ page }) => {
   await expect.poll(time).toBeGreaterThan(first + 5);
   await play.click();
   const paused = await time();
-  await page.waitForTimeout(200);
+  // A picture that plays moves with every frame.
+  await frames(page, 5);
   expect(await time()).toBe(paused);
   // Slow motion: an iteration a second, and one by one.
   await page.locator('run-hero .hero-speed').selectOption('iteration');

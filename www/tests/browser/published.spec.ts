@@ -105,7 +105,7 @@ test('a recorded run is chosen, and a scenario like it opens', async ({ page }) 
   await checked(page);
   const row = page.locator('[data-run="VTC overload-multi"]');
   await row.getByRole('button').click();
-  await expect(row).toHaveAttribute('aria-selected', 'true');
+  await expect(row).toHaveAttribute('aria-current', 'true');
   await expect(page.locator('.published-run')).toContainText('overload-multi');
   await drawn(page, 'checked_run_first_token', MARKS);
   await row.getByRole('link').click();

@@ -288,6 +288,7 @@ export const page = area('page', {
   'chart.reset_zoom': 'Reset zoom',
   'chart.first_difference': 'first difference, {time}',
   'chart.first_difference.request': 'request {id}: first difference, {time}',
+  'chart.no_cursor': 'No cursor yet',
   'chart.keys': 'Arrow keys move the cursor.',
   'chart.keys_request': 'Arrow keys move the cursor, Enter explains the nearest request.',
   'chart.by_adapter': 'by adapter',

@@ -288,6 +288,7 @@ export const page: Translation<typeof english> = {
   'chart.reset_zoom': '还原缩放',
   'chart.first_difference': '最先出现差异：{time}',
   'chart.first_difference.request': '请求 {id} 最先出现差异：{time}',
+  'chart.no_cursor': '尚无游标',
   'chart.keys': '方向键移动光标。',
   'chart.keys_request': '方向键移动光标，回车解释最近的请求。',
   'chart.by_adapter': '按适配器',
