@@ -133,6 +133,8 @@ export type CapacityChecked = {
 
 /** What the order of a configuration depends on. */
 export type CapacityEntry = {
+  /** The values of the axes of the workload: configurations of one workload are compared with each other. */
+  workload: Array<string>,
   /** The rate found. */
   rate_rps: number | null,
   /** The load to be served. */
@@ -873,6 +875,8 @@ export type GatewaySummary = {
   reserved_tokens: number,
   /** Those that belong to no request. */
   leaked_tokens: number,
+  /** Places at the engine that requests which have ended keep. */
+  leaked_places: number,
 };
 
 /** Use of the GPU over the makespan. */

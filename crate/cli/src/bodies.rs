@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use servescope_lab::Scenario;
 use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::parameters::Id;
+use servescope_lab::parameters::{Id, Value};
 use servescope_lab::run::trace_of;
 use servescope_lab::scenario::sampling_problems;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::prompts::bodies::{Texts, slora_adapter_name, slora_model_name};
+use servescope_lab::workload::prompts::bodies::{SloraSetting, Texts};
 use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
 use servescope_lab::workload::prompts::{
     BodyLines, BodyOptions, Collection, CountTokens, Endpoint, Form, Synthesis,
 };
+use servescope_lab::workload::{BASE_MODEL, Trace};
 
 use crate::collections::collection;
 use crate::notes;
@@ -76,8 +76,9 @@ pub(crate) struct BodyArguments {
     /// for its index and rank, {index_in_rank} for its place among the adapters of its rank.
     #[arg(long, value_name = "NAME")]
     adapter_name: Option<String>,
-    /// Names of the base model and the adapters as S-LoRA's benchmark server has them with --dummy: S1, S2, S3 or S4.
-    #[arg(long, value_name = "SETTING", ignore_case = true, value_parser = ["S1", "S2", "S3", "S4"])]
+    /// Names of the base model and the adapters as S-LoRA's benchmark server has them, S1 to S4 with --dummy; also the ranks of its
+    /// adapters, unless workload.adapters.ranks is given.
+    #[arg(long, value_name = "SETTING", ignore_case = true, value_parser = ["S1", "S2", "S3", "S4", "Real"])]
     slora_setting: Option<String>,
     /// Path of OpenAI's API.
     #[arg(long, value_enum, default_value_t = EndpointName::Chat)]
@@ -85,20 +86,47 @@ pub(crate) struct BodyArguments {
 }
 
 impl BodyArguments {
-    /// A name as given, as S-LoRA's setting has it, or the default.
-    fn name(
-        &self,
-        given: Option<&str>,
-        of_setting: fn(&str) -> Option<&'static str>,
-        default: &str,
-    ) -> String {
-        let named = self.slora_setting.as_deref().and_then(|setting| of_setting(&setting.to_uppercase()));
-        given.or(named).unwrap_or(default).to_owned()
+    /// S-LoRA's setting, if one is given.
+    fn setting(&self) -> Option<&'static SloraSetting> {
+        self.slora_setting.as_deref().and_then(SloraSetting::named)
     }
 
     /// The name of the base model.
     pub(crate) fn model_name(&self) -> String {
-        self.name(self.model.as_deref(), slora_model_name, "llama-7b")
+        let named = self.setting().map(|setting| setting.model);
+        self.model.as_deref().or(named).unwrap_or("llama-7b").to_owned()
+    }
+
+    /// The pattern of adapter names.
+    fn adapter_pattern(&self) -> String {
+        let named = self.setting().map(|setting| setting.adapter_name);
+        self.adapter_name.as_deref().or(named).unwrap_or("lora-{adapter}-rank-{rank}").to_owned()
+    }
+
+    /// Gives adapters the ranks of S-LoRA's setting, where one is given and no ranks are.
+    pub(crate) fn set_ranks(&self, scenario: &mut Scenario) -> Result<(), CliError> {
+        let Some(setting) = self.setting().filter(|_| !scenario.given().any(|id| id == Id::Ranks)) else {
+            return Ok(());
+        };
+        let ranks = setting.ranks.iter().map(|&rank| f64::from(rank)).collect();
+        scenario.set(Id::Ranks, Value::List(ranks))?;
+        Ok(())
+    }
+
+    /// That S-LoRA's server has no adapter of the rank of one that is asked for; nothing where names are given.
+    fn check_ranks(&self, trace: &Trace) -> Result<(), CliError> {
+        let Some(setting) = self.setting().filter(|_| self.adapter_name.is_none()) else { return Ok(()) };
+        let asked = |id: usize| trace.adapter[id] != BASE_MODEL && !setting.ranks.contains(&trace.rank(id));
+        let Some(id) = (0..trace.len()).find(|&id| asked(id)) else { return Ok(()) };
+        let ranks: Vec<String> = setting.ranks.iter().map(u32::to_string).collect();
+        let ranks = ranks.join(",");
+        Err(CliError::input(format!(
+            "--slora-setting {}: request {id} asks for adapter {} of rank {}, and the server's adapters have the ranks {ranks} \
+             (--set workload.adapters.ranks={ranks})",
+            setting.name,
+            trace.adapter[id],
+            trace.rank(id),
+        )))
     }
 
     /// Names the base model where no option does.
@@ -187,6 +215,7 @@ pub(crate) fn with_lines<T>(
             arguments.match_error
         )));
     }
+    arguments.check_ranks(trace)?;
     let ratio = scenario.characters_per_token();
     let tokenizer = arguments.tokenizer.as_deref();
     let tokenizer = tokenizer.map(|path| tokenizer::read(path, arguments.special_tokens)).transpose()?;
@@ -198,11 +227,7 @@ pub(crate) fn with_lines<T>(
             EndpointName::Completions => Endpoint::Completions,
         },
         model: arguments.model_name(),
-        adapter_name: arguments.name(
-            arguments.adapter_name.as_deref(),
-            slora_adapter_name,
-            "lora-{adapter}-rank-{rank}",
-        ),
+        adapter_name: arguments.adapter_pattern(),
         sampling,
     };
     let texts = match (&arguments.prompts[..], &tokenizer) {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use servescope_lab::Scenario;
 use servescope_lab::capacity::{
-    Capacity, Configuration, ConfigurationGrid, Goal, METRICS, Miss, Ranked, Search, Unranked, csv, plan,
-    to_json,
+    Capacity, Configuration, ConfigurationGrid, Goal, METRICS, Miss, Ranked, Search, Unranked, csv,
+    is_of_workload, plan, to_json,
 };
 use servescope_lab::link;
 use servescope_lab::notes::{Purpose, common};
@@ -87,6 +87,9 @@ fn tell_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
 
 /// How the first of the ranking is opened on the page, and started.
 fn best_text(ranking: &[Ranked], all: &[Configuration]) -> String {
+    if ranking.iter().any(|ranked| ranked.workload != ranking[0].workload) {
+        return String::new();
+    }
     let best = ranking.first().filter(|best| best.standing.rank.is_some());
     let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
     let command = vllm_serve(&scenario).map_or_else(|_| String::new(), |command| format!("\n{command}"));
@@ -202,6 +205,14 @@ fn ranking_text(grid: &ConfigurationGrid, ranking: &[Ranked], quantiles: [f64; M
     }
     if ranking.iter().any(|ranked| ranked.standing.rank.is_some()) {
         lines.push(RULE.to_owned());
+        let axes: Vec<&str> =
+            grid.axes.iter().filter(|axis| is_of_workload(axis.id)).map(|axis| axis.id.row().id).collect();
+        if !axes.is_empty() {
+            lines.push(format!(
+                "Each value of {} is a workload with ranks of its own; --json has the link and the command of every row.",
+                axes.join(", ")
+            ));
+        }
     }
     lines.join("\n") + "\n"
 }

@@ -56,7 +56,8 @@ impl GenerateArguments {
 pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), CliError> {
     let of_recipe = arguments.scenario.recipe()?.map_or(Format::Servescope, |recipe| recipe.format);
     let format = arguments.format.as_deref().map_or(Ok(of_recipe), writable)?;
-    let (scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    let (mut scenario, steps) = arguments.scenario.with_steps(&arguments.steps)?;
+    arguments.body.set_ranks(&mut scenario)?;
     let form = arguments.bodies.as_deref().map(bodies::form).transpose()?;
     if let (None, Some(option)) = (form, arguments.body.first_given()) {
         return Err(CliError::input(format!("{option} says how bodies look: add --bodies FORM")));

@@ -26,6 +26,7 @@ mod overlay_charts;
 mod overlay_text;
 mod plots;
 mod profile;
+mod profile_needs;
 mod progress;
 mod read_args;
 mod replay;

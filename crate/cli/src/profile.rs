@@ -8,6 +8,7 @@ use servescope_lab::profiles::{self, OnDisk};
 
 use crate::kernel_import::{self, ImportArguments};
 use crate::output::{CliError, note, print, text, write};
+use crate::profile_needs::{self, NeedsArguments};
 
 #[derive(Args)]
 pub(crate) struct ProfileArguments {
@@ -27,6 +28,9 @@ enum ProfileVerb {
     /// Writes the operators of a profile as CSV: a row for each operator and size of its input, with its time and where that is
     /// from.
     Operators(OperatorsArguments),
+    /// Writes as CSV what to time on a GPU for a profile of a model: each operator with its dimensions and sizes, and the file of
+    /// `profile fit` that it belongs in.
+    Needs(Box<NeedsArguments>),
 }
 
 #[derive(Args)]
@@ -97,6 +101,7 @@ pub(crate) fn run(arguments: &ProfileArguments) -> Result<(), CliError> {
         ProfileVerb::Build(arguments) => build(arguments),
         ProfileVerb::Import(arguments) => kernel_import::run(arguments),
         ProfileVerb::Operators(arguments) => operators(arguments),
+        ProfileVerb::Needs(arguments) => profile_needs::run(arguments),
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct ReplayArguments {
     /// Keeps this many requests in flight: the next one is sent as soon as one has ended, whatever the time stamps.
     #[arg(long, value_name = "N", conflicts_with = "closed", value_parser = clap::value_parser!(u32).range(1..=4096))]
     concurrency: Option<u32>,
-    /// Form of the bodies: vllm, or openai for servers that do not know vLLM's parameters.
+    /// Form of the bodies: vllm; openai for servers that do not know vLLM's parameters; slora for S-LoRA's /generate_stream.
     #[arg(long, value_name = "FORM", default_value = "vllm")]
     form: String,
     #[command(flatten)]
@@ -180,8 +180,9 @@ impl ReplayArguments {
     /// The scenario, and the requests to send.
     fn workload(&self) -> Result<(Scenario, Arc<Trace>), CliError> {
         let (mut scenario, steps) = self.scenario.with_steps(&self.steps)?;
+        self.body.set_ranks(&mut scenario)?;
         let given: Vec<Id> = scenario.given().collect();
-        if !given.contains(&Id::PinOutput) && self.form == "vllm" {
+        if !given.contains(&Id::PinOutput) && self.form != "openai" {
             scenario.set(Id::PinOutput, Value::Flag(true))?;
             note(
                 "outputs are held to their lengths (workload.sampling.pin_output=false lets the model end them)",
@@ -221,9 +222,9 @@ impl ReplayArguments {
         body: &BodyArguments,
         limits: &ReplayLimits,
     ) -> Result<ReplayPlan, CliError> {
-        if !["vllm", "openai"].contains(&&*self.form) {
+        if !["vllm", "openai", "slora"].contains(&&*self.form) {
             return Err(CliError::input(format!(
-                "--form {}: a server of OpenAI's API takes vllm or openai",
+                "--form {}: a server of OpenAI's API takes vllm or openai, S-LoRA's slora",
                 self.form
             )));
         }

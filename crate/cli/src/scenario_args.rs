@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use servescope_lab::model_config::ModelConfig;
 use servescope_lab::parameters::{Id, Value};
+use servescope_lab::real_traffic::{REAL_TRAFFIC, RealTraffic};
 use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
 use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Scenario, link};
 
-use crate::output::{CliError, read, report_all, text};
+use crate::output::{CliError, note, read, report_all, text};
 use crate::step_args::{StepArguments, StepList};
 
 /// A scenario on the command line.
@@ -23,6 +24,10 @@ pub(crate) struct ScenarioArguments {
     /// Link of the page: the whole address, or the part from `#` on.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     link: Option<String>,
+    /// Traffic like that of a real trace in place of the scenario's own workload; --set wins over it. It was fitted to the trace and is
+    /// not the trace itself: docs/fit-and-twin.md has the distances.
+    #[arg(long, value_name = "NAME", value_parser = REAL_TRAFFIC.map(|traffic| traffic.id))]
+    traffic: Option<String>,
     /// Sets one parameter, for example `workload.rate_rps=3`. May be given many times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     settings: Vec<String>,
@@ -43,7 +48,7 @@ impl ScenarioArguments {
         let is_link = |name: &&str| name.starts_with('#') || name.contains("://");
         let link = name.filter(is_link).map(str::to_owned);
         let file = name.filter(|_| link.is_none()).map(PathBuf::from);
-        Self { file, link, settings, model_config: None, curve: None, lengths_from: None }
+        Self { file, link, traffic: None, settings, model_config: None, curve: None, lengths_from: None }
     }
 
     /// Whether anything but the default is asked for.
@@ -51,7 +56,7 @@ impl ScenarioArguments {
         let named = [&self.file, &self.model_config, &self.curve, &self.lengths_from]
             .into_iter()
             .any(Option::is_some);
-        named || self.link.is_some() || !self.settings.is_empty()
+        named || self.link.is_some() || self.traffic.is_some() || !self.settings.is_empty()
     }
 
     /// The step at which the address, if one is given, opens the scheduler debugger.
@@ -93,6 +98,10 @@ impl ScenarioArguments {
                      give the preset's file, static/presets/{preset}.json"
                 ));
             }
+        }
+        if let Some(traffic) = self.traffic.as_deref().and_then(RealTraffic::named) {
+            traffic.apply(&mut scenario);
+            note(&format!("--traffic {}: a workload fitted to {}", traffic.id, traffic.source()));
         }
         if let Some(path) = &self.model_config {
             let config = ModelConfig::read(&path.display().to_string(), &text(path)?);

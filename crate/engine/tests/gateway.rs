@@ -47,6 +47,7 @@ fn transparent() -> GatewayConfig {
         quotas: Quotas::NONE,
         concurrency: u32::MAX,
         client_concurrency: u32::MAX,
+        slot_leak: 0.0,
         queue_requests: u32::MAX,
         queue_tokens: f64::INFINITY,
         kv: KvRule { headroom_tokens: 0.0, lag_us: 0.0, leaks: false },
@@ -509,6 +510,27 @@ fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
     // The first one's prompt and output are 70 tokens of the 100 that the gateway knows.
     let kv = GatewayConfig { checks: vec![Check::Kv], pool_tokens: 100.0, ..transparent() };
     assert_eq!(second_waits_for(kv).0, Cause::KvMemory);
+}
+
+/// Every second request that ends keeps its place: of two places none is left after four requests.
+#[test]
+fn leaked_places_at_the_engine_stop_the_gateway() {
+    let trace = Arc::new(equal_requests([0.0, 2e6, 4e6, 6e6, 8e6, 10e6]));
+    let run = |gateway: GatewayConfig| {
+        let fleet = fleet(&trace, FleetConfig::default(), TEN_MS);
+        fleet.with_gateway(GatewayConfig { checks: vec![Check::Concurrency], ..gateway }).run()
+    };
+    let leaky = GatewayConfig { slot_leak: 0.5, ..transparent() };
+    for gateway in [
+        GatewayConfig { concurrency: 2, ..leaky.clone() },
+        GatewayConfig { client_concurrency: 2, ..leaky.clone() },
+    ] {
+        let report = run(gateway.clone());
+        let completed = (0..6).filter(|&id| report.is_completed(id)).count();
+        assert_eq!((completed, report.gateway.as_ref().unwrap().leaked_places), (4, 2));
+        let sound = run(GatewayConfig { slot_leak: 0.0, ..gateway });
+        assert!((0..6).all(|id| sound.is_completed(id)));
+    }
 }
 
 /// The client of the first request goes away, and the gateway never frees its reservation: the others wait for KV memory. The clients of

@@ -64,6 +64,7 @@ pub struct Diagnostic {
 pub const CODES: &[&str] = &[
     "unknown_parameter",
     "not_a_number",
+    "not_an_amount",
     "not_whole",
     "not_a_flag",
     "not_a_list",

@@ -8,6 +8,7 @@ pub mod model_config;
 pub mod notes;
 pub mod parameters;
 pub mod profiles;
+pub mod real_traffic;
 pub mod repeated_keys;
 pub mod scenario;
 pub mod schema;

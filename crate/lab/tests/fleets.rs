@@ -154,6 +154,15 @@ fn kv_memory_may_be_asked_for() {
     assert_eq!(pool(&[("fleet.kv_cache_gib", "8"), ("fleet.tensor_parallel", "2")]), 131_072);
     assert_eq!(pool(&[("fleet.kv_cache_gib", "8"), ("fleet.memory_margin", "0.5")]), 65_536);
     assert_eq!(pool(&[("fleet.kv_cache_gib", "0")]), pool(&[]));
+    // Every size that is left fits: none is lost to rounding.
+    for tenths in 1..40 {
+        let gib = format!("{}", f64::from(tenths) / 10.0);
+        let tokens = (f64::from(tenths) / 10.0 * 8192.0) as u32 / 16 * 16;
+        assert_eq!(pool(&[("fleet.kv_cache_gib", &gib)]), tokens, "{gib} GiB");
+    }
+    // As vLLM's flag takes it: 5g is 5e9 bytes, of which Qwen2.5-3B's 36 layers of 2 heads take 36,864 a token.
+    let qwen = |size: &str| pool(&[("fleet.model", "qwen2.5-3b"), ("fleet.kv_cache_gib", size)]);
+    assert_eq!((qwen("5g"), qwen("0.5g"), qwen("5GiB")), (135_632, 13_552, 145_632));
     let refused = error(&[&H100_8B[..], &[("fleet.kv_cache_gib", "100")]].concat());
     assert_eq!(
         (refused.code, refused.path.as_str()),

@@ -1,5 +1,6 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
+mod answers;
 mod capacity;
 mod combinations;
 mod fleets;
@@ -11,6 +12,7 @@ mod notes;
 mod orders;
 mod overlay;
 mod stories;
+mod time_error;
 mod workloads;
 
 servescope_testkit::every_file_is_a_module!();

@@ -270,7 +270,7 @@ fn what_a_scenario_is_read_for_decides_too() {
         let context = NoteContext { purpose, ..NoteContext::default() };
         notes(&scenario(settings), &context).iter().map(|note| note.reason.name()).collect()
     };
-    let sampling = [("workload.sampling.max_new_tokens", "5"), ("workload.sampling.top_p", "0.5")];
+    let sampling = [("workload.sampling.top_k", "5"), ("workload.sampling.top_p", "0.5")];
     assert_eq!(reasons(&sampling, Purpose::Run), ["bodies"; 2]);
     assert_eq!(reasons(&sampling, Purpose::Trace), ["bodies"; 2]);
     assert_eq!(reasons(&sampling, Purpose::Bodies), [""; 0]);
@@ -285,7 +285,12 @@ fn what_a_scenario_is_read_for_decides_too() {
     let (plain, capped) =
         (run(&[("workload.duration_s", "5")]), run(&[("workload.duration_s", "5"), sampling[0]]));
     assert_eq!(plain.report.digest(), capped.report.digest());
-    assert_eq!(told(&capped), [("workload.sampling.max_new_tokens", "bodies")]);
+    assert_eq!(told(&capped), [("workload.sampling.top_k", "bodies")]);
+    // Where max_tokens is the true length, a run ends there anyway, and a real model may end before.
+    let ignores = [("workload.sampling.ignore_eos", "true"), ("workload.sampling.pin_output", "true")];
+    assert_eq!(reasons(&ignores, Purpose::Run), ["condition"; 2]);
+    assert_eq!(reasons(&ignores, Purpose::Page), ["bodies"; 2]);
+    assert_eq!(reasons(&ignores, Purpose::Bodies), [""; 0]);
 }
 
 #[test]

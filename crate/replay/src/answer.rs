@@ -1,7 +1,9 @@
 //! What the events of a streamed answer say: tokens, usage, the end, an error.
 //!
 //! The forms are those of OpenAI's `chat.completion.chunk` and `text_completion`, with vLLM's `reasoning_content` and
-//! `reasoning`. A chunk without text (the role that opens a chat, the reason that ends an answer) is no token.
+//! `reasoning`. A chunk without text (the role that opens a chat, the reason that ends an answer) is no token. S-LoRA's
+//! `/generate_stream` (`slora/server/api_server.py`) sends one event a token, also where its text is empty, says `finished` with the
+//! last one, and has neither usage nor `[DONE]`.
 
 use serde_json::Value as Json;
 
@@ -59,6 +61,9 @@ impl Answer {
             self.prompt_tokens = count("prompt_tokens").or(self.prompt_tokens);
             self.completion_tokens = count("completion_tokens").or(self.completion_tokens);
         }
+        if json.get("token").is_some_and(Json::is_object) {
+            return self.take_token(json.get("finished"));
+        }
         let Some(choice) = json.pointer("/choices/0") else { return Ok(Piece::Other) };
         self.is_finished |= choice.get("finish_reason").is_some_and(|reason| !reason.is_null());
         let has_text = |json: Option<&Json>| json.and_then(Json::as_str).is_some_and(|text| !text.is_empty());
@@ -70,6 +75,19 @@ impl Answer {
             return Ok(Piece::Other);
         }
         self.chunks += 1;
+        Ok(Piece::Text)
+    }
+}
+
+impl Answer {
+    /// Takes an event of S-LoRA's: a token, and whether the answer has ended; -1 where the server gave the request up.
+    fn take_token(&mut self, finished: Option<&Json>) -> Result<Piece, String> {
+        if finished.and_then(Json::as_i64) == Some(-1) {
+            return Err("the server says: the request was aborted".to_owned());
+        }
+        self.chunks += 1;
+        self.completion_tokens = u32::try_from(self.chunks).ok();
+        self.is_finished |= finished.is_some_and(|end| end == &Json::Bool(true) || end.as_i64() == Some(1));
         Ok(Piece::Text)
     }
 }
@@ -117,6 +135,22 @@ mod tests {
         let mut text = Answer::default();
         assert_eq!(text.take(br#"{"choices":[{"text":" b","finish_reason":"stop"}]}"#), Ok(Text));
         assert!(text.is_finished && text.completion_tokens.is_none());
+    }
+
+    #[test]
+    fn tokens_of_slora_are_read() {
+        let event = |text: &str, finished: &str| {
+            format!(
+                r#"{{"token":{{"id":5,"text":"{text}","logprob":-0.1,"special":false}},"generated_text":null,"finished":{finished},"details":null}}"#
+            )
+        };
+        let mut answer = Answer::default();
+        for (text, finished) in [("a", "false"), ("", "false"), (" b", "true")] {
+            assert_eq!(answer.take(event(text, finished).as_bytes()), Ok(Text));
+        }
+        assert_eq!((answer.chunks, answer.completion_tokens, answer.is_finished), (3, Some(3), true));
+        let aborted = Answer::default().take(event("", "-1").as_bytes());
+        assert_eq!(aborted, Err("the server says: the request was aborted".to_owned()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sends requests to a server of OpenAI's API, by time stamps or in a closed loop, and takes the time of each token of its
+//! Sends requests to a server of OpenAI's API or of S-LoRA's, by time stamps or in a closed loop, and takes the time of each token of its
 //! answers.
 //!
 //! A request in flight has a thread of its own, which reads its answer and takes a time at each arrival of bytes from one

@@ -81,7 +81,7 @@ pub enum PlanError {
 }
 
 impl ReplayPlan {
-    /// The plan of a trace, whose requests' lines (of `prompts::BodyLines`, forms `openai` and `vllm`) `next` hands over in
+    /// The plan of a trace, whose requests' lines (of `prompts::BodyLines`, forms `openai`, `vllm` and `slora`) `next` hands over in
     /// order.
     ///
     /// # Errors
@@ -145,15 +145,19 @@ fn request(line: &str, trace: &Trace) -> Result<Planned, String> {
     }
     let mut body: Map<String, Json> =
         json.get("body").and_then(Json::as_object).cloned().ok_or("its body is missing")?;
-    body.insert("stream".to_owned(), json!(true));
-    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    let path = text(&json, "path").ok_or("its path is missing")?;
+    // OpenAI's API streams where it is asked to; S-LoRA has a path for that.
+    if path.starts_with("/v1/") {
+        body.insert("stream".to_owned(), json!(true));
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
     let headers = json.get("headers").and_then(Json::as_object).into_iter().flatten();
     let headers =
         headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
     Ok(Planned {
         id,
         due_us: trace.arrival_us[id],
-        path: text(&json, "path").ok_or("its path is missing")?,
+        path,
         headers,
         body: Json::Object(body).to_string().into_bytes(),
         input_tokens: trace.input_tokens[id],

@@ -2,13 +2,14 @@
 
 mod failures;
 mod simulated;
+mod slora;
 mod tls;
 
 use servescope_lab::Scenario;
 use servescope_lab::run::trace_of;
-use servescope_lab::workload::Trace;
 use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Sampling, Synthesis};
+use servescope_lab::workload::{AnswerBounds, Trace};
 use servescope_replay::{PlanError, ReplayLimits, ReplayPlan};
 
 /// A scenario of these settings.
@@ -34,12 +35,25 @@ fn limits() -> ReplayLimits {
 
 /// The plan of a trace with made prompts of four characters a token.
 fn plan(scenario: &Scenario, trace: &Trace, limits: &ReplayLimits) -> Result<ReplayPlan, PlanError> {
+    plan_of(Form::Vllm, scenario, trace, limits)
+}
+
+/// The same with bodies of a form.
+fn plan_of(
+    form: Form,
+    scenario: &Scenario,
+    trace: &Trace,
+    limits: &ReplayLimits,
+) -> Result<ReplayPlan, PlanError> {
     let options = BodyOptions {
-        form: Form::Vllm,
+        form,
         endpoint: Endpoint::Completions,
         model: "model".to_owned(),
         adapter_name: "{adapter}".to_owned(),
-        sampling: Sampling { pin_output: true, ..Sampling::default() },
+        sampling: Sampling {
+            answers: AnswerBounds { pin_output: true, ..AnswerBounds::default() },
+            ..Sampling::default()
+        },
     };
     let texts = Texts::Made(Synthesis::by_ratio(1, scenario.characters_per_token()));
     let mut lines = BodyLines::new(trace, texts, options).unwrap();

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod aibrix;
+pub mod answers;
 pub mod arrivals;
 pub mod clients;
 mod copula;
@@ -38,6 +39,7 @@ pub mod trace;
 pub mod transform;
 pub mod vidur;
 
+pub use answers::AnswerBounds;
 pub use arrivals::Arrivals;
 pub use clients::ClientSpec;
 pub use generate::generate;

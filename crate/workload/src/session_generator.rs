@@ -225,13 +225,13 @@ impl SessionGenerator<'_> {
             let [input_curve, output_curve] =
                 spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.value_at(now_us / 1e6)));
             let own = scaled(scaled(drawn.0, input_scale), input_curve);
-            let output_tokens = scaled(scaled(drawn.1, output_scale), output_curve);
+            let answer = spec.answer(scaled(scaled(drawn.1, output_scale), output_curve));
             let next = match &spec.sessions {
                 Some(sessions) => context.prompt(sessions, shared, own),
                 None => Some(SessionPrompt { input_tokens: shared.saturating_add(own), anew: false }),
             };
             let Some(prompt) = next else { break };
-            context.answer(output_tokens);
+            context.answer(answer.output_tokens);
             if let Some(tree) = &mut self.tree {
                 if prompt.anew {
                     own_blocks.clear();
@@ -248,8 +248,8 @@ impl SessionGenerator<'_> {
                 user,
                 adapter,
                 input_tokens: prompt.input_tokens,
-                output_tokens,
-                max_tokens: spec.max_tokens.of(output_tokens),
+                output_tokens: answer.output_tokens,
+                max_tokens: answer.max_tokens,
             });
             let think_us = spec.think.draw_us(&mut streams.think);
             now_us += think_us + answer_us.unwrap_or(0.0);

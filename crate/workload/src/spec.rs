@@ -1,5 +1,6 @@
 //! What a workload is: arrivals, lengths, users, adapters, sessions.
 
+use crate::answers::{Answer, AnswerBounds};
 use crate::arrivals::Arrivals;
 use crate::clients::{ClientSpec, cycle_get};
 use crate::curve::RateCurve;
@@ -43,6 +44,8 @@ pub struct WorkloadSpec {
     pub length_curves: [Option<RateCurve>; 2],
     /// The max_tokens that the server sees.
     pub max_tokens: MaxTokens,
+    /// What requests ask of the lengths of their answers beside that.
+    pub answers: AnswerBounds,
     /// A closed loop of the users, each with one request at a time, of at most this many requests in all; no arrival
     /// distribution then.
     pub closed_requests: Option<usize>,
@@ -119,6 +122,7 @@ impl Default for WorkloadSpec {
             length_pairs: None,
             length_curves: [None, None],
             max_tokens: MaxTokens::Output,
+            answers: AnswerBounds::default(),
             closed_requests: None,
             think: Think::Exponential { mean_s: 10.0 },
             sessions: None,
@@ -172,6 +176,11 @@ impl WorkloadSpec {
     pub fn request_count(&self) -> usize {
         self.curve.as_ref().map_or(self.rate_rps * self.duration_s, |curve| curve.integral(self.duration_s))
             as usize
+    }
+
+    /// What becomes of an answer that the model would end after `output_tokens`.
+    pub(crate) fn answer(&self, output_tokens: u32) -> Answer {
+        self.answers.answer(output_tokens, self.max_tokens.of(output_tokens))
     }
 
     /// Whether requests come one by one from one process: no closed loop, no sessions, no processes of clients or adapters.

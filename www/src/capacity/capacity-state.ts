@@ -186,7 +186,7 @@ export class CapacityState {
   /** Puts what was found so far in order. */
   async #rank(turn: number, rows: readonly Row[]): Promise<void> {
     this.#ranking = undefined;
-    const { standings, charts } = await this.#tasks.standings(rows.map(entryOf));
+    const { standings, charts } = await this.#tasks.standings(rows.map((row) => entryOf(row, this.answer.value.axes)));
     if (turn !== this.#turn) return;
     const ranked = standings.flatMap((standing) => {
       const row = rows[standing.place];
@@ -223,10 +223,12 @@ export function chosenOf(row: Row): ScenarioPatch {
   return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
 }
 
-function entryOf({ capacity, checks, errors }: Row): CapacityEntry {
+/** Configurations of one workload are compared with each other. */
+function entryOf({ capacity, checks, errors, values }: Row, axes: readonly string[]): CapacityEntry {
+  const workload = values.filter((_, place) => axes[place]?.startsWith('workload.') === true);
   const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
   const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
   const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
   const tried = capacity !== null && errors.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
-  return { rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s, tried };
+  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s, tried };
 }

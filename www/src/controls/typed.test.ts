@@ -13,11 +13,11 @@ it.each([
   ['many', { wrong: 'not_a_number' }],
   ['Infinity', { wrong: 'not_a_number' }],
 ])('reads %j as a number', (text, typed) => {
-  expect(parseTyped({ type: 'number' }, text, false)).toEqual(typed);
+  expect(parseTyped({ type: 'number', unit: '' }, text, false)).toEqual(typed);
 });
 
 it('believes the browser that the input is bad', () => {
-  expect(parseTyped({ type: 'integer' }, '', true)).toEqual({ wrong: 'not_a_number' });
+  expect(parseTyped({ type: 'integer', unit: '' }, '', true)).toEqual({ wrong: 'not_a_number' });
 });
 
 it.each([
@@ -27,5 +27,15 @@ it.each([
   ['8; x', { wrong: 'not_a_list' }],
   ['', { value: [] }],
 ])('reads %j as a list', (text, typed) => {
-  expect(parseTyped({ type: 'list' }, text, false)).toEqual(typed);
+  expect(parseTyped({ type: 'list', unit: '' }, text, false)).toEqual(typed);
+});
+
+it.each([
+  ['5', { value: 5 }],
+  ['5g', { value: '5g' }],
+  [' 512 MiB', { value: '512 MiB' }],
+  ['0,5g', { value: '0.5g' }],
+  ['much', { wrong: 'not_a_number' }],
+])('leaves the unit of %j of memory to the module', (text, typed) => {
+  expect(parseTyped({ type: 'number', unit: 'GiB' }, text, false)).toEqual(typed);
 });

@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import type { Summary } from '../simulation/types.js';
+import { errorBand } from './error-band.js';
 
 /** Nothing for the linear model, which is of no GPU, and before there is an answer. */
 export function expectedError(app: App): TemplateResult | typeof nothing {
@@ -15,7 +16,7 @@ export function expectedError(app: App): TemplateResult | typeof nothing {
   }
   const percent = (share: number): string => text.format.short(100 * share);
   const said = error.of === 'models' ? ofModels(app, error) : text.t(`expected.${error.of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
-  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot}>${said}</p>`;
+  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot}>${said} ${errorBand(app, summary)}</p>`;
 }
 
 /** Of a model of one's own there is no measurement: what other models were off by, and what that leaves out. */

@@ -24,9 +24,10 @@ export class Editor {
   /** Sets one parameter, or puts it back with `null`; a value that cannot be used is kept beside the control. */
   set(id: string, value: ParameterValue | null): void {
     this.touch(id);
-    const error = value === null ? undefined : this.#objection(id, value);
+    const meant = value === null ? null : this.#meant(id, value);
+    const error = value === null || meant === null ? undefined : this.#objection(id, value) ?? this.#objection(id, meant);
     this.#draft(id, error === undefined || value === null ? null : { value, error });
-    if (error === undefined) this.store.edit({ [id]: value }, id);
+    if (error === undefined) this.store.edit({ [id]: meant }, id);
   }
 
   reject(id: string, draft: Draft): void {
@@ -71,6 +72,11 @@ export class Editor {
     if (own !== undefined || typeof value === 'string' || typeof value === 'boolean') return own;
     const known = this.store.resolved.problems;
     return problems.find((problem) => !known.some(({ code, path }) => code === problem.code && path === problem.path));
+  }
+
+  /** The value as the module reads it: a number with a unit becomes one in the parameter's own. */
+  #meant(id: string, value: ParameterValue): ParameterValue {
+    return typeof value === 'string' ? this.store.preview({ [id]: value }).resolved.values[id] ?? value : value;
   }
 
   #draft(id: string, draft: Draft | null): void {

@@ -5,18 +5,21 @@ import { Refusal } from '../simulation/worker-link.js';
 import { codesOf, type SourceInfo } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './refused-file.js';
+import { chosenTraffic, editOf, realTraffic, type RealTraffic } from './real-traffic.js';
 import type { Say } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';
 
+const TRAFFIC = realTraffic();
+
 export class SourceSection extends LightElement {
   protected override watched(): Watchable[] {
-    const { traceFile, session } = this.app;
-    return [traceFile.sources, traceFile.loading, session];
+    const { traceFile, session, store } = this.app;
+    return [traceFile.sources, traceFile.loading, session, store.values];
   }
 
   protected override look(): string {
     const { traceFile, session } = this.app;
-    return [traceFile.sources.value.map(({ name, requests, assumed_output_tokens }) => `${name} ${String(requests)} ${String(assumed_output_tokens)}`).join(), traceFile.loading.value?.fraction, session.value.answer?.summary.requests.offered, session.value.answer?.summary.makespan_s].join('|');
+    return [traceFile.sources.value.map(({ name, requests, assumed_output_tokens }) => `${name} ${String(requests)} ${String(assumed_output_tokens)}`).join(), traceFile.loading.value?.fraction, session.value.answer?.summary.requests.offered, session.value.answer?.summary.makespan_s, chosenTraffic(TRAFFIC, this.app.store.values.value)?.id].join('|');
   }
 
   protected override render(): TemplateResult {
@@ -27,6 +30,7 @@ export class SourceSection extends LightElement {
     const loading = app.traceFile.loading.value;
     const requests = app.session.value.answer?.summary.requests.offered ?? 0;
     const duration = Number(app.store.resolved.values['workload.duration_s']);
+    const chosen = sources.length === 0 ? chosenTraffic(TRAFFIC, app.store.values.value) : undefined;
     return html`
       ${sources.length === 0 ? html`<p class="generated">${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
       ${sources.map((file) => html`<p class="source" data-name=${file.name} data-format=${file.format} data-requests=${file.requests}>${say('source.file', {
@@ -44,7 +48,30 @@ export class SourceSection extends LightElement {
         ${sources.length === 0 ? nothing : this.#opener(say('source.add'), true)}
         <button type="button" class="freeze" ?hidden=${sources.length > 0} @click=${() => { void this.#freeze(); }}>${say('source.freeze')}</button>
         <button type="button" class="back" ?hidden=${sources.length === 0} @click=${() => { void app.traceFile.clear(); }}>${say('source.close')}</button>
-      </div>`;
+      </div>
+      <div class="choices real-traffic" role="group" aria-label=${say('source.real')}>
+        <span>${say('source.real')}</span>
+        ${TRAFFIC.map((traffic) => html`<button type="button" data-traffic=${traffic.id} aria-pressed=${traffic === chosen} @click=${() => { void this.#take(traffic); }}>${say(`source.real.${traffic.id}`)}</button>`)}
+      </div>
+      ${chosen === undefined ? nothing : this.#twin(say, chosen)}`;
+  }
+
+  /** What the traffic is, and how far it is from the trace. */
+  #twin(say: Say<typeof workload>, { id, source, licence, requests, distances }: RealTraffic): TemplateResult {
+    const { format } = this.app.text;
+    const number = (value: number): string => format.of('number', value);
+    const { dispersion } = distances;
+    return html`<p class="about" data-twin=${id}>${say('source.real.about', {
+      name: say(`source.real.${id}`), source, licence, requests,
+      gaps: number(distances.gaps), input: number(distances.input_tokens), output: number(distances.output_tokens),
+      second: number(dispersion['1']), ten: number(dispersion['10']), minute: number(dispersion['60']),
+    })}</p>`;
+  }
+
+  async #take(traffic: RealTraffic): Promise<void> {
+    const { app } = this;
+    if (app.traceFile.sources.value.length > 0) await app.traceFile.clear();
+    app.store.edit(editOf(traffic, app.store.values.value), `traffic ${traffic.id}`);
   }
 
   #badRows(say: Say<typeof workload>, { name, bad_rows }: SourceInfo): TemplateResult {

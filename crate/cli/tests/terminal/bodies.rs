@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::{file_among, good, servescope, stderr, text};
+use crate::{file_among, good, refused, servescope, stderr, text};
 
 /// The lines that a command prints, each of which must be JSON.
 fn lines(arguments: &[&str]) -> Vec<Value> {
@@ -418,6 +418,26 @@ fn adapters_are_named_as_sloras_dummy_server_names_them() {
         let number = |text: &str| text.parse::<usize>().expect("a number");
         assert_eq!(number(adapter) / 3, number(index), "{name}");
     }
+}
+
+/// A setting brings its ranks; ranks that its server does not have are refused.
+#[test]
+fn adapters_have_the_ranks_of_sloras_setting() {
+    let few = ["--set", "workload.adapters.count=6"];
+    for (setting, there) in [
+        ("S1", &["dummy-lora-7b-rank-8-0", "dummy-lora-7b-rank-8-5"][..]),
+        ("S2", &["dummy-lora-7b-rank-64-1", "dummy-lora-7b-rank-8-0"]),
+        ("S4", &["dummy-lora-13b-rank-16-1", "dummy-lora-13b-rank-64-0"]),
+        ("real", &["tloen/alpaca-lora-7b-0", "MBZUAI/bactrian-x-llama-7b-lora-2"]),
+    ] {
+        let lines = generated("slora", &[&few[..], &["--slora-setting", setting]].concat());
+        let has = |name: &&str| lines.iter().any(|line| line["body"]["lora_dir"] == **name);
+        assert!(there.iter().all(has), "{setting}: {:?}", lines[0]["body"]["lora_dir"]);
+        assert!(!lines.iter().any(|line| line["body"]["lora_dir"] == "dummy-lora-13b-rank-8-0"));
+    }
+    let other = [&few[..], &["--slora-setting", "S4", "--set", "workload.adapters.ranks=64,8"]].concat();
+    let told = refused(&[&["generate", "--bodies", "slora"][..], &other].concat());
+    assert!(told.contains("of rank 8, and the server's adapters have the ranks 64,32,16"), "{told}");
 }
 
 #[test]

@@ -21,16 +21,15 @@ fn settings_without_effect_stand_on_standard_error_and_among_the_warnings() {
     let short = ["simulate", "--json", "--set", "workload.duration_s=5"];
     let (errors, warnings) = told(&short);
     assert_eq!((errors.as_str(), warnings.len()), ("", 0));
-    let idle = ["--set", "scheduler.chunk_tokens=64", "--set", "workload.sampling.max_new_tokens=5"];
+    let idle = ["--set", "scheduler.chunk_tokens=64", "--set", "workload.sampling.top_k=5"];
     let (errors, warnings) = told(&[&short[..], &idle].concat());
     assert_eq!(
         errors,
         "servescope: note: without effect: scheduler.chunk_tokens (it acts where scheduler.kind is sarathi)\n\
-         servescope: note: without effect: workload.sampling.max_new_tokens (it acts on request bodies only, not on \
+         servescope: note: without effect: workload.sampling.top_k (it acts on request bodies only, not on \
          simulated requests)\n"
     );
-    let expected =
-        [("no_effect", "scheduler.chunk_tokens"), ("no_effect_bodies", "workload.sampling.max_new_tokens")];
+    let expected = [("no_effect", "scheduler.chunk_tokens"), ("no_effect_bodies", "workload.sampling.top_k")];
     assert_eq!(warnings, expected.map(|(code, path)| (code.to_owned(), path.to_owned())));
 }
 

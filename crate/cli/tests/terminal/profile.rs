@@ -136,3 +136,22 @@ fn a_profile_that_cannot_be_used_is_told() {
     let (_, note) = good(&["simulate", "--profile", &own, "--json"]);
     assert!(note.contains("only where cost.kind is profile"), "{note}");
 }
+
+/// Qwen2.5-7B on two GPUs: 14 query and 2 KV heads of 128 on each, a gated MLP of 18,944.
+#[test]
+fn what_to_time_for_a_model_is_told() {
+    let (table, _) =
+        good(&["profile", "needs", "--set", "fleet.model=qwen2.5-7b", "--tp", "2", "--max-tokens", "64"]);
+    for row in [
+        "mlp.csv,attn_pre_proj,2,[tokens x 3584] x [3584 x 2304],tokens 1 2 4 8 16 32 64",
+        "mlp.csv,mlp_up_proj,2,[tokens x 3584] x [3584 x 18944],tokens 1 2 4 8 16 32 64",
+        "mlp.csv,mlp_down_proj,2,[tokens x 9472] x [9472 x 3584],tokens 1 2 4 8 16 32 64",
+        "all_reduce.csv,all_reduce,2,over 2 GPUs,bytes 7168 14336 28672 57344 114688 229376 458752",
+    ] {
+        assert!(table.contains(row), "{row}\n{table}");
+    }
+    assert!(!good(&["profile", "needs", "--set", "fleet.model=phi-2"]).0.contains("all_reduce"));
+    let experts = refused(&["profile", "needs", "--set", "fleet.model=mixtral-8x7b"]);
+    assert!(experts.contains("experts"), "{experts}");
+    assert!(refused(&["profile", "needs", "--tp", "5"]).contains("heads cannot be shared"));
+}

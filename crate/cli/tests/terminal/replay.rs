@@ -142,7 +142,7 @@ fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
         (&["--max-s", "0.1"], "after --max-s 0.1"),
         (&["--max-s", "0"], "--max-s: 0 is not between"),
         (&["--closed"], "--concurrency N keeps N requests in flight"),
-        (&["--form", "slora"], "takes vllm or openai"),
+        (&["--form", "aibrix"], "takes vllm or openai, S-LoRA's slora"),
         (&["--api-key-env", "SERVESCOPE_NO_SUCH_KEY"], "is not set"),
     ] {
         let told = refused(&replay("http://localhost:1", &[more, &["--dry-run"]].concat()));

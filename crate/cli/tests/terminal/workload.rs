@@ -183,3 +183,66 @@ fn aibrix_says_what_it_lacks_and_where_files_are_bad() {
     let message = refused(&["aibrix", "--trace-type", "synthetic", "--traffic-pattern-config", &config]);
     assert!(message.contains("is below zero; lower the amplitude"), "{message}");
 }
+
+/// The examples of `static/patterns` are patterns: a wave goes up and down around its mean, a rise ends higher than it began.
+#[test]
+fn the_shipped_patterns_are_read() {
+    let patterns = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../static/patterns");
+    let pattern = |name: &str| patterns.join(name).display().to_string();
+    let [wave, rising, prompts, completions] =
+        ["traffic_wave.json", "traffic_rising.json", "prompt_len_wave.json", "completion_len_wave.json"]
+            .map(pattern);
+    let made = |traffic: &str| {
+        let common = [
+            "aibrix",
+            "--trace-type",
+            "synthetic",
+            "--duration-ms",
+            "600000",
+            "--output-format",
+            "servescope",
+        ];
+        let own = [
+            "--traffic-pattern-config",
+            traffic,
+            "--prompt-len-pattern-config",
+            &prompts,
+            "--completion-len-pattern-config",
+            &completions,
+        ];
+        good(&[&common[..], &own].concat()).0
+    };
+    let (wave, rising) = (made(&wave), made(&rising));
+    let mean = |csv: &str, name: &str| {
+        let values = column(csv, name);
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    assert!((400.0..600.0).contains(&mean(&wave, "input_tokens")), "{}", mean(&wave, "input_tokens"));
+    assert!((150.0..250.0).contains(&mean(&wave, "output_tokens")), "{}", mean(&wave, "output_tokens"));
+    let later = |csv: &str| {
+        let arrivals = column(csv, "arrival_s");
+        arrivals.iter().filter(|&&at| at >= 300.0).count() as f64 / arrivals.len() as f64
+    };
+    assert!(
+        (later(&wave) - 0.5).abs() < 0.05 && later(&rising) > 0.55,
+        "{} {}",
+        later(&wave),
+        later(&rising)
+    );
+}
+
+/// A name gives the workload of a real trace's twin, and leaves the service.
+#[test]
+fn traffic_like_a_real_trace_has_a_name() {
+    let (csv, notes) = good(&["generate", "--traffic", "azure_code", "--set", "seed=3"]);
+    assert!(
+        notes.contains("--traffic azure_code: a workload fitted to Azure LLM inference trace"),
+        "{notes}"
+    );
+    let prompts = column(&csv, "input_tokens");
+    assert!((prompts.len() as f64 / 8819.0 - 1.0).abs() < 0.05);
+    assert!((prompts.iter().sum::<f64>() / prompts.len() as f64 / 2047.8 - 1.0).abs() < 0.05);
+    let fewer = good(&["generate", "--traffic", "azure_code", "--set", "workload.rate_rps=0.5"]).0;
+    assert!(column(&fewer, "arrival_s").len() < 2_000);
+    assert!(refused(&["simulate", "--traffic", "none"]).contains("servegen_m_small"));
+}

@@ -53,6 +53,10 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("oc3d", "overclock3d.net A100 article (NVLink 600 GB/s total)"),
     ("hfcfg_aic", "Hugging Face config.json copies shipped in ai-dynamo/aiconfigurator @095f58a"),
     ("hfcfg_blis", "Hugging Face config.json copies shipped in inference-sim/inference-sim @f90a1e3"),
+    (
+        "hfcfg_llmprof",
+        "Hugging Face config.json copies in citsjtu2020/LLM-Prof @8434c8d, sglang/Model_Config.md",
+    ),
     ("hfcfg_page", "Hugging Face config.json pages naming Qwen2.5-72B(-Instruct) as base"),
     ("quoted", "widely quoted; not read from a source of the vendor's"),
     (

@@ -53,10 +53,13 @@ impl MemoryPlan {
         let adapter_bytes = deployment.adapter_bytes_per_rank() * ask.adapter_ranks as f64;
         let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
         let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes;
-        let margin_bytes =
-            if ask.kv_bytes > 0.0 { (left - ask.kv_bytes).max(0.0) } else { memory_bytes * ask.margin };
-        let left = left - margin_bytes;
-        let kv_bytes = if ask.kv_bytes > 0.0 { ask.kv_bytes } else { left.max(0.0) };
+        let (kv_bytes, margin_bytes, left) = if ask.kv_bytes > 0.0 {
+            (ask.kv_bytes, (left - ask.kv_bytes).max(0.0), left)
+        } else {
+            let margin_bytes = memory_bytes * ask.margin;
+            let left = left - margin_bytes;
+            (left.max(0.0), margin_bytes, left)
+        };
         Self {
             memory_bytes,
             weight_bytes,
@@ -187,6 +190,24 @@ mod tests {
                 one.weight_bytes + one.activation_bytes + one.adapter_bytes + one.margin_bytes + one.kv_bytes;
             prop_assert!(!one.fits() || (parts / one.memory_bytes - 1.0).abs() < 1e-9);
             prop_assert_eq!(one.fits(), one.kv_tokens() >= 1);
+        }
+
+        /// A KV cache of a given size fits exactly where its bytes are left, and what is missing is what is not left.
+        #[test]
+        fn a_given_kv_cache_fits_where_its_bytes_are_left(
+            gpu in 0..GPU_IDS.len(), model in 0..MODEL_IDS.len(), tensor in 1..9u32, tenths in 1..4000u32, share in 0.0..1.2f64,
+            is_share: bool,
+        ) {
+            let deployment = deployment(GPU_IDS[gpu], MODEL_IDS[model], tensor, 1);
+            let all = MemoryPlan::of(&deployment, &Ask { margin: 0.0, ..ASK });
+            let left = all.memory_bytes - all.weight_bytes - all.activation_bytes - all.adapter_bytes;
+            let typed = f64::from(tenths) / 10.0 * 1_073_741_824.0;
+            let kv_bytes = if is_share { f64::max(left * share, 1.0) } else { typed };
+            let plan = MemoryPlan::of(&deployment, &Ask { kv_bytes, ..ASK });
+            let needed = kv_bytes.max(plan.kv_token_bytes);
+            prop_assert_eq!(plan.missing_bytes, (needed - left).max(0.0));
+            prop_assert_eq!(plan.fits(), needed <= left);
+            prop_assert_eq!(plan.kv_bytes, kv_bytes);
         }
     }
 }

@@ -25,7 +25,7 @@ const DENSE: Model = Model {
 };
 
 /// The models.
-pub const MODELS: [Model; 34] = [
+pub const MODELS: [Model; 35] = [
     Model {
         id: "llama-2-7b",
         name: "Llama-2-7B",
@@ -108,6 +108,21 @@ pub const MODELS: [Model; 34] = [
         extras: 16_384,
         context: 131_072,
         sources: "hfcfg_aic",
+        ..DENSE
+    },
+    Model {
+        id: "qwen2.5-3b",
+        name: "Qwen2.5-3B",
+        layers: 36,
+        hidden: 2048,
+        attention: grouped(16, 2, 128),
+        mlp_hidden: 11_008,
+        vocabulary: 151_936,
+        tied_embeddings: true,
+        layer_extras: 6656,
+        extras: 2048,
+        context: 32_768,
+        sources: "hfcfg_llmprof",
         ..DENSE
     },
     Model {

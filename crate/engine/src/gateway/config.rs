@@ -160,6 +160,8 @@ pub struct GatewayConfig {
     pub concurrency: u32,
     /// Most requests of one client at the engine.
     pub client_concurrency: u32,
+    /// A fault to look at: which share of the requests that end keep their places at the engine for ever, for both bounds.
+    pub slot_leak: f64,
     /// Most requests that wait.
     pub queue_requests: u32,
     /// Most predicted tokens that wait.

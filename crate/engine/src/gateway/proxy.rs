@@ -156,6 +156,9 @@ pub(crate) struct Proxy {
     load_every_us: f64,
     attempts: u64,
     refused: u64,
+    /// Requests that ended at the engine, and how many of them keep their places there.
+    ended: u64,
+    leaked_places: u32,
     outcomes: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
     record: ReservationRecorder,
@@ -200,6 +203,8 @@ impl Proxy {
             load_every_us: (config.load.average_us / LOOKS).clamp(LOAD_EVERY_US[0], LOAD_EVERY_US[1]),
             attempts: 0,
             refused: 0,
+            ended: 0,
+            leaked_places: 0,
             outcomes: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             decisions: DecisionLog::default(),
@@ -231,6 +236,7 @@ impl Proxy {
             counters: self.queue.counters(),
             reserved_tokens: self.reservations.reserved(),
             leaked_tokens: self.reservations.leaked(),
+            leaked_places: self.leaked_places,
             ..self.log
         }
     }

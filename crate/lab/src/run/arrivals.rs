@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use servescope_workload::sessions::make_closed_loop;
 use servescope_workload::trace::Request;
-use servescope_workload::{BASE_MODEL, MaxTokens, SessionSpec, Trace, WorkloadSpec, generate, scale};
+use servescope_workload::{
+    AnswerBounds, BASE_MODEL, MaxTokens, SessionSpec, Trace, WorkloadSpec, generate, scale,
+};
 
 use super::loaded_trace::LoadedTrace;
 use crate::diagnostic::Diagnostic;
@@ -73,28 +75,32 @@ fn extra_request(
     if adapter > last {
         return Err(Diagnostic::out_of_range(Id::ExtraAdapter.row().id, adapter, -1.0, last));
     }
+    let max_tokens = match workload.max_tokens {
+        MaxTokens::Output => output_tokens,
+        MaxTokens::Cap(cap) => output_tokens.max(cap),
+    };
+    let answer = workload.answers.answer(output_tokens, max_tokens);
     Ok(Some(Request {
         arrival_us: scenario.number(Id::ExtraTime) * 1e6,
         user: scenario.whole(Id::ExtraUser),
         adapter: if adapter < 0.0 { BASE_MODEL } else { adapter as u32 },
         input_tokens,
-        output_tokens,
-        max_tokens: match workload.max_tokens {
-            MaxTokens::Output => output_tokens,
-            MaxTokens::Cap(cap) => output_tokens.max(cap),
-        },
+        output_tokens: answer.output_tokens,
+        max_tokens: answer.max_tokens,
     }))
 }
 
-/// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not.
+/// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not, its answers
+/// as the sampling asks for them.
 fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagnostic> {
+    let answers = scenario.answer_bounds();
     let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
     let seed = scenario.number(Id::Seed) as u64;
     let held = match scenario.chosen(TraceTurns::ID) {
         TraceTurns::Timed => false,
         TraceTurns::Held => true,
     };
-    if time == 1.0 && rate == 1.0 && !held {
+    if time == 1.0 && rate == 1.0 && !held && answers == AnswerBounds::default() {
         return Ok(Arc::clone(&loaded.trace));
     }
     let count = loaded.trace.len() as f64 * rate;
@@ -112,6 +118,7 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagn
         scaled = scale::scale_rate(&scaled, rate, seed);
     }
     scale::stretch_time(&mut scaled, time);
+    answers.ask(&mut scaled);
     Ok(Arc::new(scaled))
 }
 

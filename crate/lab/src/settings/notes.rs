@@ -165,7 +165,12 @@ const DRAWS: Condition = Condition::Any(&[
     Condition::Above(Id::PredictionRange, 0.0),
     Condition::In(Id::PredictKind, &["noisy"]),
     Condition::Above(Id::RetryJitter, 0.0),
+    Condition::Above(Id::ErrorNoise, 0.0),
 ]);
+
+/// What is asked of the lengths of answers: the only sampling that a simulated request feels. Beside them, where a run does not
+/// depend on one, bodies still do.
+const ACT_ON_RUNS: [Id; 4] = [Id::IgnoreEos, Id::MinTokens, Id::MaxNewTokens, Id::PinOutput];
 
 /// Every setting that was given a value and has no effect, in the order of the table. A value that is the default counts:
 /// it was written down for a reason.
@@ -217,6 +222,13 @@ pub fn idle(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Reason
     if settings.acts(id) {
         return None;
     }
+    if id.row().group == "sampling" {
+        match context.purpose {
+            Purpose::Bodies => return None,
+            Purpose::Page => return Some(Reason::Bodies),
+            Purpose::Run | Purpose::Capacity | Purpose::Trace => {}
+        }
+    }
     settings.unmet(id).first().map(|&condition| Reason::Condition(settings.cause(condition)))
 }
 
@@ -233,7 +245,7 @@ fn beside(context: &NoteContext, id: Id) -> Option<Reason> {
     let (group, purpose) = (id.row().group, context.purpose);
     match group {
         "capacity" if !matches!(purpose, Capacity | Page) => return Some(Reason::Capacity),
-        "sampling" if purpose != Bodies => return Some(Reason::Bodies),
+        "sampling" if purpose != Bodies && !ACT_ON_RUNS.contains(&id) => return Some(Reason::Bodies),
         "sampling" => return None,
         "trace" if context.traffic.is_none() => return Some(Reason::NeedsFile),
         _ => {}

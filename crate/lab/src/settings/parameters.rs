@@ -7,6 +7,7 @@
 mod table;
 
 mod builder;
+pub mod byte_size;
 pub mod choices;
 mod conditions;
 mod id;

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::diagnostic::Diagnostic;
+use crate::parameters::byte_size::GIB;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
@@ -119,7 +120,7 @@ impl ServeFlags<'_> {
             let blocks = (self.scenario.number(Id::MaxTotalTokens) / block).floor() + 1.0;
             self.lines.push(format!("--num-gpu-blocks-override {blocks}"));
         } else if given_gib > 0.0 && self.scenario.is_active(Id::KvCacheGib) {
-            self.lines.push(format!("--kv-cache-memory-bytes {}", (given_gib * 1_073_741_824.0).floor()));
+            self.lines.push(format!("--kv-cache-memory-bytes {}", (given_gib * GIB).floor()));
         } else {
             // The share that is left free is written without the noise of the subtraction.
             let used = (1e6 * (1.0 - self.scenario.number(Id::MemoryMargin))).round() / 1e6;

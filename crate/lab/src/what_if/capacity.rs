@@ -30,7 +30,7 @@ pub mod steadiness;
 
 pub use check::{CHECKED, CapacityCheck, Checked, Limit};
 pub use goal::{Goal, METRICS};
-pub use grid::{Configuration, ConfigurationGrid, GridAxis, MAX_CONFIGURATIONS};
+pub use grid::{Configuration, ConfigurationGrid, GridAxis, MAX_CONFIGURATIONS, is_of_workload};
 pub use load::{Load, quick_search};
 pub use plan::{plan, search, to_json};
 pub use price::{FleetPrice, Quote, quote};

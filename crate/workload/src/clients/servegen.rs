@@ -193,7 +193,7 @@ impl Maker<'_> {
         let clients = self.spec.clients.as_ref();
         let scales = clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = scales.unwrap_or_default();
-        let output_tokens = super::scaled(output, output_scale);
+        let answer = self.spec.answer(super::scaled(output, output_scale));
         self.trace.push(Request {
             arrival_us,
             user: place as u32,
@@ -203,8 +203,8 @@ impl Maker<'_> {
                 None => self.adapters.at(w),
             },
             input_tokens: super::scaled(input, input_scale),
-            output_tokens,
-            max_tokens: self.spec.max_tokens.of(output_tokens),
+            output_tokens: answer.output_tokens,
+            max_tokens: answer.max_tokens,
         });
     }
 }

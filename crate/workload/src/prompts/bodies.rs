@@ -12,6 +12,7 @@ use super::choice::{Chosen, Message, MessageRole};
 use super::form::Form;
 use super::sampling::{Refused, Sampling};
 use super::synthesis::{Root, Stretch, Synthesis};
+use crate::answers::Answer;
 use crate::formats::aibrix;
 use crate::formats::json::push_string;
 use crate::formats::table::seconds_text;
@@ -108,22 +109,43 @@ fn index_in_rank(ranks: &[u32]) -> Vec<u32> {
     ranks.iter().map(&mut next).collect()
 }
 
-/// Pattern of the adapter names of S-LoRA's server under `--dummy`, by the setting of its benchmarks: S1 to S4.
-pub fn slora_adapter_name(setting: &str) -> Option<&'static str> {
-    match setting {
-        "S1" | "S2" => Some("dummy-lora-7b-rank-{rank}-{index_in_rank}"),
-        "S3" | "S4" => Some("dummy-lora-13b-rank-{rank}-{index_in_rank}"),
-        _ => None,
+/// A model setting of S-LoRA's benchmarks (`benchmarks/exp_suite.py`): what its server is started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SloraSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// Name of the base model.
+    pub model: &'static str,
+    /// Pattern of the adapter names.
+    pub adapter_name: &'static str,
+    /// Ranks of its adapters, assigned cyclically.
+    pub ranks: &'static [u32],
+}
+
+/// The settings. Real's adapters are two of Hugging Face, whose ranks are those of their `adapter_config.json`.
+pub const SLORA_SETTINGS: [SloraSetting; 5] = [
+    SloraSetting { name: "S1", model: LLAMA_7B, adapter_name: DUMMY_7B, ranks: &[8] },
+    SloraSetting { name: "S2", model: LLAMA_7B, adapter_name: DUMMY_7B, ranks: &[64, 32, 16, 8] },
+    SloraSetting { name: "S3", model: LLAMA_13B, adapter_name: DUMMY_13B, ranks: &[16] },
+    SloraSetting { name: "S4", model: LLAMA_13B, adapter_name: DUMMY_13B, ranks: &[64, 32, 16] },
+    SloraSetting { name: "Real", model: LLAMA_7B, adapter_name: "{real}-{index_in_rank}", ranks: &[16, 64] },
+];
+
+const LLAMA_7B: &str = "huggyllama/llama-7b";
+const LLAMA_13B: &str = "huggyllama/llama-13b";
+const DUMMY_7B: &str = "dummy-lora-7b-rank-{rank}-{index_in_rank}";
+const DUMMY_13B: &str = "dummy-lora-13b-rank-{rank}-{index_in_rank}";
+
+impl SloraSetting {
+    /// The setting of that name, in capitals or not.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SLORA_SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// Name of the base model in S-LoRA's benchmarks, by their setting.
-pub fn slora_model_name(setting: &str) -> Option<&'static str> {
-    match setting {
-        "S1" | "S2" => Some("huggyllama/llama-7b"),
-        "S3" | "S4" => Some("huggyllama/llama-13b"),
-        _ => None,
-    }
+/// What `{real}` stands for: the adapter of this rank in S-LoRA's setting Real.
+fn real_adapter(rank: u32) -> &'static str {
+    if rank == 16 { "tloen/alpaca-lora-7b" } else { "MBZUAI/bactrian-x-llama-7b-lora" }
 }
 
 /// What a conversation has come to.
@@ -325,13 +347,13 @@ impl<'a> BodyLines<'a> {
     fn custom(&self, out: &mut String, id: usize, ready: &Ready<'_>) {
         let mut line = Object::begin(out);
         line.text("prompt", &ready.prompt());
-        line.number("output_tokens", self.most_tokens(id));
+        line.number("output_tokens", self.answer(id).max_tokens);
         line.end();
         out.push('\n');
     }
 
-    fn most_tokens(&self, id: usize) -> u32 {
-        self.options.sampling.most_tokens(self.trace.max_tokens[id], self.trace.output_tokens[id])
+    fn answer(&self, id: usize) -> Answer {
+        self.options.sampling.answers.answer(self.trace.output_tokens[id], self.trace.max_tokens[id])
     }
 
     /// Name of request `id`'s adapter; `None` for the base model.
@@ -339,7 +361,8 @@ impl<'a> BodyLines<'a> {
         let adapter = self.trace.adapter[id];
         let name = || {
             let name = self.options.adapter_name.replace("{adapter}", &adapter.to_string());
-            let name = name.replace("{rank}", &self.trace.rank_of(adapter).to_string());
+            let rank = self.trace.rank_of(adapter);
+            let name = name.replace("{rank}", &rank.to_string()).replace("{real}", real_adapter(rank));
             let index = self.index_in_rank.get(adapter as usize).copied().unwrap_or(adapter);
             name.replace("{index_in_rank}", &index.to_string())
         };
@@ -401,8 +424,8 @@ impl<'a> BodyLines<'a> {
         parameters.number("top_k", sampling.top_k.map_or(-1, i64::from));
         parameters.number("presence_penalty", sampling.presence_penalty);
         parameters.number("frequency_penalty", sampling.frequency_penalty);
-        parameters.number("ignore_eos", sampling.ignores_eos());
-        parameters.number("max_new_tokens", self.most_tokens(id));
+        parameters.number("ignore_eos", sampling.answers.ignores_eos());
+        parameters.number("max_new_tokens", self.answer(id).max_tokens);
         if !sampling.stop_sequences.is_empty() {
             parameters.texts("stop_sequences", &sampling.stop_sequences);
         }
@@ -427,8 +450,8 @@ impl<'a> BodyLines<'a> {
             }
             Endpoint::Completions => body.text("prompt", &ready.prompt()),
         }
-        let most = self.most_tokens(id);
-        body.number("max_tokens", most);
+        let answer = self.answer(id);
+        body.number("max_tokens", answer.max_tokens);
         // Temperature 0 is how this API says that nothing is drawn.
         body.number("temperature", if sampling.do_sample { sampling.temperature } else { 0.0 });
         body.number("top_p", sampling.top_p);
@@ -444,11 +467,11 @@ impl<'a> BodyLines<'a> {
         if all || sampling.top_k.is_some() {
             body.number("top_k", sampling.top_k.map_or(-1, i64::from));
         }
-        if all || sampling.ignores_eos() {
-            body.number("ignore_eos", sampling.ignores_eos());
+        if all || sampling.answers.ignores_eos() {
+            body.number("ignore_eos", sampling.answers.ignores_eos());
         }
-        if all || sampling.pin_output {
-            body.number("min_tokens", if sampling.pin_output { most } else { 0 });
+        if all || answer.min_tokens > 0 {
+            body.number("min_tokens", answer.min_tokens);
         }
         body.number("stream", true);
         body.text("user", user);

@@ -6,6 +6,7 @@
 //! strings).
 
 use super::form::Form;
+use crate::answers::AnswerBounds;
 
 /// Parameters of drawing tokens, the same for every request of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,14 +23,10 @@ pub struct Sampling {
     pub presence_penalty: f64,
     /// Taken off the logits of tokens for each time they have come up.
     pub frequency_penalty: f64,
-    /// Whether generation goes on past the end-of-sequence token.
-    pub ignore_eos: bool,
-    /// No body asks for more new tokens than this; `None` = the trace's own bounds.
-    pub max_new_tokens: Option<u32>,
+    /// What is asked of the lengths of answers.
+    pub answers: AnswerBounds,
     /// Texts that end an answer.
     pub stop_sequences: Vec<String>,
-    /// Whether every answer is held to its length in the trace: end-of-sequence ignored, least and most tokens equal.
-    pub pin_output: bool,
 }
 
 impl Default for Sampling {
@@ -41,10 +38,8 @@ impl Default for Sampling {
             top_k: None,
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
-            ignore_eos: false,
-            max_new_tokens: None,
+            answers: AnswerBounds::default(),
             stop_sequences: Vec::new(),
-            pin_output: false,
         }
     }
 }
@@ -69,6 +64,16 @@ pub enum Refused {
     /// A stop sequence without any character.
     #[error("stop_sequences: an empty text ends no answer")]
     EmptyStop,
+    /// The system has no such parameter, and nothing else that it takes says the same.
+    #[error(
+        "{name}: {system} has no such parameter; ignore_eos or pin_output hold answers to a length there"
+    )]
+    NotKnown {
+        /// Field of [`Sampling`].
+        name: &'static str,
+        /// Name of the system.
+        system: &'static str,
+    },
     /// A pinned answer cannot be stopped by what it says.
     #[error("stop_sequences: {count} of them could cut an answer short that pin_output holds to its length")]
     StopAgainstPin {
@@ -81,7 +86,7 @@ impl Refused {
     /// The field of [`Sampling`] that is at fault.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::OutOfRange { name, .. } => name,
+            Self::OutOfRange { name, .. } | Self::NotKnown { name, .. } => name,
             Self::EmptyStop | Self::StopAgainstPin { .. } => "stop_sequences",
         }
     }
@@ -115,27 +120,19 @@ impl Sampling {
         if form == Form::OpenAi {
             check("stop_sequences", stops as f64, 0.0, OPENAI_MAX_STOPS as f64);
         }
-        if let Some(most) = self.max_new_tokens {
+        if let Some(most) = self.answers.max_new_tokens {
             check("max_new_tokens", most.into(), 1.0, u32::MAX.into());
+        }
+        if form == Form::Slora && self.answers.min_tokens > 0 && !self.answers.ignores_eos() {
+            refused.push(Refused::NotKnown { name: "min_tokens", system });
         }
         if self.stop_sequences.iter().any(String::is_empty) {
             refused.push(Refused::EmptyStop);
         }
-        if self.pin_output && stops > 0 {
+        if self.answers.pin_output && stops > 0 {
             refused.push(Refused::StopAgainstPin { count: stops });
         }
         refused
-    }
-
-    /// The most new tokens that a request asks for, given its bound and its true length.
-    pub fn most_tokens(&self, max_tokens: u32, output_tokens: u32) -> u32 {
-        let own = if self.pin_output { output_tokens } else { max_tokens };
-        self.max_new_tokens.map_or(own, |most| own.min(most)).max(1)
-    }
-
-    /// Whether the end-of-sequence token is ignored.
-    pub fn ignores_eos(&self) -> bool {
-        self.ignore_eos || self.pin_output
     }
 }
 
@@ -160,9 +157,8 @@ mod tests {
         let wrong = Sampling {
             temperature: f64::NAN,
             top_p: 0.0,
-            max_new_tokens: Some(0),
+            answers: AnswerBounds { max_new_tokens: Some(0), pin_output: true, ..AnswerBounds::default() },
             stop_sequences: vec![String::new()],
-            pin_output: true,
             ..Sampling::default()
         };
         assert_eq!(
@@ -176,12 +172,18 @@ mod tests {
     }
 
     #[test]
-    fn pinned_answers_ask_for_their_true_length() {
-        let free = Sampling::default();
-        assert_eq!((free.most_tokens(1024, 30), free.ignores_eos()), (1024, false));
-        let pinned = Sampling { pin_output: true, ..Sampling::default() };
-        assert_eq!((pinned.most_tokens(1024, 30), pinned.ignores_eos()), (30, true));
-        let capped = Sampling { max_new_tokens: Some(20), ..pinned };
-        assert_eq!(capped.most_tokens(1024, 30), 20);
+    fn slora_knows_no_fewest_tokens() {
+        let answers = AnswerBounds { min_tokens: 20, ..AnswerBounds::default() };
+        let fewest = Sampling { answers, ..Sampling::default() };
+        let told: Vec<String> = fewest.refused_by(Form::Slora).iter().map(Refused::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "min_tokens: slora has no such parameter; ignore_eos or pin_output hold answers to a length there"
+            ]
+        );
+        assert!(fewest.refused_by(Form::Vllm).is_empty());
+        let answers = AnswerBounds { ignore_eos: true, ..answers };
+        assert!(Sampling { answers, ..fewest }.refused_by(Form::Slora).is_empty());
     }
 }

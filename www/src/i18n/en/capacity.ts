@@ -77,7 +77,7 @@ export const capacity = area('capacity', {
   'check.not': 'not simulated: {message}',
   'check.about': 'The three best configurations, simulated at your load with as many replicas as the ranking says. Where the goal fails, one replica more is tried; a configuration that fails again has no rank.',
   'column.price': 'Price',
-  'grid.rule': 'Ranked by what serves your load for least: replicas = load / capacity of one replica, rounded up. A router splits real traffic less evenly than that. Configurations without a price of the chosen kind stand below, without a rank.',
+  'grid.rule': 'Ranked by what serves your load for least: replicas = load / capacity of one replica, rounded up. A router splits real traffic less evenly than that. Configurations without a price of the chosen kind stand below, without a rank. Where an axis of the grid changes the workload, each workload has ranks of its own.',
   'price.of': '{kind}: {origin}',
   'price.origin': '{source}, {date}',
   'price.no_date': 'no date given',

@@ -8,6 +8,7 @@ type PageDiagnosticCode = Exclude<DiagnosticCode, `config_${string}`> | 'missing
 export const diagnostics = area('diagnostics', {
   unknown_parameter: 'Unknown parameter “{value}”. Did you mean {nearest}?',
   not_a_number: '“{value}” is not a number.',
+  not_an_amount: '“{value}” is not an amount of memory. Type a number of GiB, or an amount such as 5g, 512m or 5GiB.',
   not_whole: 'A whole number is needed here, not {value}.',
   not_a_flag: 'This must be true or false, not “{value}”.',
   not_a_list: '“{value}” is not a list of numbers separated by commas.',
@@ -93,7 +94,7 @@ export const diagnostics = area('diagnostics', {
   blocking_behind_proxy: 'Behind an admission proxy no request blocks the engine forever: switch this off, or send requests directly to the engine.',
   not_vllm: '{scheduler} is not how vLLM schedules. Choose the engine vLLM v1 for a command of vLLM.',
   order_needs_slora: '{order} needs S-LoRA’s batching. The waiting queues of {kind} support {names}.',
-  stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory that never becomes free.',
+  stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
   needs_table: 'The operator profile of {model} on {gpu} is not on this device yet and could not be downloaded. It is downloaded once there is a network; the other iteration-time models do not need it.',
   other_table: 'The host has the operator profile {file} of another version of this page. Reload the page.',

@@ -77,7 +77,7 @@ export const capacity: Translation<typeof english> = {
   'check.not': '未模拟：{message}',
   'check.about': '按排名给出的副本数，在你的负载下模拟最好的三个配置。未达到目标时再多试一个副本；仍未达到的配置不参与排名。',
   'column.price': '价格',
-  'grid.rule': '按承载你的负载所需的最低费用排名：副本数 = 负载 ÷ 单个副本的容量，向上取整。路由器实际分配流量时没有这么均匀。没有所选类型价格的配置列在下方，不参与排名。',
+  'grid.rule': '按承载你的负载所需的最低费用排名：副本数 = 负载 ÷ 单个副本的容量，向上取整。路由器实际分配流量时没有这么均匀。没有所选类型价格的配置列在下方，不参与排名。若网格中有改变负载的维度，则每种负载分别排名。',
   'price.of': '{kind}：{origin}',
   'price.origin': '{source}，{date}',
   'price.no_date': '未注明日期',

@@ -4,6 +4,7 @@ import type { diagnostics as english } from '../en/diagnostics.js';
 export const diagnostics: Translation<typeof english> = {
   unknown_parameter: '未知参数“{value}”，最接近的是 {nearest}。',
   not_a_number: '“{value}”不是数字。',
+  not_an_amount: '“{value}”不是内存大小。请输入 GiB 数，或 5g、512m、5GiB 这样的写法。',
   not_whole: '这里需要整数，不能是 {value}。',
   not_a_flag: '这里只能是 true 或 false，不能是“{value}”。',
   not_a_list: '“{value}”不是以逗号分隔的数字列表。',
@@ -89,7 +90,7 @@ export const diagnostics: Translation<typeof english> = {
   blocking_behind_proxy: '有网关代理时，引擎不会被永久堵住：请关闭此项，或让请求直达引擎。',
   not_vllm: 'vLLM 不采用 {scheduler} 调度。要得到 vLLM 的命令，请选择引擎 vLLM v1。',
   order_needs_slora: '{order} 要靠 S-LoRA 的批处理才能实现。{kind} 的等待队列支持的调度策略：{names}。',
-  stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存。',
+  stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
   needs_table: '{model} 在 {gpu} 上的算子 profile 还不在本机，且下载失败。网络恢复后会自动下载；其他耗时模型不需要它。',
   other_table: '服务器上的算子 profile {file} 属于本页面的另一个版本，请重新加载页面。',

@@ -103,6 +103,7 @@ fn gateway(seed: u64) -> GatewayConfig {
         quotas: Quotas::NONE,
         concurrency: 100,
         client_concurrency: 20,
+        slot_leak: 0.0,
         queue_requests: 150,
         queue_tokens: f64::INFINITY,
         kv: KvRule { headroom_tokens: 100.0, lag_us: [0.0, 1e5, 1e6][seed as usize % 3], leaks: false },

@@ -107,7 +107,7 @@ impl CapacityGrid {
             notes: grid.notes(&configurations),
             configurations: configurations
                 .into_iter()
-                .map(|Configuration { values, scenario }| GridConfiguration {
+                .map(|Configuration { values, scenario, .. }| GridConfiguration {
                     values,
                     scenario: scenario.patch(),
                 })

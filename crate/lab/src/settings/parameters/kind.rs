@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::byte_size;
 use super::id::Id;
 use super::string_list;
 use super::value::Value;
@@ -302,6 +303,10 @@ impl Parameter {
     }
 
     fn parse_number(&self, text: &str) -> Result<f64, Diagnostic> {
+        if self.unit == "GiB" {
+            let expected = "a number of GiB, or an amount such as 5g, 512m or 5GiB";
+            return byte_size::gib_of(text).ok_or_else(|| self.wrong("not_an_amount", expected, text));
+        }
         let number = text.parse::<f64>().ok().filter(|x| x.is_finite());
         number.ok_or_else(|| self.wrong("not_a_number", "a number", text))
     }

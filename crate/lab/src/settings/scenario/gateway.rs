@@ -86,6 +86,7 @@ impl Scenario {
             quotas: self.quotas(),
             concurrency: self.count_bound(Id::MaxInSystem),
             client_concurrency: self.count_bound(Id::ClientConcurrency),
+            slot_leak: self.number(Id::SlotLeak),
             queue_requests: self.count_bound(Id::QueueRequests),
             queue_tokens: self.bound(Id::QueueTokens, 1.0),
             kv: KvRule {

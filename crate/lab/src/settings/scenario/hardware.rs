@@ -3,18 +3,19 @@
 use std::borrow::Cow;
 
 use servescope_cost::{
-    BatchCost, Corrections, Deployed, HostTime, Roofline,
+    BatchCost, Corrections, Deployed, Disturbed, HostTime, Roofline, TimeError,
     deployment::{Deployment, KvFormat, WeightFormat},
     gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, vidur},
     models::{MODELS, Model, OWN},
 };
+use servescope_workload::stream::Stream;
 
 use super::Scenario;
 use super::adapters::{AdapterRanks, adapters_over_pool};
-use super::service::GIB;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
+use crate::parameters::byte_size::GIB;
 use crate::parameters::choices::{self, CostKind};
 
 /// The model that stands first.
@@ -98,6 +99,20 @@ impl Scenario {
     /// # Errors
     /// [`Diagnostic`] where operators are asked for that were not timed.
     pub fn fleet_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
+        Ok(Disturbed::or_as_it_is(self.exact_cost(ranks)?, self.time_error()))
+    }
+
+    /// By how much iteration times are off.
+    fn time_error(&self) -> TimeError {
+        let seed = self.number(Id::Seed) as u64;
+        TimeError {
+            bias: self.number(Id::ErrorBias),
+            noise: self.number(Id::ErrorNoise),
+            key: Stream::named(seed, "cost.error").bits(),
+        }
+    }
+
+    fn exact_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
         let padded = |roofline: Roofline| match self.chosen(choices::AdapterMemory::ID) {
             choices::AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),

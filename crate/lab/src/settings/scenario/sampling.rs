@@ -1,5 +1,6 @@
 //! The scenario's sampling: what request bodies ask of the model that answers them.
 
+use servescope_workload::AnswerBounds;
 use servescope_workload::prompts::sampling::Refused;
 use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
@@ -10,7 +11,6 @@ use crate::parameters::{Id, string_list};
 impl Scenario {
     /// How tokens are drawn.
     pub fn sampling(&self) -> Sampling {
-        let most = self.whole(Id::MaxNewTokens);
         let top_k = self.number(Id::TopK);
         Sampling {
             do_sample: self.flag(Id::DoSample),
@@ -19,9 +19,18 @@ impl Scenario {
             top_k: (top_k > 0.0).then_some(top_k as u32),
             presence_penalty: self.number(Id::PresencePenalty),
             frequency_penalty: self.number(Id::FrequencyPenalty),
-            ignore_eos: self.flag(Id::IgnoreEos),
-            max_new_tokens: (most > 0).then_some(most),
+            answers: self.answer_bounds(),
             stop_sequences: string_list::split(&self.get(Id::StopSequences).to_text()),
+        }
+    }
+
+    /// What requests ask of the lengths of their answers, in a run and in bodies.
+    pub fn answer_bounds(&self) -> AnswerBounds {
+        let most = self.whole(Id::MaxNewTokens);
+        AnswerBounds {
+            ignore_eos: self.flag(Id::IgnoreEos),
+            min_tokens: self.whole(Id::MinTokens),
+            max_new_tokens: (most > 0).then_some(most),
             pin_output: self.flag(Id::PinOutput),
         }
     }
@@ -43,7 +52,7 @@ pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Diagnostic> {
                 let error = Diagnostic::out_of_range(&path, value, min, max);
                 Diagnostic { message, ..error }
             }
-            Refused::EmptyStop | Refused::StopAgainstPin { .. } => {
+            Refused::EmptyStop | Refused::StopAgainstPin { .. } | Refused::NotKnown { .. } => {
                 let reason = refused.to_string();
                 let message = format!("workload.sampling.{reason}");
                 Diagnostic::error("bad_sampling", &path, message).text("reason", &reason)

@@ -8,10 +8,8 @@ use super::Scenario;
 use super::adapters::AdapterRanks;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
+use crate::parameters::byte_size::GIB;
 use crate::parameters::choices::{self, Router};
-
-/// Bytes.
-pub(super) const GIB: f64 = (1u64 << 30) as f64;
 
 impl Scenario {
     /// The linear model.

@@ -4,9 +4,9 @@
 use servescope_cost::gpus::{GPUS, Gpu};
 use servescope_engine::{Equals, FleetConfig, LongPrefill, VllmRules};
 
-use super::service::GIB;
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
+use crate::parameters::byte_size::GIB;
 use crate::parameters::choices::SchedulerKind;
 use crate::parameters::{Id, Value};
 

@@ -28,6 +28,8 @@ pub struct ConfigurationGrid {
 pub struct Configuration {
     /// The value of each axis; empty where the parameter has no effect beside the others.
     pub values: Vec<String>,
+    /// Those of the axes of the workload: [`is_of_workload`].
+    pub workload: Vec<String>,
     /// The scenario with them.
     pub scenario: Scenario,
 }
@@ -131,11 +133,19 @@ impl ConfigurationGrid {
             };
             let values: Vec<String> = self.axes.iter().map(told).collect();
             if seen.insert(values.clone()) {
-                all.push(Configuration { values, scenario });
+                let of_axes = self.axes.iter().zip(&values);
+                let workload = of_axes.filter(|(axis, _)| is_of_workload(axis.id)).map(|(_, v)| v.clone());
+                let workload = workload.collect();
+                all.push(Configuration { values, workload, scenario });
             }
         }
         all
     }
+}
+
+/// Whether a parameter says what arrives, so that configurations with other values of it do not serve the same.
+pub fn is_of_workload(id: Id) -> bool {
+    id.row().id.starts_with("workload.")
 }
 
 /// Whether the capacity of a scenario depends on a parameter. The rate is what is searched, and so is the speed of a file.

@@ -38,12 +38,12 @@ pub fn plan(
 
 /// Searches the capacity of a configuration, which has this place in its grid.
 pub fn search(place: usize, configuration: &Configuration, loaded: Option<&LoadedTrace>) -> Found {
-    let Configuration { values, scenario } = configuration;
+    let Configuration { values, workload, scenario } = configuration;
     let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
         while search.advance(usize::MAX) < 1.0 {}
         search.finish()
     });
-    Found { place, values: values.clone(), result }
+    Found { place, values: values.clone(), workload: workload.clone(), result }
 }
 
 impl Ranked {

@@ -20,6 +20,8 @@ pub struct Found {
     pub place: usize,
     /// The value of each axis.
     pub values: Vec<String>,
+    /// The values of the axes of the workload.
+    pub workload: Vec<String>,
     /// The capacity, or why it cannot be run.
     pub result: Result<Capacity, Vec<Diagnostic>>,
 }
@@ -29,6 +31,8 @@ pub struct Found {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct CapacityEntry {
+    /// The values of the axes of the workload: configurations of one workload are compared with each other.
+    pub workload: Vec<String>,
     /// The rate found.
     pub rate_rps: Option<f64>,
     /// The load to be served.
@@ -115,8 +119,10 @@ pub struct CapacityStanding {
 
 impl CapacityEntry {
     fn of(ranked: &Ranked) -> Self {
+        let workload = ranked.workload.clone();
         let Some(capacity) = &ranked.capacity else {
             return Self {
+                workload,
                 rate_rps: None,
                 load_rps: 0.0,
                 gpus: 0,
@@ -130,6 +136,7 @@ impl CapacityEntry {
         };
         let times = capacity.measures.map_or([None; METRICS.len()], |m| m.quantile_s);
         Self {
+            workload,
             rate_rps: capacity.rate_rps,
             load_rps: capacity.load_rps,
             gpus: capacity.price.gpus,
@@ -210,11 +217,28 @@ fn sort_key(entry: &CapacityEntry, in_gpus: bool) -> Option<(f64, f64)> {
     Some((need.usd_per_hour?, entry.usd_per_request()?))
 }
 
-/// The order of configurations: what serves the load for least first, and of equal ones that with the cheapest request;
+/// The order of configurations: workload by workload, in the order in which these come first, since what one workload takes is no better
+/// than what another does. Within one, what serves the load for least comes first, and of equal ones that with the cheapest request;
 /// below them, as they stand, those without a price, those that fail at the load, and those without a rate.
 ///
-/// Those of the first [`CHECKED`] that were not simulated at the load are next, as long as at most [`MOST_TRIED`] were.
+/// Those of the first [`CHECKED`] of a workload that were not simulated at the load are next, as long as at most [`MOST_TRIED`] of it were.
 pub fn standings(entries: &[CapacityEntry]) -> Vec<CapacityStanding> {
+    let mut workloads: Vec<(&[String], Vec<usize>)> = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        match workloads.iter_mut().find(|(workload, _)| *workload == entry.workload) {
+            Some((_, places)) => places.push(place),
+            None => workloads.push((&entry.workload, vec![place])),
+        }
+    }
+    let of_workload = |(_, places): (&[String], Vec<usize>)| {
+        let own: Vec<CapacityEntry> = places.iter().map(|&place| entries[place].clone()).collect();
+        let standings = of_one_workload(&own);
+        standings.into_iter().map(move |own| CapacityStanding { place: places[own.place], ..own })
+    };
+    workloads.into_iter().flat_map(of_workload).collect()
+}
+
+fn of_one_workload(entries: &[CapacityEntry]) -> Vec<CapacityStanding> {
     let (costs, is_priced) = costs(entries);
     let front_by = |time: fn(&CapacityEntry) -> Option<f64>| {
         let points = entries.iter().zip(&costs).map(|(entry, cost)| Some(((*cost)?, time(entry)?)));
@@ -264,6 +288,9 @@ pub struct Ranked {
     pub standing: CapacityStanding,
     /// The value of each axis; empty where the parameter has no effect.
     pub values: Vec<String>,
+    /// Those of the axes of the workload.
+    #[serde(skip)]
+    pub workload: Vec<String>,
     /// What was found; none where it cannot be run.
     pub capacity: Option<Capacity>,
     /// What was simulated at the load, in the order in which it was: the last is with the replicas that the load needs.
@@ -275,13 +302,13 @@ pub struct Ranked {
 
 /// Puts configurations, given in the order of the grid, in the order of [`standings`].
 pub fn rank(found: Vec<Found>) -> Vec<Ranked> {
-    let places = found.into_iter().map(|Found { place, values, result }| {
+    let places = found.into_iter().map(|Found { place, values, workload, result }| {
         let (capacity, errors) = match result {
             Ok(capacity) => (Some(capacity), Vec::new()),
             Err(errors) => (None, errors),
         };
         let standing = CapacityStanding { place, ..CapacityStanding::default() };
-        Ranked { standing, values, capacity, checks: Vec::new(), errors }
+        Ranked { standing, values, workload, capacity, checks: Vec::new(), errors }
     });
     let mut ranking: Vec<Ranked> = places.collect();
     rank_again(&mut ranking);
@@ -513,6 +540,7 @@ mod tests {
 
     fn entry(gpu: &str, rate_rps: f64, usd: Option<f64>) -> CapacityEntry {
         CapacityEntry {
+            workload: Vec::new(),
             rate_rps: Some(rate_rps),
             load_rps: 10.0,
             gpus: 4,
@@ -571,6 +599,26 @@ mod tests {
         // What cannot be simulated keeps its rank and is not tried again.
         entries[0].tried = vec![Tried { replicas: 3, holds: None }];
         assert_eq!(seen(&entries)[0], (0, Some(1), Some(3), false));
+    }
+
+    /// The easy workload does not fill the first ranks of a hard one.
+    #[test]
+    fn each_workload_has_its_own_ranks_and_fronts() {
+        let of = |workload: &str, rate_rps: f64| CapacityEntry {
+            workload: vec![workload.to_owned()],
+            ..entry("a", rate_rps, Some(1.0))
+        };
+        let all = standings(&[of("511", 8.0), of("4000", 2.0), of("511", 12.0), of("4000", 4.0)]);
+        let seen: Vec<_> = all.iter().map(|s| (s.place, s.rank, s.is_next, s.is_on_ttft_front)).collect();
+        assert_eq!(
+            seen,
+            [
+                (2, Some(1), true, true),
+                (0, Some(2), true, false),
+                (3, Some(1), true, true),
+                (1, Some(2), true, false),
+            ]
+        );
     }
 
     #[test]

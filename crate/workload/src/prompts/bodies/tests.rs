@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::answers::AnswerBounds;
 use crate::formats::json::{Json, Lines};
 use crate::formats::{self, Format};
 use crate::prompts::tokens::{CharactersPerToken, CountTokens as _};
@@ -72,10 +73,13 @@ fn values(text: &str, at: &[&str]) -> Vec<String> {
     values
 }
 
+const PINNED: AnswerBounds =
+    AnswerBounds { ignore_eos: false, min_tokens: 0, max_new_tokens: None, pin_output: true };
+
 #[test]
 fn slora_bodies_have_the_form_of_its_benchmark() {
     let trace = small();
-    let pinned = Sampling { pin_output: true, ..Sampling::default() };
+    let pinned = Sampling { answers: PINNED, ..Sampling::default() };
     let text = written(&trace, made(), options(Form::Slora, pinned));
     let prompts = values(&text, &["body", "inputs"]);
     assert_eq!(prompts.len(), trace.len());
@@ -105,7 +109,7 @@ fn openai_sends_what_others_know_only_where_it_is_set_and_vllm_always() {
         do_sample: true,
         temperature: 0.7,
         top_k: Some(40),
-        pin_output: true,
+        answers: PINNED,
         ..Sampling::default()
     };
     let asked = written(&trace, made(), options(Form::OpenAi, set));

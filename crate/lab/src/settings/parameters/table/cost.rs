@@ -7,7 +7,11 @@ macro_rules! cost {
                 .when(&[LINEAR])
                 .doc("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.");
             CostKind = row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
-                .doc("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, from operators that Vidur timed in 2024, a roofline of FLOPs and bytes, or from kernels of vLLM 0.14 to 0.24 that were timed one by one.");
+                .doc("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, where a long prompt costs no more a token than a short one; from operators that Vidur timed in 2024, whose attention over a prompt grows with its square; a roofline of FLOPs and bytes; or from kernels of vLLM 0.14 to 0.24 that were timed one by one. The last two have that square, too.");
+            ErrorBias = row("cost.error.bias", "ceb", "cost", number(-0.9, 10.0, 0.0)).linear(-0.5, 0.5, 0.01)
+                .doc("Error of iteration times", "By which share of itself every iteration takes longer than the iteration-time model says: .09 is 9 % slower, -.09 faster. Try both, to see whether a decision stands an error of that size.");
+            ErrorNoise = row("cost.error.noise", "cen", "cost", number(0.0, 1.0, 0.0)).linear(0.0, 0.5, 0.01)
+                .doc("Noise of iteration times", "Standard deviation of a random factor on the time of each iteration, whose mean is 1: a lognormal factor for each number of decoding requests and KV tokens, or for each set of prompts, so that equal iterations are off by the same. The seed draws the factors.");
             Corrections = row("cost.corrections", "cfit", "cost", choice(choices::Corrections::ID))
                 .when(ROOFLINE)
                 .doc("Corrections", "Efficiencies and fixed times fitted on measured operators, or none: the data sheet's peaks.");

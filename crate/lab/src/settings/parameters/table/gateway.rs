@@ -61,6 +61,9 @@ macro_rules! gateway {
             ClientConcurrency = row("gateway.client_concurrency", "gcc", "gateway", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 50.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("concurrency")])
                 .off_at_zero().doc("Max concurrent requests of a client", "Most requests of one client at the engine. 0 = no limit.");
+            SlotLeak = row("gateway.slot_leak_share", "gsl", "gateway", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
+                .when(&[when_in(Id::GatewayKind, &["proxy"]), any(&[CLIENT_BOUND, ENGINE_BOUND])])
+                .doc("Leak concurrency slots", "Fault injection: this share of the requests that end never release their places among the concurrent requests, of the client and of all; one in ten for .1, evenly spread.");
             QueueRequests = row("gateway.queue.requests", "gqr", "gateway", whole(0.0, 1_000_000_000.0, 0.0)).unit("requests").linear(0.0, 500.0, 1.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("queue"), HELD])
                 .off_at_zero().doc("Max queued requests", "Requests that wait at the gateway; one more is rejected. 0 = no limit.");

@@ -77,7 +77,7 @@ macro_rules! queue {
                 .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
             FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
                 .when(&[VTC])
-                .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients; if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
+                .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients (those are VTC's active ones; a client that only runs is not counted); if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
             FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
                 .when(&[COUNTED])
                 .doc("Charge in advance", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");

@@ -38,7 +38,7 @@ macro_rules! replicas {
                 .doc("Memory margin", "Share of each GPU's memory that is not used.");
             KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
                 .when(&[when_in(Id::MemoryPlan, &["whole"])])
-                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. 0 = planned.");
+                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.");
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
                 .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
             Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
@@ -75,7 +75,7 @@ macro_rules! replicas {
                 .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching).");
             MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
                 .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
-                .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
+                .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
 
             AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
                 .when(&[HAS_ADAPTERS])

@@ -48,13 +48,17 @@ macro_rules! run {
             FrequencyPenalty = row("workload.sampling.frequency_penalty", "sfp", "sampling", number(-MAX_PENALTY, MAX_PENALTY, 0.0)).linear(-2.0, 2.0, 0.01)
                 .doc("Frequency penalty", "Taken off the score of a token for each time it has come up; S-LoRA takes none below 0.");
             IgnoreEos = row("workload.sampling.ignore_eos", "seos", "sampling", Kind::Flag(false))
-                .doc("Ignore end of sequence", "Outputs go on to max_tokens even where the model would end.");
+                .when(&[when_in(Id::MaxTokensKind, &["cap"]), when_in(Id::PinOutput, &["false"])])
+                .doc("Ignore end of sequence", "Outputs go on to max_tokens even where the model would end, in the run and in request bodies.");
+            MinTokens = row("workload.sampling.min_tokens", "smin", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
+                .off_at_zero().doc("Fewest new tokens", "No output ends before this many tokens, in the run and in request bodies; max_tokens is at least as much, and the cap on new tokens comes first. S-LoRA has no such parameter. 0 = no limit.");
             MaxNewTokens = row("workload.sampling.max_new_tokens", "smax", "sampling", whole(0.0, MOST, 0.0)).unit("tokens").linear(0.0, 4096.0, 1.0)
-                .off_at_zero().doc("Cap on new tokens", "No request body asks for more tokens than this. 0 = no limit.");
+                .off_at_zero().doc("Cap on new tokens", "No request asks for more tokens than this, in the run and in request bodies; longer outputs end there. 0 = no limit.");
             StopSequences = row("workload.sampling.stop_sequences", "sstop", "sampling", Kind::Text { most: 1000 })
                 .doc("Stop sequences", "Texts that end an output, with | between them; \\n is a new line, \\| a bar, \\\\ a backslash.");
             PinOutput = row("workload.sampling.pin_output", "spin", "sampling", Kind::Flag(false))
-                .doc("Pin output lengths", "Request bodies hold every output to its length: end of sequence ignored, min_tokens and max_tokens equal to it.");
+                .when(&[when_in(Id::MaxTokensKind, &["cap"])])
+                .doc("Pin output lengths", "Requests ask for exactly the length of their output: end of sequence ignored, min_tokens and max_tokens equal to it, in the run and in request bodies.");
             CharactersPerToken = row("workload.sampling.characters_per_token", "scpt", "sampling", number(0.25, 64.0, 4.0)).linear(1.0, 8.0, 0.1)
                 .doc("Characters a token", "Prompts made or counted without a tokenizer have this many characters for each token; English prose has about 4. A Chinese, Japanese or Korean character counts as one token, or more where this is below 1.");
             CurveRise = row("workload.curve.only_rise", "cor", "curve", Kind::Flag(false))
