@@ -47,12 +47,13 @@ const RUNS: [&str; 8] = [
 const TABLES: [&str; 2] = ["a100_Llama-2-7b-hf_tp1", "a100_Llama-2-70b-hf_tp2"];
 
 /// Runs of vLLM's scheduler, one or two for each of its rules.
-const SCHEDULES: [&str; 18] = [
+const SCHEDULES: [&str; 19] = [
     "active_seqs_8",
     "async_2048",
     "kv_block_edges",
     "kv_pressure_isl",
     "long_prefill_256",
+    "more_two_turns",
     "no_chunked_prefill",
     "over_max_model_len",
     "prefill_interval_4",

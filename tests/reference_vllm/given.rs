@@ -188,8 +188,7 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
     let mut trace = Trace { adapter_rank, ..Trace::default() };
     let mut classes: Vec<f64> = Vec::new();
     let mut blocks = Blocks::default();
-    let tells_answers = requests.iter().any(|request| !request["answer"].is_null());
-    let mut prefix = PrefixBlocks { block_tokens: block_size, tells_answers, ..PrefixBlocks::default() };
+    let mut prefix = PrefixBlocks::new(block_size);
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
         let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {
@@ -205,7 +204,10 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
             output_tokens,
             max_tokens: output_tokens,
         });
-        prefix.push(blocks.of(request, block_size as usize));
+        let mut ids = blocks.of(request, block_size as usize);
+        let answer = ids.split_off(ids.len().min((whole(request, "input_tokens") / block_size) as usize));
+        prefix.push(ids);
+        prefix.outputs.push(answer);
         if let Some(at_us) = request["cancel_us"].as_f64() {
             trace.cancellations.push((at_us, place));
         }
@@ -217,10 +219,10 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
 
 /// Names of blocks: equal ones for equal tokens after equal blocks.
 #[derive(Default)]
-struct Blocks(BTreeMap<(u64, Vec<u64>), u64>);
+pub(crate) struct Blocks(BTreeMap<(u64, Vec<u64>), u64>);
 
 impl Blocks {
-    fn of(&mut self, request: &Value, block_size: usize) -> Vec<u64> {
+    pub(crate) fn of(&mut self, request: &Value, block_size: usize) -> Vec<u64> {
         let part = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_u64);
         let tokens: Vec<u64> = part("tokens").chain(part("answer")).collect();
         let mut before = 0;

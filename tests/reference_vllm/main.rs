@@ -7,6 +7,7 @@
 mod batches;
 mod given;
 mod results;
+mod traces;
 
 use std::path::{Path, PathBuf};
 

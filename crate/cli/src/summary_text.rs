@@ -64,10 +64,14 @@ pub(crate) fn table(
     line(
         "SLO",
         format!(
-            "{} meet the SLO ({}); goodput {} req/s",
+            "{} meet the SLO ({}); goodput {} req/s{}",
             percent(run.slo.attainment_all),
             bounds(&run.slo),
-            number(run.slo.goodput_rps)
+            number(run.slo.goodput_rps),
+            match run.cut_outputs.requests {
+                0 => String::new(),
+                cut => format!("; of outputs of which {cut} were cut"),
+            }
         ),
     );
     if let Some(Load { load_rps, capacity_rps, share }) = load {

@@ -118,11 +118,15 @@ pub(crate) fn sentence(why: &RequestWhy) -> String {
         .collect();
     let own = short(why.total_s - why.delayed_s);
     let total = short(why.total_s);
+    let cut = match why.cut_tokens {
+        0 => String::new(),
+        tokens => format!("; its output was cut at max_model_len, {tokens} tokens short"),
+    };
     if named.is_empty() {
-        return format!("request {} took {total}; nothing held it up", why.id);
+        return format!("request {} took {total}; nothing held it up{cut}", why.id);
     }
     format!(
-        "request {} took {total}, of which {own} for its own prompt and output; delayed {}: {}",
+        "request {} took {total}, of which {own} for its own prompt and output; delayed {}: {}{cut}",
         why.id,
         short(why.delayed_s),
         named.join(", ")

@@ -82,8 +82,6 @@ pub struct Fleet {
     /// When waiting requests will have waited too long, in order of time, and entries of some that wait no more.
     deadlines: VecDeque<(f64, RequestId)>,
     requests: Requests,
-    /// Requests without a first token, and some that have one by now; kept where their prompts are bounded.
-    unread: Vec<RequestId>,
     record: EventLog,
     router: Router,
     replicas: Vec<Replica>,
@@ -149,7 +147,6 @@ impl Fleet {
             counting: Counting::default(),
             ends_are_over: false,
             watch: Watch::default(),
-            unread: Vec::new(),
             max_fast_forward: u32::MAX,
             until_us: f64::MAX,
             frontend: Frontend::direct(&trace),
@@ -497,16 +494,11 @@ impl Fleet {
     /// Whether the prompts that have no first token yet have too many tokens for another request.
     fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
         let most = self.policy.max_queued_tokens(&self.config)?;
-        let Self { requests, trace, unread, .. } = self;
-        let is_unread = |id: RequestId| {
-            requests[id].status != RequestStatus::Finished && requests[id].first_token_us.is_nan()
-        };
-        unread.retain(|&id| is_unread(id));
-        let tokens: u64 = unread.iter().map(|&id| u64::from(trace.input_tokens[id])).sum();
-        if tokens >= u64::from(most) {
+        let unread = &mut self.record.unread;
+        if unread.tokens() >= u64::from(most) {
             return Some(Rejection::QueueFull);
         }
-        unread.push(id);
+        unread.add(id, self.trace.input_tokens[id]);
         None
     }
 

@@ -21,5 +21,5 @@ pub use fleet::{FleetSummary, fleet_summary};
 pub use gateway::{GatewaySummary, gateway_summary};
 pub use groups::GroupRow;
 pub use slo::{Slo, SloCount, SloScore};
-pub use summary::{Summary, summarise};
+pub use summary::{CutOutputs, Summary, summarise};
 pub use usage::{FleetUtilization, usage};

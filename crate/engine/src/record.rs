@@ -9,6 +9,8 @@ pub mod sampler;
 pub mod timeline;
 pub(crate) mod work_time;
 
+use std::collections::BTreeMap;
+
 use servescope_workload::RequestId;
 
 use crate::record::decisions::DecisionLog;
@@ -38,6 +40,38 @@ pub(crate) struct EventLog {
     pub(crate) first_tokens: Option<Vec<RequestId>>,
     /// Requests that joined a batch and were not yet reported, where a gateway counts their tokens.
     pub(crate) scheduled: Option<Vec<RequestId>>,
+    /// Where their tokens are bounded (vLLM v1's `max_num_queued_tokens`).
+    pub(crate) unread: UnreadPrompts,
+}
+
+/// Prompts whose requests have no first token yet and have not ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnreadPrompts {
+    tokens_of: BTreeMap<RequestId, u32>,
+    tokens: u64,
+}
+
+impl UnreadPrompts {
+    /// Tokens of all of them.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.tokens_of.len()
+    }
+
+    /// A request comes in.
+    pub(crate) fn add(&mut self, id: RequestId, input_tokens: u32) {
+        self.tokens_of.insert(id, input_tokens);
+        self.tokens += u64::from(input_tokens);
+    }
+
+    /// A request has its first token, or its end.
+    fn forget(&mut self, id: RequestId) {
+        self.tokens -= self.tokens_of.remove(&id).map_or(0, u64::from);
+    }
 }
 
 impl EventLog {
@@ -47,6 +81,7 @@ impl EventLog {
 
     /// A request has come to its end.
     pub(crate) fn ends(&mut self, id: RequestId) {
+        self.unread.forget(id);
         if let Some(ended) = &mut self.ended {
             ended.push(id);
         }
@@ -54,6 +89,7 @@ impl EventLog {
 
     /// A request has its first token.
     pub(crate) fn has_first_token(&mut self, id: RequestId) {
+        self.unread.forget(id);
         if let Some(first_tokens) = &mut self.first_tokens {
             first_tokens.push(id);
         }

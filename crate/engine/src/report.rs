@@ -144,6 +144,12 @@ impl Report {
         self.first_token_us(id).map(|t| t - self.trace.arrival_us[id])
     }
 
+    /// Tokens that the output of a completed request lacks, because the request was as long as vLLM v1 lets one be.
+    pub fn cut_tokens(&self, id: usize) -> u32 {
+        let missing = self.trace.output_tokens[id].saturating_sub(self.results[id].produced);
+        if self.is_completed(id) { missing } else { 0 }
+    }
+
     /// Mean time between the tokens of a finished request (TPOT), microseconds; none of one with fewer than two.
     pub fn tpot_us(&self, id: usize) -> Option<f64> {
         let (ttft_us, e2e_us) = (self.ttft_us(id)?, self.e2e_us(id)?);

@@ -164,6 +164,8 @@ pub const CODES: &[&str] = &[
     "bad_rows",
     "stamped_times",
     "zero_gaps",
+    "outputs_named",
+    "turns_without_blocks",
     "odd_blocks",
     "block_size",
     "no_trace",
@@ -175,6 +177,7 @@ pub const CODES: &[&str] = &[
     "all_refused",
     "some_refused",
     "limits_too_low",
+    "outputs_cut",
     "overloaded",
     "backlog_held_back",
     "backlog_burst",
@@ -193,6 +196,7 @@ pub const CODES: &[&str] = &[
     "no_effect_no_preemption",
     "short_run",
     "changing_traffic",
+    "capacity_of_cut_outputs",
     "other_rate",
     "axis_without_effect",
     "no_effect_tables",
@@ -260,7 +264,8 @@ impl Diagnostic {
     /// What should be known about a trace file.
     pub fn of_warning(name: &str, warning: &Warning) -> Self {
         let message = format!("{name}: {}", warning.to_text());
-        let diagnostic = Self::warning(warning.code, name, message).text("file", name);
+        let severity = if warning.is_note() { Severity::Note } else { Severity::Warning };
+        let diagnostic = Self::new(severity, warning.code, name, message).text("file", name);
         warning.params.iter().fold(diagnostic, |diagnostic, &(param, value)| diagnostic.number(param, value))
     }
 

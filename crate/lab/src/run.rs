@@ -291,6 +291,7 @@ impl Run {
         if run.requests.rejected_total > 0 {
             warnings.extend(limits::warning(&self.scenario, &self.report));
         }
+        warnings.extend(limits::cut_warning(&self.scenario, &self.report.trace, run.cut_outputs));
         warnings.extend(self.backlog());
         warnings.extend(self.ran_out());
         if self.generated {

@@ -34,7 +34,7 @@ const HEADINGS: [&str; GROUPS.len()] = [
 pub(crate) fn markdown() -> String {
     let mut text = "# Parameters\n\nAfter reading this page you can set every parameter, by a scenario file, `--set PATH=VALUE` or \
                     the address of the page, and know when it has an effect. It is made of the parameter table; `servescope schema` \
-                    prints the same as JSON Schema.\n\nThe key is that of the address: `#v=3&KEY=VALUE`. A setting without effect is \
+                    prints the same as JSON Schema.\n\nThe key is that of the address: `#v=4&KEY=VALUE`. A setting without effect is \
                     told wherever it is given.\n"
         .to_owned();
     for (group, heading) in GROUPS.iter().zip(HEADINGS) {

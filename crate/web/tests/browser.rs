@@ -309,7 +309,7 @@ fn failures_are_thrown_as_objects() {
 fn links_and_commands_agree() {
     let scenario = json!({"workload.rate_rps": 3, "workload.adapters.ranks": [64, 32]});
     let link = encode_link(&js(&scenario)).ok().expect("a link");
-    assert_eq!(link, "v=3&R=3&ranks=64,32");
+    assert_eq!(link, "v=4&R=3&ranks=64,32");
     assert_eq!(json_of(parse_link(&link))["scenario"], scenario);
     let command = command(&js(&scenario), "").ok().expect("a command");
     assert_eq!(command, "servescope simulate --set workload.rate_rps=3 --set workload.adapters.ranks=64,32");

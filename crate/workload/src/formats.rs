@@ -34,7 +34,7 @@ mod warnings;
 mod watch;
 mod wildchat;
 
-use crate::trace::Trace;
+use crate::trace::{Trace, TraceMetadata};
 
 pub use agent_sessions::{AgentSession, Call};
 pub use assumed::{Assumed, AssumedFrom};
@@ -265,6 +265,8 @@ pub struct ReadTrace {
     pub empty_entries: usize,
     /// Output lengths that the file does not have.
     pub assumed: Option<Assumed>,
+    /// Outputs whose blocks the reader named after the prompts that go on from them, because the file names none.
+    pub named_outputs: usize,
 }
 
 /// Opens a file of any known format, packed with gzip or not.
@@ -473,7 +475,12 @@ fn in_order(
     }
     let reordered = trace.sort();
     trace.sort_cancellations();
-    Ok(ReadTrace { format, trace, reordered, failed, empty_entries, assumed: None })
+    let is_told = |metadata: &TraceMetadata| !metadata.prefix.outputs.is_empty();
+    let named_outputs = match &trace.metadata {
+        Some(metadata) if !is_told(metadata) => trace.name_outputs(),
+        _ => 0,
+    };
+    Ok(ReadTrace { format, trace, reordered, failed, empty_entries, assumed: None, named_outputs })
 }
 
 impl TraceFile {

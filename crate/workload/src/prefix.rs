@@ -41,8 +41,8 @@ impl PrefixSpec {
 impl Tree {
     pub(crate) fn new(spec: PrefixSpec, adapters: usize, users: usize) -> Self {
         let (adapters, users) = (adapters as u64, users as u64);
-        let mut tree = Self { spec, adapters, users, next_id: 0, blocks: PrefixBlocks::default() };
-        tree.blocks.block_tokens = spec.block_tokens;
+        let blocks = PrefixBlocks::new(spec.block_tokens);
+        let mut tree = Self { spec, adapters, users, next_id: 0, blocks };
         // Ids of shared blocks lie in ranges of their own, before those of sessions.
         tree.next_id = tree.user_base() + (adapters + 1) * users * tree.most_of(spec.user_tokens);
         tree
@@ -72,6 +72,7 @@ impl Tree {
         // The base model is one branch more.
         let branch = u64::from(adapter).min(self.adapters);
         let node = branch * self.users + u64::from(user);
+        let mut ids = Vec::new();
         for i in 0..input_tokens / block {
             let id = if i < of_all {
                 u64::from(i)
@@ -88,13 +89,13 @@ impl Tree {
                 }
                 own[place]
             };
-            self.blocks.ids.push(id);
+            ids.push(id);
         }
         if !input_tokens.is_multiple_of(block) {
-            self.blocks.ids.push(self.next_id);
+            ids.push(self.next_id);
             self.next_id += 1;
         }
-        self.blocks.ends.push(self.blocks.ids.len());
+        self.blocks.push(ids);
     }
 }
 
@@ -105,6 +106,8 @@ pub(crate) fn begin_alike(trace: &mut Trace, mut tree: Tree) {
         let input = &mut trace.input_tokens[id];
         *input = input.saturating_add(tree.spec.shared_tokens(adapter));
         tree.push(&mut Vec::new(), adapter, trace.user[id], *input);
+        // No prompt goes on from an output.
+        tree.blocks.outputs.push([]);
     }
     trace.set_metadata(TraceMetadata { prefix: tree.blocks, ..TraceMetadata::default() });
 }

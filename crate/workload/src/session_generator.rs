@@ -71,6 +71,8 @@ struct SessionGenerator<'a> {
     closed_loop: ClosedLoop,
     metadata: TraceMetadata,
     tree: Option<Tree>,
+    /// Whether each prompt has the one before it and its output in it.
+    goes_on: Vec<bool>,
     sessions: u32,
 }
 
@@ -86,6 +88,7 @@ pub(crate) fn generate_sessions(spec: &WorkloadSpec) -> Trace {
         closed_loop: ClosedLoop::default(),
         metadata: TraceMetadata::default(),
         tree: spec.prefix.map(|prefix| Tree::new(prefix, spec.adapters.count, users)),
+        goes_on: Vec::new(),
         sessions: 0,
     };
     if spec.closed_requests.is_some() || spec.cut_at_duration {
@@ -237,6 +240,7 @@ impl SessionGenerator<'_> {
                     own_blocks.clear();
                 }
                 tree.push(&mut own_blocks, adapter, user, prompt.input_tokens);
+                self.goes_on.push(turn > 1 && !prompt.anew);
             }
             if spec.sessions.is_some() {
                 self.metadata.session.index.push(self.sessions);
@@ -261,7 +265,10 @@ impl SessionGenerator<'_> {
 
     fn finish(mut self) -> Trace {
         if let Some(tree) = self.tree {
-            self.metadata.prefix = tree.blocks;
+            let mut prefix = tree.blocks;
+            let next = |id: usize| Some(id + 1).filter(|&next| self.goes_on.get(next) == Some(&true));
+            prefix.outputs = self.trace.outputs_by_turns(&prefix, next);
+            self.metadata.prefix = prefix;
         }
         self.trace.closed_loop = self.closed_loop.holds_any().then(|| Box::new(self.closed_loop));
         self.trace.set_metadata(self.metadata);

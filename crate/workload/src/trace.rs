@@ -4,13 +4,14 @@ mod closed_loop;
 mod events;
 mod ids;
 mod metadata;
+mod outputs;
 
 use crate::order::sort_places;
 
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Events, TraceEvent};
 pub use ids::RequestId;
-pub use metadata::{LabelMaker, Labels, NO_LABEL, PrefixBlocks, TraceMetadata};
+pub use metadata::{IdLists, LabelMaker, Labels, NO_LABEL, PrefixBlocks, TraceMetadata};
 
 /// The adapter index of a request for the base model.
 pub const BASE_MODEL: u32 = u32::MAX;
@@ -36,8 +37,8 @@ pub struct Trace {
     pub cancellations: Vec<(f64, u32)>,
     /// Which request waits for which; `None`: none does.
     pub closed_loop: Option<Box<ClosedLoop>>,
-    /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of a
-    /// prompt's blocks; the others change no result.
+    /// Columns that only some files carry. Of these, the prefix cache and the routers by prefix read the hashes of
+    /// blocks; the others change no result.
     pub metadata: Option<Box<TraceMetadata>>,
 }
 

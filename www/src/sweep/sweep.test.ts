@@ -14,14 +14,14 @@ describe('the form of a sweep', () => {
 
   it('comes back from the sweep that it makes', () => {
     const form: Form = { x: axisOf('workload.arrivals.cv=0.5:8:5:log'), y: null, by: axisOf('scheduler.order=fcfs,vtc'), metrics: ['ttft_s.p99'], seeds: 3 };
-    const sweep = sweepOf(form, 'v=3');
+    const sweep = sweepOf(form, 'v=4');
     expect(sweep.over).toEqual(['workload.arrivals.cv=0.5:8:5:log', 'scheduler.order=fcfs,vtc']);
     expect(formOf(sweep)).toEqual(form);
     expect(isMap(sweep)).toBe(false);
     const map: Form = { ...form, y: axisOf('workload.rate_rps=1:2:3') };
-    expect(sweepOf(map, 'v=3').over).toEqual(['workload.arrivals.cv=0.5:8:5:log', 'workload.rate_rps=1:2:3', 'scheduler.order=fcfs,vtc']);
-    expect(isMap(sweepOf(map, 'v=3'))).toBe(true);
-    for (const one of [map, { ...map, by: null }, { ...form, by: null }]) expect(formOf(sweepOf(one, 'v=3'))).toEqual(one);
+    expect(sweepOf(map, 'v=4').over).toEqual(['workload.arrivals.cv=0.5:8:5:log', 'workload.rate_rps=1:2:3', 'scheduler.order=fcfs,vtc']);
+    expect(isMap(sweepOf(map, 'v=4'))).toBe(true);
+    for (const one of [map, { ...map, by: null }, { ...form, by: null }]) expect(formOf(sweepOf(one, 'v=4'))).toEqual(one);
   });
 
   it('begins around the present value, within the bounds', () => {

@@ -7,7 +7,7 @@ const DEPLOYMENT: Deployment = {
   tensor_parallel: 1, attention_data_parallel: 1, expert_tensor_parallel: 1, expert_parallel: 1, is_left_out: true,
 };
 const FILE: File = {
-  command: '', source: '', common: 'v=3&n=0',
+  command: '', source: '', common: 'v=4&n=0',
   deployments: [DEPLOYMENT, { ...DEPLOYMENT, model: 'b', is_left_out: false }, { ...DEPLOYMENT, backend: 'sglang' }],
   rows: {
     deployment: [0, 0, 1, 2, 1], in_flight: [1, 64, 64, 64, null], is_doubtful: [0, 0, 0, 0, 1],
@@ -29,7 +29,7 @@ const ids = (filter: Partial<typeof FIRST>): number[] => ROWS.filter((row) => pa
 
 describe('measured deployments', () => {
   it('are read with their links, in seconds', () => {
-    expect(ROWS.map(({ link }) => link)).toEqual(['v=3&n=0&u=1', null, null, null, null]);
+    expect(ROWS.map(({ link }) => link)).toEqual(['v=4&n=0&u=1', null, null, null, null]);
     expect(ROWS[0]?.measured).toEqual({ ttft: 0.1, tpot: 0.01 });
     expect(ROWS[2]?.own).toBeNull();
     expect(ROWS.map(halfOf)).toEqual(['left_out', 'left_out', 'calibrated', 'borrowed', 'calibrated']);

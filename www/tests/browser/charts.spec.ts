@@ -111,7 +111,7 @@ test('charts are exported as picture, drawing and numbers', async ({ page }) => 
 });
 
 test('all charts are one file with the settings and the digest', async ({ page }) => {
-  await open(page, '#v=3&cv=4');
+  await open(page, '#v=4&cv=4');
   const file = await exported(page, 'charts');
   expect(file).toContain(`Digest: ${await digest(page)}`);
   expect(file).toContain('Burstiness cv');

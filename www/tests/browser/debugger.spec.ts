@@ -99,7 +99,7 @@ test('a link reopens the debugger at its step, and the way back closes it', asyn
 
 test('a lane shows the time at the gateway, in forced colours too', ONLY_WHOLE, async ({ page }) => {
   await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
-  await open(page, '#v=3&R=3&D=60&u=2&gk=proxy&gc=4&step=0');
+  await open(page, '#v=4&R=3&D=60&u=2&gk=proxy&gc=4&step=0');
   const section = page.locator('debugger-section');
   await expect(section).toHaveAttribute('data-state', 'ready');
   await goTo(section, 'time', 30);

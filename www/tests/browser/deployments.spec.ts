@@ -13,7 +13,7 @@ const section = (page: Page): Locator => page.locator('deployments-section');
 const all = (page: Page): Locator => section(page).locator('tbody[data-by=all] tr');
 
 async function shown(page: Page): Promise<void> {
-  await open(page, '#v=3&tab=validation');
+  await open(page, '#v=4&tab=validation');
   await expect(section(page)).toHaveAttribute('data-state', 'ready');
 }
 
@@ -70,7 +70,7 @@ test('a filter leaves its rows, and a row opens as a run', async ({ page }) => {
 
 test('without the file the tab says so', async ({ page, trouble }) => {
   await page.route('**/published/deployments.json', (route) => route.abort());
-  await open(page, '#v=3&tab=validation');
+  await open(page, '#v=4&tab=validation');
   await expect(section(page)).toHaveAttribute('data-state', 'failed');
   await expect(section(page).locator('.notice.error')).toContainText('could not be fetched');
   await missed(trouble, 1);

@@ -5,7 +5,7 @@ const CV = 'workload.arrivals.cv';
 
 test('a chart is copied as a frame, which shows it alone with its sliders', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, '#v=3&R=1.2');
+  await open(page, '#v=4&R=1.2');
   const whole = await digest(page);
   const chart = page.locator('[data-chart=latency_cdf]');
   const item = chart.locator('[data-item=embed]');
@@ -22,7 +22,7 @@ test('a chart is copied as a frame, which shows it alone with its sliders', asyn
 });
 
 test('a slider of the frame simulates anew, and leads to the whole page with its setting', async ({ page }) => {
-  await open(page, `#v=3&R=1.2&embed=running_waiting;${CV}`);
+  await open(page, `#v=4&R=1.2&embed=running_waiting;${CV}`);
   const before = await digest(page);
   await drawn(page, 'running_waiting', 50);
   await setNumber(page, CV, 4);
@@ -39,7 +39,7 @@ test('a slider of the frame simulates anew, and leads to the whole page with its
 
 test('a screen of a lesson is shown alone, in a frame of another page', ONLY_WHOLE, async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await open(page, '#v=3&tab=learn.burstiness.2');
+  await open(page, '#v=4&tab=learn.burstiness.2');
   await page.locator('[data-lesson=burstiness] [data-action=embed]').click();
   await expect(page.locator('[data-notice=embed_copied]')).toBeVisible();
   const frame = await page.evaluate(() => navigator.clipboard.readText());
@@ -53,7 +53,7 @@ test('a screen of a lesson is shown alone, in a frame of another page', ONLY_WHO
 });
 
 test('a frame whose chart or control there is none says so', async ({ page }) => {
-  await open(page, '#v=3&embed=profit;workload.luck');
+  await open(page, '#v=4&embed=profit;workload.luck');
   await expect(page.locator('[data-unknown=profit]')).toBeVisible();
   await expect(page.locator('[data-unknown="workload.luck"]')).toBeVisible();
 });

@@ -64,7 +64,7 @@ async function answer(page: Page, options: readonly number[], language: Language
 async function walk(page: Page, { id, title }: LessonEntry, language: Language): Promise<void> {
   const { screens, questions } = read(id) as Lesson;
   const words = WORDS[language];
-  await open(page, `#v=3&tab=learn&lang=${language}`);
+  await open(page, `#v=4&tab=learn&lang=${language}`);
   await page.getByRole('button', { name: title[language] }).and(page.locator(`[data-lesson=${id}]`)).click();
   await expect(page.getByRole('heading', { level: 2, name: title[language], exact: true })).toBeVisible();
   for (const [place, screen] of screens.entries()) {
@@ -104,7 +104,7 @@ for (const [place, entry] of index.entries()) {
 }
 
 test('a screen is a link, opens in the playground with the same digest, and the Back button leads back', async ({ page }) => {
-  await open(page, '#v=3&tab=learn.burstiness.3');
+  await open(page, '#v=4&tab=learn.burstiness.3');
   await expect(page.locator('[data-lesson=burstiness] [data-screen="3"]')).toBeVisible();
   const shown = await digest(page);
   await page.getByRole('button', { name: english.english['predict.skip'] }).click();
@@ -120,7 +120,7 @@ test('a screen is a link, opens in the playground with the same digest, and the 
   await expect(page.locator('[data-screen="3"]')).toBeVisible();
   expect(await digest(page)).toBe(shown);
   // The lesson is left at this screen, and opened there again.
-  await open(page, '#v=3&tab=learn');
+  await open(page, '#v=4&tab=learn');
   await page.locator('[data-lesson=burstiness]').click();
   await expect(page.locator('[data-screen="3"] [data-predicted]')).toBeVisible();
 });
@@ -142,7 +142,7 @@ test('a lesson begins without diagnostics; the playground has two in sight, and 
 });
 
 test('a lesson that is left changes nothing behind the reader', async ({ page }) => {
-  await open(page, '#v=3&tab=learn.burstiness.2');
+  await open(page, '#v=4&tab=learn.burstiness.2');
   await expect(page.locator('[data-screen="2"]')).toBeVisible();
   await expect.poll(() => link(page)).toContain('R=1.2');
   const shown = await digest(page);
@@ -164,7 +164,7 @@ test('the help of a parameter leads to its lesson', async ({ page }) => {
 });
 
 test('settings that are not those of the screen are said so, and put back', ONLY_WHOLE, async ({ page }) => {
-  await open(page, '#v=3&tab=learn.burstiness.2');
+  await open(page, '#v=4&tab=learn.burstiness.2');
   await expect(page.locator('[data-screen="2"]')).toBeVisible();
   await page.locator('page-header [data-tab=learn]').click();
   await page.locator('[data-lesson=burstiness]').click();
@@ -184,7 +184,7 @@ test('no lesson covers its lower part or scrolls sideways on a small screen', ON
     const { screens } = read(id) as Lesson;
     for (const language of LANGUAGES) {
       for (let screen = 1; screen <= screens.length + 1; screen += 1) {
-        await open(page, `#v=3&tab=learn.${id}.${String(screen)}&lang=${language}`);
+        await open(page, `#v=4&tab=learn.${id}.${String(screen)}&lang=${language}`);
         await expect(page.locator('[data-screen]')).toBeVisible();
         expect(await cut(page), `${id} ${String(screen)}`).toEqual([]);
         await expect(page.locator('aside')).toBeHidden();

@@ -24,7 +24,7 @@ test('a default setting has a link without settings', async ({ page }) => {
   await setNumber(page, 'workload.rate_rps', 3);
   await control(page, 'workload.rate_rps').locator('label').dblclick();
   await settled(page);
-  expect(await link(page)).toBe('#v=3');
+  expect(await link(page)).toBe('#v=4');
 });
 
 test('an address of the first version means what it meant, and is written in the present one', async ({ page }) => {
@@ -35,7 +35,7 @@ test('an address of the first version means what it meant, and is written in the
   await setNumber(page, 'workload.rate_rps', 3);
   await expect.poll(() => digest(page)).toBe(before);
   const hash = await link(page);
-  expect(hash).toMatch(/^#v=3&/);
+  expect(hash).toMatch(/^#v=4&/);
   expect(decodeURIComponent(hash)).toContain('gch=rpm|tpm|concurrency|queue|kv');
 });
 
@@ -98,7 +98,7 @@ test('the copied command and the link give the terminal’s digest', async ({ pa
 test('the command of vLLM is the terminal’s, and another scheduler is told to have none', async ({ page, context }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const setting = '#v=3&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tp=2&n=16';
+  const setting = '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tp=2&n=16';
   const item = page.locator('[data-item=vllm_serve]');
   const choose = async (): Promise<void> => {
     await item.locator('xpath=ancestor::details').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
@@ -110,7 +110,7 @@ test('the command of vLLM is the terminal’s, and another scheduler is told to 
   const told = execFileSync(PROGRAM, ['vllm-serve', '--link', setting], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(told);
   expect(told).toContain('--tensor-parallel-size 2');
-  await another(page, '#v=3');
+  await another(page, '#v=4');
   await choose();
   await expect(page.locator('[data-notice=export_failed]')).toContainText('vLLM v1');
 });

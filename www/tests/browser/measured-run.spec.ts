@@ -42,7 +42,7 @@ async function expectTold(page: Page, { metrics, taken_over: taken, cause }: Tol
 
 test('a result file has the terminal’s numbers, with its settings, its charts and a fit', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=3&tab=validation');
+  await open(page, '#v=4&tab=validation');
   await opened(page, [VLLM, 'llmservingsim/meta.json']);
   await ready(page);
   await expectTold(page, told(VLLM));
@@ -60,7 +60,7 @@ test('a result file has the terminal’s numbers, with its settings, its charts 
 
 test('the settings in the controls go before what the file tells, where that is asked', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=3&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tab=validation');
+  await open(page, '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tab=validation');
   await opened(page, AIPERF);
   await ready(page);
   await expectTold(page, told(AIPERF[0] ?? ''));
@@ -72,7 +72,7 @@ test('the settings in the controls go before what the file tells, where that is 
 });
 
 test('a file that is no result is refused, and the next one is read', async ({ page }) => {
-  await open(page, '#v=3&tab=validation');
+  await open(page, '#v=4&tab=validation');
   await section(page).locator('[data-action=open-result]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('nothing of this kind\n') });
   await expect(section(page)).toHaveAttribute('data-state', 'failed');
   await expect(section(page).locator('.notice.error')).toContainText('notes.txt');

@@ -7,7 +7,7 @@ import { terminal } from './terminal.js';
 
 const SEEDS = join(import.meta.dirname, '../../../tests/fuzz/corpus/model_config');
 const LLAMA = readFileSync(join(SEEDS, 'llama.json'), 'utf8');
-const ROOFLINE = '#v=3&sched=vllm_v1&cost=roofline&gpu=h100_sxm&n=0&D=20';
+const ROOFLINE = '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&n=0&D=20';
 const SETTINGS = ['scheduler.kind=vllm_v1', 'cost.kind=roofline', 'fleet.gpu=h100_sxm', 'workload.adapters.count=0', 'workload.duration_s=20'];
 
 async function section(page: Page, more = ''): Promise<Locator> {

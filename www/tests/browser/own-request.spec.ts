@@ -3,7 +3,7 @@ import { another, digest, expect, link, ONLY_WHOLE, open, settled, test, violati
 import { terminal } from './terminal.js';
 
 test('a request that the reader sends joins the run, and its card opens', async ({ page }) => {
-  await open(page, '#v=3&D=120');
+  await open(page, '#v=4&D=120');
   const without = await digest(page);
   await page.locator('[data-fold=own] > summary').click();
   const form = page.locator('own-request');
@@ -33,7 +33,7 @@ test('a request that the reader sends joins the run, and its card opens', async 
 
 test('what cannot be sent is said, on a phone and in Chinese too', ONLY_WHOLE, async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  await open(page, '#v=3&D=60&xi=5000&lang=zh');
+  await open(page, '#v=4&D=60&xi=5000&lang=zh');
   const form = page.locator('own-request');
   // Longer than the service accepts: it is refused, and the reader reads why.
   await expect(form.locator('[data-own]')).toBeVisible();

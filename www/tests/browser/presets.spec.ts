@@ -12,7 +12,7 @@ test('every preset runs, without problems, and differs from the others', async (
   expect([...names].sort()).toEqual([...INDEX].sort());
   const seen = new Set<string>();
   for (const name of names) {
-    await another(page, '#v=3');
+    await another(page, '#v=4');
     expect(await digest(page)).toBe(plain);
     await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
     await page.locator(`button.preset[data-preset="${name}"]`).click();
@@ -39,7 +39,7 @@ test('a link with the name of a preset alone opens it', async ({ page }) => {
     await expect(numberBox(page, 'workload.rate_rps')).toHaveValue('0.5');
     await way(page, '#preset=lora_vllm&n=200');
     await expect(numberBox(page, 'workload.adapters.count'), 'also a value that is the default').toHaveValue('200');
-    await another(page, '#v=3&preset=mm1');
+    await another(page, '#v=4&preset=mm1');
     expect(await digest(page), 'a setting that was changed back to the defaults').toBe(plain);
   }
 });
@@ -53,7 +53,7 @@ test('a preset that was changed says so', async ({ page }) => {
 
 test('a preset has no changes beside its numbers; a changed one keeps its name over a reload, and bad keys leave the address', async ({ page }) => {
   const name = page.locator('.menu.presets > summary span');
-  await open(page, '#v=3&R=3');
+  await open(page, '#v=4&R=3');
   await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
   await page.locator('button.preset[data-preset="s1"]').click();
   await settled(page);
@@ -63,7 +63,7 @@ test('a preset has no changes beside its numbers; a changed one keeps its name o
   await open(page, await link(page));
   await expect(name).toHaveAttribute('data-preset', 's1');
   await expect(name).toHaveAttribute('data-modified', 'true');
-  await open(page, '#v=3&R=1.7&nonsense=4');
+  await open(page, '#v=4&R=1.7&nonsense=4');
   await expect(control(page, 'workload.rate_rps').locator('input.value')).toHaveValue('1.7');
-  await expect.poll(() => page.evaluate(() => location.hash)).toBe('#v=3&R=1.7');
+  await expect.poll(() => page.evaluate(() => location.hash)).toBe('#v=4&R=1.7');
 });

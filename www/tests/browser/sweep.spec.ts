@@ -12,7 +12,7 @@ interface Told { sweep: string; points: { point: Record<string, unknown>; metric
 
 const CV = 'workload.arrivals.cv';
 const ORDER = 'scheduler.order';
-const MANY_RUNS = '#v=3&D=60&sweep=' + encodeURIComponent(`20|ttft_s.mean|v=3&D=300|${CV}=1:4:30`);
+const MANY_RUNS = '#v=4&D=60&sweep=' + encodeURIComponent(`20|ttft_s.mean|v=4&D=300|${CV}=1:4:30`);
 
 const section = (page: Page): Locator => page.locator('[data-sweep]');
 
@@ -78,7 +78,7 @@ test('a metric of one user is measured, and an index that no user has is told', 
 
 test('a sweep has the terminal’s numbers, one curve a policy, and its link has them again', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=3&R=1.9&D=60');
+  await open(page, '#v=4&R=1.9&D=60');
   await unfold(page);
   const x = section(page).locator('[data-axis=x]');
   await x.locator('[data-item=parameter]').selectOption(CV);
@@ -91,7 +91,7 @@ test('a sweep has the terminal’s numbers, one curve a policy, and its link has
   await section(page).locator('[data-item=seeds]').selectOption('3');
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results, lines } = told('v=3&R=1.9&D=60', [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
+  const { results, lines } = told('v=4&R=1.9&D=60', [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page)).toHaveAttribute('data-id', results.sweep);
   expect(await downloaded(page)).toBe(lines);
@@ -170,7 +170,7 @@ test('a reload in the middle of a sweep loses no run and repeats none', async ({
 });
 
 test('a point opens its run, and the sweep stays', async ({ page }) => {
-  await open(page, '#v=3&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=3&D=60|${CV}=1,2,4`));
+  await open(page, '#v=4&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=4&D=60|${CV}=1,2,4`));
   await openGroups(page);
   await swept(page);
   const plot = section(page).locator('[data-chart="sweep_ttft_s.mean"] .plot');
@@ -193,9 +193,9 @@ test('a point opens its run, and the sweep stays', async ({ page }) => {
 test('two ranges make a heat map with the terminal’s numbers and the contour of the SLO', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   const over = ['workload.rate_rps=1:3:5', `${CV}=1:4:3:log`];
-  await open(page, '#v=3&sweep=' + encodeURIComponent(`2|ttft_s.p99|v=3|${over.join('|')}`));
+  await open(page, '#v=4&sweep=' + encodeURIComponent(`2|ttft_s.p99|v=4|${over.join('|')}`));
   await swept(page);
-  const { results } = told('v=3', over, ['ttft_s.p99'], 2);
+  const { results } = told('v=4', over, ['ttft_s.p99'], 2);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   const chart = section(page).locator('[data-chart="sweep_ttft_s.p99"]');
   await drawn(page, 'sweep_ttft_s.p99');
@@ -211,10 +211,10 @@ test('two ranges make a heat map with the terminal’s numbers and the contour o
 });
 
 test('what cannot be swept is said in both languages', async ({ page }) => {
-  await open(page, '#v=3&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=3|${CV}=4:1:3`));
+  await open(page, '#v=4&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=4|${CV}=4:1:3`));
   await expect(section(page)).toHaveAttribute('data-sweep', 'failed');
   await expect(section(page).locator('.notice.error')).toContainText('runs upwards');
-  await open(page, '#v=3&lang=zh&sweep=' + encodeURIComponent(`2|ttft_s.mean|v=3&D=60|${CV}=1,2|${ORDER}=fcfs,lifo`));
+  await open(page, '#v=4&lang=zh&sweep=' + encodeURIComponent(`2|ttft_s.mean|v=4&D=60|${CV}=1,2|${ORDER}=fcfs,lifo`));
   await swept(page);
   await expect(section(page).locator('[data-chart="sweep_ttft_s.mean"] h3')).toContainText('随');
   expect(await control(page, CV).count()).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ const button = (name: string): string => `::-p-aria([name="${name.replaceAll('"'
 for (const { id } of read('index') as LessonEntry[]) {
   it(`the lesson ${id} is walked`, async () => {
     const { screens, questions } = read(id) as Lesson;
-    await firefox.open(`#v=3&tab=learn.${id}.1`);
+    await firefox.open(`#v=4&tab=learn.${id}.1`);
     for (const [place, screen] of screens.entries()) {
       await firefox.seen(`[data-lesson=${id}] [data-screen="${String(place + 1)}"], [data-lesson=${id}][data-screen="${String(place + 1)}"]`);
       await firefox.settled();

@@ -26,7 +26,7 @@ it('starts with the digest of the terminal, and draws', async () => {
 });
 
 it('simulates anew as a slider is moved with the keyboard, and as a number is typed', async () => {
-  await firefox.open('#v=3&R=2');
+  await firefox.open('#v=4&R=2');
   const moved = await firefox.changed(async () => {
     await firefox.page.focus('[data-parameter="workload.rate_rps"] input[type=range]');
     await firefox.page.keyboard.press('ArrowRight');
@@ -43,7 +43,7 @@ it('simulates anew as a slider is moved with the keyboard, and as a number is ty
 
 it('has the digests of every scheduler', async () => {
   for (const kind of ['slora', 'vllm_v1', 'sarathi', 'vllm', 'lightllm', 'orca', 'static']) {
-    await firefox.open(`#v=3&sched=${kind}`);
+    await firefox.open(`#v=4&sched=${kind}`);
     const shown = await firefox.page.evaluate(() => document.documentElement.dataset['digest']);
     expect(shown, kind).toBe(terminalDigest(`scheduler.kind=${kind}`));
   }
@@ -69,7 +69,7 @@ it('opens each tab', async () => {
 });
 
 it('compares two settings', async () => {
-  await firefox.open('#v=3&R=1.9&D=60');
+  await firefox.open('#v=4&R=1.9&D=60');
   await firefox.page.evaluate(() => { for (const one of document.querySelectorAll('details')) one.open = true; });
   await firefox.seen('compare-section [data-action=pin]');
   await firefox.press('compare-section [data-action=pin]');

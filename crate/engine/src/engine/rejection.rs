@@ -44,6 +44,10 @@ pub(crate) fn compared(
     let of = |test: Test, need: u32, have: u32| Compared::new(test, need, have);
     match reason {
         Rejection::InputTooLong => of(Test::RequestTokens, input_tokens, config.max_input_tokens),
+        // A scheduler that cuts outputs asks for room for a single token.
+        Rejection::RequestTooLong if config.policy().cuts_outputs_at(config) < u32::MAX => {
+            of(Test::RequestTokens, input_tokens.saturating_add(1), config.max_request_tokens)
+        }
         Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),
         Rejection::PoolTooSmall | Rejection::NeverFits => Compared::without_numbers(Test::KvBlocks),
         Rejection::PromptOverBatch => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),

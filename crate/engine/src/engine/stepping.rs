@@ -111,8 +111,8 @@ impl Fleet {
                 replica.num_waiting as usize * WAITING_BYTES + replica.num_running as usize * HOLDER_BYTES;
             REPLICA_BYTES + requests + replica.kv.bytes()
         };
-        let at_gateway =
-            self.frontend.waiting() as usize * WAITING_BYTES + size_of_val(self.unread.as_slice());
+        let unread = self.record.unread.len() * 2 * size_of::<(RequestId, u32)>();
+        let at_gateway = self.frontend.waiting() as usize * WAITING_BYTES + unread;
         let deadlines = self.deadlines.len() * size_of::<(f64, RequestId)>();
         self.replicas.iter().map(of).sum::<usize>() + at_gateway + deadlines
     }

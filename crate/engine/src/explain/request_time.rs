@@ -55,7 +55,8 @@ enum RequestEvent {
 /// A run whose requests' times can be split: one whose decisions were kept.
 #[derive(Debug)]
 pub struct WhyTables<'a> {
-    pub(super) report: &'a Report,
+    /// Of which run.
+    pub report: &'a Report,
     pub(super) decisions: ByRequest<Decision>,
     gateway: Option<GatewayTable<'a>>,
     pub(super) ends: Vec<u64>,

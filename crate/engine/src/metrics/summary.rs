@@ -36,6 +36,35 @@ pub struct RequestCounts {
     pub cancelled: u64,
 }
 
+/// Outputs that vLLM v1 ended at `max_model_len`, of those of completed requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct CutOutputs {
+    /// How many were cut.
+    pub requests: u64,
+    /// Of how many.
+    pub of_requests: u64,
+    /// Tokens that were not made.
+    pub tokens: u64,
+    /// Of how many asked for.
+    pub of_tokens: u64,
+}
+
+impl CutOutputs {
+    /// Of a run.
+    pub fn of(report: &Report) -> Self {
+        let mut cut = Self::default();
+        for id in (0..report.results.len()).filter(|&id| report.is_completed(id)) {
+            let missing = report.cut_tokens(id);
+            cut.requests += u64::from(missing > 0);
+            cut.of_requests += 1;
+            cut.tokens += u64::from(missing);
+            cut.of_tokens += u64::from(report.trace.output_tokens[id]);
+        }
+        cut
+    }
+}
+
 /// Mean of each part of E2E, seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
@@ -127,6 +156,8 @@ pub struct Summary {
     pub digest: String,
     /// Requests by outcome.
     pub requests: RequestCounts,
+    /// Outputs that are shorter than asked for.
+    pub cut_outputs: CutOutputs,
     /// From time 0 to the end of the last iteration, seconds.
     pub makespan_s: f64,
     /// Completed requests over the makespan.
@@ -137,7 +168,8 @@ pub struct Summary {
     pub output_tokens_per_s: Option<f64>,
     /// Prompt and produced tokens a second.
     pub total_tokens_per_s: Option<f64>,
-    /// Prompt tokens for each output token of the requests offered (P:D); missing without requests.
+    /// Prompt tokens for each output token of the requests offered (P:D), without output tokens that were cut; missing without
+    /// requests.
     pub pd_ratio: Option<f64>,
     /// Time to first token.
     pub ttft_s: Distribution,
@@ -189,10 +221,10 @@ pub struct SummaryContext {
 }
 
 /// Prompt tokens over output tokens of all requests.
-fn pd_ratio(trace: &Trace) -> Option<f64> {
-    let total = |tokens: &[u32]| tokens.iter().map(|&t| u64::from(t)).sum::<u64>() as f64;
-    let output = total(&trace.output_tokens);
-    (output > 0.0).then(|| total(&trace.input_tokens) / output)
+fn pd_ratio(trace: &Trace, cut: CutOutputs) -> Option<f64> {
+    let total = |tokens: &[u32]| tokens.iter().map(|&t| u64::from(t)).sum::<u64>();
+    let output = (total(&trace.output_tokens) - cut.tokens) as f64;
+    (output > 0.0).then(|| total(&trace.input_tokens) as f64 / output)
 }
 
 /// Sums over requests.
@@ -225,6 +257,7 @@ pub fn summarise_spans(
     let mut counts = count(report);
     counts.rejected_total = counts.rejected.values().sum();
     let mut samples = sample(report, context.slo);
+    let cut_outputs = CutOutputs::of(report);
     let makespan_us = report.end_us();
     let makespan_s = makespan_us / 1e6;
     let per_second = |x: f64| (makespan_s > 0.0).then(|| x / makespan_s);
@@ -253,7 +286,8 @@ pub fn summarise_spans(
             .map(|rate| strip_throughput(counts.completed as usize, rate, makespan_s)),
         output_tokens_per_s: per_second(samples.output_tokens as f64),
         total_tokens_per_s: per_second(tokens),
-        pd_ratio: pd_ratio(&report.trace),
+        pd_ratio: pd_ratio(&report.trace, cut_outputs),
+        cut_outputs,
         ttft_s: seconds(&mut samples.ttft),
         tbt_s: gaps.distribution().scaled(1e-6),
         tpot_s: seconds(&mut samples.tpot),

@@ -158,6 +158,11 @@ impl KvCache {
         }
     }
 
+    /// After how many tokens of a request a further block of it can be found by others; `None`: none of it can.
+    pub(crate) fn next_named_block(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
+        self.blocks.as_ref()?.next_named(trace, id, held)
+    }
+
     /// A request gives its blocks back; one that is resumed later looks them up then.
     pub(crate) fn free_blocks(&mut self, id: RequestId, held: &mut Held, is_resumed_later: bool) {
         self.used -= match &mut self.blocks {

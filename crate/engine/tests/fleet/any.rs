@@ -9,7 +9,7 @@ use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
     SchedulerKind, VllmRules,
 };
-use servescope_workload::trace::{ClosedLoop, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
+use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::Toy;
@@ -31,15 +31,32 @@ prop_compose! {
         block_tokens in prop::sample::select(&[4u32, 8, 16][..]),
         cancels in prop_oneof![Just(vec![]), prop::collection::vec((0u32..60_000, 0usize..50), 1..12)],
         waits in prop::option::weighted(0.3, prop::collection::vec((0u32..70, 0u32..900), 50)),
+        talks in any::<bool>(),
     ) -> Trace {
         let mut trace = Trace { adapter_rank: vec![8, 16, 64, 8], ..Trace::default() };
         let mut now = 0.0;
-        let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
-        for (gap, input, output, adapter) in rows {
+        let mut prefix = PrefixBlocks::new(block_tokens);
+        let (mut session, mut session_names) = (LabelMaker::default(), Vec::<String>::new());
+        for (place, (gap, mut input, output, mut adapter)) in rows.into_iter().enumerate() {
+            // Half of the requests go on in the session of one of the four before them.
+            let before = (talks && output % 2 == 0).then(|| place.checked_sub(1 + gap as usize % 4)).flatten();
+            let said = before.map(|id| trace.input_tokens[id] + trace.output_tokens[id]).filter(|&said| said < 70);
+            if let Some((said, id)) = said.zip(before) {
+                input = said + input % 20;
+                adapter = if trace.adapter[id] == BASE_MODEL { 0 } else { trace.adapter[id] };
+            }
+            let name = said.map_or_else(|| place.to_string(), |_| session_names[before.unwrap_or(place)].clone());
+            session.push(Some(&name));
+            session_names.push(name);
+            let past: Vec<u64> = match said.and(before) {
+                Some(id) => prefix.of(id)[..(trace.input_tokens[id] / block_tokens) as usize].to_vec(),
+                None => Vec::new(),
+            };
             // Prompts of one adapter begin alike, for a part of their length.
             let own = u64::from(gap) << 32;
             prefix.push((0..u64::from(input.div_ceil(block_tokens))).map(|i| {
-                if i < 5 { u64::from(adapter) << 8 | i } else { own | u64::from(output) << 16 | i }
+                let fresh = if i < 5 { u64::from(adapter) << 8 | i } else { own | u64::from(output) << 16 | i };
+                past.get(i as usize).copied().unwrap_or(fresh)
             }));
             now += f64::from(gap);
             trace.push(Request {
@@ -51,7 +68,11 @@ prop_compose! {
                 max_tokens: output + adapter,
             });
         }
-        trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
+        let session = session.finish();
+        trace.metadata = Some(Box::new(TraceMetadata { prefix, session, ..TraceMetadata::default() }));
+        if talks {
+            trace.name_outputs();
+        }
         trace.cancellations =
             cancels.into_iter().map(|(at, id)| (f64::from(at), (id % trace.len()) as u32)).collect();
         trace.sort_cancellations();

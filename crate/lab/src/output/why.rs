@@ -75,6 +75,8 @@ pub struct RequestWhy {
     pub total_s: f64,
     /// All its delays; the rest is its own prompt and its own output.
     pub delayed_s: f64,
+    /// Tokens of its output that were not made, because the request was as long as vLLM v1 lets one be.
+    pub cut_tokens: u32,
     /// Its time by cause, in the order in which a request meets them; those without time are left out.
     pub causes: Vec<CauseTime>,
     /// Its delays, the longest first.
@@ -183,6 +185,7 @@ fn request_why(tables: &WhyTables<'_>, id: usize) -> RequestWhy {
         id,
         total_s: seconds(time.end_ns - time.arrival_ns),
         delayed_s: seconds(delayed_ns(&sums)),
+        cut_tokens: tables.report.cut_tokens(id),
         causes,
         delays: tables.delays_of(id).iter().map(delay).collect(),
     }

@@ -1,5 +1,6 @@
 //! Limits on the length of requests that a trace breaks, and the values that accept its requests.
 
+use servescope_engine::metrics::CutOutputs;
 use servescope_engine::{FleetConfig, Rejection, Report, rejection};
 use servescope_workload::Trace;
 
@@ -95,6 +96,31 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Diagnostic
             .number("requests", requests as f64)
             .number("remaining", remaining as f64)
             .text("settings", &settings.join(" ")),
+    )
+}
+
+/// The warning about outputs that were cut at the longest request, with the length that cuts none.
+pub(crate) fn cut_warning(scenario: &Scenario, trace: &Trace, cut: CutOutputs) -> Option<Diagnostic> {
+    if cut.requests == 0 {
+        return None;
+    }
+    let longest =
+        trace.input_tokens.iter().zip(&trace.output_tokens).map(|(a, b)| a.saturating_add(*b)).max();
+    let (path, needed, limit) =
+        (Id::MaxRequestTokens.row().id, longest.unwrap_or(0), scenario.number(Id::MaxRequestTokens));
+    let CutOutputs { requests, of_requests, tokens, of_tokens } = cut;
+    let message = format!(
+        "{requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not made; \
+         --set {path}={needed} cuts none"
+    );
+    Some(
+        Diagnostic::warning("outputs_cut", path, message)
+            .number("requests", requests as f64)
+            .number("of_requests", of_requests as f64)
+            .number("tokens", tokens as f64)
+            .number("of_tokens", of_tokens as f64)
+            .number("limit", limit)
+            .number("needed", needed.into()),
     )
 }
 

@@ -7,7 +7,7 @@ use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 /// Version of the address that is written.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// The oldest version that is still read: what is left out of an older address has the default that it had then.
 const OLDEST_VERSION: u8 = 1;
@@ -22,9 +22,11 @@ struct OldDefault {
 }
 
 /// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
-/// of KV memory. Before version 3 the rate was above what the default server can serve. In the order in which they are set:
-/// the bound on running requests follows the token budget.
-const OLD_DEFAULTS: [OldDefault; 8] = [
+/// of KV memory. Before version 3 the rate was above what the default server can serve. Before version 4 vLLM v1 had the longest
+/// request of the other schedulers. In the order in which they are set: the token budget follows the longest request, the bound
+/// on running requests the token budget.
+const OLD_DEFAULTS: [OldDefault; 9] = [
+    OldDefault { before: 4, id: Id::MaxRequestTokens, was: |_| "3072".to_owned() },
     OldDefault { before: 3, id: Id::Rate, was: |_| "2".to_owned() },
     OldDefault { before: 2, id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
     OldDefault { before: 2, id: Id::BatchMaxTokens, was: |scenario| scenario.pool_budget().to_string() },
@@ -88,8 +90,8 @@ fn fragment(link: &str) -> &str {
 ///
 /// ```
 /// use servescope_lab::link::step;
-/// assert_eq!(step("https://x.test/#v=3&R=2&step=17"), Some(17));
-/// assert_eq!(step("#v=3&step=x"), None);
+/// assert_eq!(step("https://x.test/#v=4&R=2&step=17"), Some(17));
+/// assert_eq!(step("#v=4&step=x"), None);
 /// ```
 pub fn step(link: &str) -> Option<usize> {
     let text = fragment(link).split('&').find_map(|pair| pair.strip_prefix("step="))?;
@@ -104,7 +106,7 @@ pub fn step(link: &str) -> Option<usize> {
 /// ```
 /// use servescope_lab::link::preset;
 /// assert_eq!(preset("#preset=mm1&R=2"), Some("mm1"));
-/// assert_eq!(preset("https://x.test/#v=3&R=2&preset=mm1"), None);
+/// assert_eq!(preset("https://x.test/#v=4&R=2&preset=mm1"), None);
 /// ```
 pub fn preset(link: &str) -> Option<&str> {
     let pairs = || fragment(link).split('&');
@@ -235,10 +237,10 @@ mod tests {
         let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
         let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
         assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
-        assert_eq!(encode(&scenario), "v=3&R=3&cv=0.1&pop=zipf");
+        assert_eq!(encode(&scenario), "v=4&R=3&cv=0.1&pop=zipf");
         for plain in ["#", "", "http://127.0.0.1:8080/", "https://x.test/page/#"] {
             let (scenario, problems) = parse(plain);
-            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=3", 0), "{plain}");
+            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=4", 0), "{plain}");
         }
     }
 
@@ -249,33 +251,33 @@ mod tests {
             assert!(problems.is_empty(), "{problems:?}");
             encode(&scenario)
         };
-        let old = "v=3&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
+        let old = "v=4&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
         for link in ["#v=1&R=1.4&gk=proxy", "#R=1.4&gk=proxy&v=1", "#v=1&R=1.4&gk=proxy&gch="] {
             assert_eq!(checks(link), old, "{link}");
         }
         assert_eq!(checks(old), old, "what was read is written so that it stays");
         // A chain that the address names is that chain, and where there is no proxy there is nothing to keep.
         for (link, same) in [
-            ("#v=1&R=1.4&gk=proxy&gch=rpm", "v=3&gk=proxy&gch=rpm"),
-            ("#v=1&R=3", "v=3&R=3"),
-            ("#v=2&R=1.4&gk=proxy", "v=3&gk=proxy"),
+            ("#v=1&R=1.4&gk=proxy&gch=rpm", "v=4&gk=proxy&gch=rpm"),
+            ("#v=1&R=3", "v=4&R=3"),
+            ("#v=2&R=1.4&gk=proxy", "v=4&gk=proxy"),
             // The rate was above what the default server can serve.
-            ("#v=2&gk=proxy", "v=3&R=2&gk=proxy"),
-            ("#gk=proxy", "v=3&gk=proxy"),
+            ("#v=2&gk=proxy", "v=4&R=2&gk=proxy"),
+            ("#gk=proxy", "v=4&gk=proxy"),
         ] {
             assert_eq!(checks(link), same, "{link}");
         }
         // vLLM v1 goes on with the bounds and rules that it had, as far as they are settings.
         assert_eq!(
             checks("#v=1&R=1.4&sched=vllm_v1"),
-            "v=3&batch=3072&run=1000&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
+            "v=4&batch=3072&run=1000&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
         );
         assert_eq!(
             checks("#v=1&R=1.4&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
-            "v=3&batch=500&run=500&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
+            "v=4&batch=500&run=500&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
         );
         for others in ["sched=sarathi", "batch=64", "batch=500&sched=vllm"] {
-            assert_eq!(checks(&format!("#v=1&R=1.4&{others}")), format!("v=3&{others}"));
+            assert_eq!(checks(&format!("#v=1&R=1.4&{others}")), format!("v=4&{others}"));
         }
         for OldDefault { before, id, was } in OLD_DEFAULTS {
             let old = was(&Scenario::default());
@@ -286,7 +288,7 @@ mod tests {
     /// The bound of links from before there were two bounded the mean, and so does its key.
     #[test]
     fn an_old_bound_on_the_time_between_tokens_is_one_on_its_mean() {
-        for version in ["1", "2", "3"] {
+        for version in ["1", "2", "3", "4"] {
             let (scenario, problems) = parse(&format!("#v={version}&slob=0.08"));
             assert!(problems.is_empty(), "{problems:?}");
             let slo = scenario.slo();
@@ -301,14 +303,14 @@ mod tests {
     #[test]
     fn a_key_that_is_there_twice_is_told() {
         let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
-        assert_eq!(encode(&scenario), "v=3&R=3&cv=2");
+        assert_eq!(encode(&scenario), "v=4&R=3&cv=2");
         assert_eq!(problems.len(), 1);
         assert!(problems[0].message.contains("\"R=4\" is ignored: its key is there twice"), "{problems:?}");
     }
 
     #[test]
     fn lists_and_percent_signs() {
-        let (scenario, problems) = parse("#v=3&ranks=64%2C32%2c16");
+        let (scenario, problems) = parse("#v=4&ranks=64%2C32%2c16");
         assert!(problems.is_empty());
         assert_eq!(
             command(&scenario, "my trace.csv"),

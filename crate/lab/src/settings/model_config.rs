@@ -110,6 +110,13 @@ impl ModelConfig {
         let vocabulary = fields.needed(&["vocab_size", "padded_vocab_size"], Id::ModelVocabulary);
         self.set(Id::ModelVocabulary, vocabulary);
         self.layers(fields, family, layers, hidden);
+        let names = ["max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"];
+        match fields.number(&names, Id::ModelContext) {
+            Some(context) => self.set(Id::ModelContext, context),
+            None => {
+                self.notes.push(fields.assumed(names[0], &Id::ModelContext.row().default_value().to_text()))
+            }
+        }
         let tied = fields.flag("tie_word_embeddings");
         if tied.is_none() {
             self.notes.push(fields.assumed("tie_word_embeddings", &family.tied.to_string()));

@@ -163,6 +163,7 @@ impl Scenario {
         let ms = |us: f64| Value::Number(us / 1e3);
         match id {
             Id::MaxTotalTokens => Value::Number(f64::from(calibration.pool_tokens)),
+            Id::MaxRequestTokens => self.usual_longest_request(),
             Id::BatchMaxTokens => Value::Number(f64::from(self.usual_token_budget())),
             Id::MaxRunning => self.usual_max_running(),
             Id::Watermark if self.is_vllm_v1() => Value::Number(0.0),
@@ -198,6 +199,7 @@ impl Scenario {
         match id {
             Id::Calibration => &[
                 Id::MaxTotalTokens,
+                Id::MaxRequestTokens,
                 Id::PrefillBase,
                 Id::PrefillPerToken,
                 Id::DecodeBase,
@@ -211,13 +213,18 @@ impl Scenario {
                 Id::PrefillFactor,
             ],
             Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],
+            Id::FleetModel | Id::ModelContext | Id::MaxTotalTokens if is_vllm_v1 => {
+                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
+            }
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
                 &[Id::BatchMaxTokens, Id::MaxRunning]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
             Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
             Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
-            Id::SchedulerKind => &[Id::AdapterMemory, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark],
+            Id::SchedulerKind => {
+                &[Id::AdapterMemory, Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark]
+            }
             _ => &[],
         }
     }

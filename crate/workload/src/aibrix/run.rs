@@ -216,6 +216,7 @@ impl Made {
         match self.requests {
             Some(mut trace) if !trace.is_empty() => {
                 let reordered = trace.sort();
+                let named_outputs = trace.name_outputs();
                 Ok(ReadTrace {
                     format: Format::Mooncake,
                     trace,
@@ -223,6 +224,7 @@ impl Made {
                     failed: 0,
                     empty_entries: 0,
                     assumed: None,
+                    named_outputs,
                 })
             }
             Some(_) => Err(FormatError::NoRows),

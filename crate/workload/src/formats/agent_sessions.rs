@@ -124,6 +124,7 @@ pub(super) fn requests(sessions: &[AgentSession]) -> Result<Trace, FormatError> 
                     kind: call.stop.as_deref(),
                     recorded_latency_s: call.api_time_s,
                     hash_ids: one_size.then(|| call.hash_ids.iter().map(|id| scope ^ id).collect()),
+                    output_hash_ids: None,
                 };
                 log.push(call.row, entry)
             })

@@ -1,7 +1,7 @@
 //! Rows of a request log, collected as a [`Trace`] in the order of the file.
 
 use super::{FormatError, MAX_ARRIVAL_S, MAX_ROWS};
-use crate::trace::{BASE_MODEL, LabelMaker, PrefixBlocks, Request, Trace, TraceMetadata};
+use crate::trace::{BASE_MODEL, IdLists, LabelMaker, PrefixBlocks, Request, Trace, TraceMetadata};
 
 /// One row of a log. What a format has no column for keeps its default.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,7 @@ pub(super) struct Entry<'a> {
     pub(super) kind: Option<&'a str>,
     pub(super) recorded_latency_s: Option<f64>,
     pub(super) hash_ids: Option<Vec<u64>>,
+    pub(super) output_hash_ids: Option<Vec<u64>>,
 }
 
 /// Rejects a time that is too late: a sum of times, each of which is within its bound.
@@ -47,12 +48,13 @@ pub(super) struct Log {
     has_turns: bool,
     has_times: bool,
     has_blocks: bool,
+    has_outputs: bool,
 }
 
 impl Log {
     /// A log whose prefix blocks have `block_tokens` tokens.
     pub(super) fn new(block_tokens: u32) -> Self {
-        Self { prefix: PrefixBlocks { block_tokens, ..PrefixBlocks::default() }, ..Self::default() }
+        Self { prefix: PrefixBlocks::new(block_tokens), ..Self::default() }
     }
 
     /// Appends a row.
@@ -80,6 +82,8 @@ impl Log {
         self.recorded_latency_s.push(entry.recorded_latency_s.unwrap_or(f64::NAN));
         self.has_blocks |= entry.hash_ids.is_some();
         self.prefix.push(entry.hash_ids.unwrap_or_default());
+        self.has_outputs |= entry.output_hash_ids.is_some();
+        self.prefix.outputs.push(entry.output_hash_ids.unwrap_or_default());
         Ok(())
     }
 
@@ -89,8 +93,11 @@ impl Log {
     }
 
     /// The rows, in the order of the file.
-    pub(super) fn finish(self) -> Trace {
+    pub(super) fn finish(mut self) -> Trace {
         let mut trace = self.trace;
+        if !self.has_outputs {
+            self.prefix.outputs = IdLists::default();
+        }
         trace.set_metadata(TraceMetadata {
             session: self.session.finish(),
             turn: if self.has_turns { self.turn } else { Vec::new() },

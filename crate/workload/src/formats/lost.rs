@@ -17,6 +17,7 @@ pub const LOSSES: &[(&str, &str)] = &[
     ("waits", "which requests wait for the end of others"),
     ("sessions", "sessions and turns"),
     ("prefixes", "prefix blocks"),
+    ("outputs", "the blocks of outputs"),
     ("models", "models and kinds of requests"),
     ("details", "agents' events and details"),
     ("unknown_outputs", "which output lengths are unknown"),
@@ -67,7 +68,8 @@ pub fn lost(trace: &Trace, text: &str) -> Vec<&'static str> {
         ("cancellations", trace.cancellations.len() != back.cancellations.len()),
         ("waits", trace.closed_loop.is_some() && back.closed_loop.is_none()),
         ("sessions", differ(&had.session, &has.session)),
-        ("prefixes", !had.prefix.is_empty() && had.prefix.ids.len() != has.prefix.ids.len()),
+        ("prefixes", !had.prefix.is_empty() && had.prefix.prompts.ids.len() != has.prefix.prompts.ids.len()),
+        ("outputs", !had.prefix.outputs.ids.is_empty() && had.prefix.outputs.ends != has.prefix.outputs.ends),
         ("models", differ(&had.model, &has.model) || differ(&had.kind, &has.kind)),
         (
             "details",

@@ -1,7 +1,7 @@
 //! Servescope's own CSV: `id,arrival_s,user,adapter,rank,input_tokens,output_tokens,max_tokens`; `cancel_s` where a client
 //! went away; `after`, `think_s` and `until_s` where requests wait for others: the `id` (row, from 0) of an earlier one, the
 //! time between its end and this sending, and the time from which on nothing held is sent; `session`, `turn`, `model`, `kind`,
-//! `took_s`, `block_tokens` and `hash_ids` (with spaces between) where a trace carries them. Only arrival and the two lengths
+//! `took_s`, `block_tokens`, `hash_ids` and `output_hash_ids` (with spaces between) where a trace carries them. Only arrival and the two lengths
 //! must be there; adapter -1 is the base model.
 
 use std::fmt::Write as _;
@@ -88,6 +88,8 @@ struct ExtraColumns {
     turn: Option<Column>,
     took: Option<Column>,
     blocks: Option<[Column; 2]>,
+    outputs: Option<Column>,
+    lengths: Option<[Column; 2]>,
     makers: [LabelMaker; 3],
     metadata: TraceMetadata,
 }
@@ -99,6 +101,8 @@ impl ExtraColumns {
             turn: table.column("turn"),
             took: table.column("took_s"),
             blocks: table.named(["block_tokens", "hash_ids"]),
+            outputs: table.column("output_hash_ids"),
+            lengths: table.named(["input_tokens", "output_tokens"]),
             makers: Default::default(),
             metadata: TraceMetadata::default(),
         }
@@ -121,10 +125,16 @@ impl ExtraColumns {
                 (prefix.block_tokens, prefix.block_tokens)
             };
             let block_tokens = table.whole(size, least, most)?;
-            let parsed: Result<Vec<u64>, _> =
-                table.text(ids).split_ascii_whitespace().map(str::parse).collect();
-            prefix.push(parsed.map_err(|_| table.bad(ids, "whole numbers with spaces between"))?);
+            prefix.push(id_list(table, ids)?);
             prefix.block_tokens = block_tokens;
+            if let Some((ids, [input, output])) = self.outputs.zip(self.lengths) {
+                let ids = id_list(table, ids)?;
+                let most = most_output_blocks(table.tokens(input)?, table.tokens(output)?, block_tokens);
+                if ids.len() as u64 > most {
+                    return Err(too_many_ids(table.line(), ids.len(), most));
+                }
+                prefix.outputs.push(ids);
+            }
         }
         self.metadata.turn.extend(turn);
         self.metadata.recorded_latency_s.extend(took);
@@ -139,6 +149,24 @@ impl ExtraColumns {
             self.makers.map(LabelMaker::finish);
         self.metadata
     }
+}
+
+/// Ids with spaces between.
+fn id_list(table: &Table<'_>, column: Column) -> Result<Vec<u64>, FormatError> {
+    let parsed: Result<_, _> = table.text(column).split_ascii_whitespace().map(str::parse).collect();
+    parsed.map_err(|_| table.bad(column, "whole numbers with spaces between"))
+}
+
+/// Blocks from the one in which a prompt ends to the one in which its output ends.
+pub(super) fn most_output_blocks(input_tokens: u32, output_tokens: u32, block_tokens: u32) -> u64 {
+    let size = u64::from(block_tokens.max(1));
+    (u64::from(input_tokens) + u64::from(output_tokens)).div_ceil(size) - u64::from(input_tokens) / size
+}
+
+/// More blocks than an output fills.
+pub(super) fn too_many_ids(row: u64, found: usize, most: u64) -> FormatError {
+    let (column, value) = ("number of output_hash_ids".to_owned(), found.to_string());
+    FormatError::OutOfRange { row, column, value, min: 0.0, max: most as f64 }
 }
 
 /// What `cancel_s` must be.
@@ -249,6 +277,7 @@ pub(super) fn write(trace: &Trace) -> String {
     header.push_str(if metadata.turn.is_empty() { "" } else { ",turn" });
     header.push_str(if metadata.recorded_latency_s.is_empty() { "" } else { ",took_s" });
     header.push_str(if metadata.prefix.is_empty() { "" } else { ",block_tokens,hash_ids" });
+    header.push_str(if metadata.prefix.outputs.is_empty() { "" } else { ",output_hash_ids" });
     write_plain(trace, &header, |text, id| {
         match waits.map(|closed_loop| (closed_loop.depends_on[id], closed_loop.think_us[id])) {
             Some((NO_REQUEST, _)) => text.push_str(",,"),
@@ -274,11 +303,20 @@ pub(super) fn write(trace: &Trace) -> String {
         }
         if !metadata.prefix.is_empty() {
             let _ = write!(text, ",{},", metadata.prefix.block_tokens);
-            for (place, hash_id) in metadata.prefix.of(id).iter().enumerate() {
-                let _ = write!(text, "{}{hash_id}", if place == 0 { "" } else { " " });
+            push_id_list(text, metadata.prefix.of(id));
+            if !metadata.prefix.outputs.is_empty() {
+                text.push(',');
+                push_id_list(text, metadata.prefix.outputs.of(id));
             }
         }
     })
+}
+
+/// Writes ids with spaces between.
+fn push_id_list(text: &mut String, ids: &[u64]) {
+    for (place, id) in ids.iter().enumerate() {
+        let _ = write!(text, "{}{id}", if place == 0 { "" } else { " " });
+    }
 }
 
 /// Writes all columns but those of [`TraceMetadata`]; `tail` appends those to a row, `header` names them.

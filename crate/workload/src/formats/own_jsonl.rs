@@ -1,11 +1,14 @@
-//! Servescope's own JSON Lines: the columns of the own CSV as keys, `hash_ids` as a list. What a request has not is left
+//! Servescope's own JSON Lines: the columns of the own CSV as keys, `hash_ids` and `output_hash_ids` as lists. What a request has not is left
 //! out.
 
 use std::fmt::Write as _;
 
 use super::json::{Line, Lines, push_ids, push_string};
 use super::log::{Entry, Log};
-use super::own::{MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, WaitColumn, cancel_times, waits};
+use super::own::{
+    MAX_BLOCK_TOKENS, NO_EARLIER, RankTable, WaitColumn, cancel_times, most_output_blocks, too_many_ids,
+    waits,
+};
 use super::table::seconds_text;
 use super::{FormatError, MAX_INDEX, MAX_RANK, MAX_TOKENS};
 use crate::trace::{BASE_MODEL, NO_REQUEST, Trace, TraceMetadata};
@@ -62,7 +65,14 @@ pub(super) fn read<'a>(first: Line<'a>, lines: &mut Lines<'a>) -> Result<Trace, 
             kind: line.name("kind")?,
             recorded_latency_s: line.get("took_s").map(|_| line.number("took_s")).transpose()?,
             hash_ids: line.ids("hash_ids")?,
+            output_hash_ids: line.ids("output_hash_ids")?,
         };
+        if let Some(ids) = &entry.output_hash_ids {
+            let most = most_output_blocks(entry.input_tokens, output_tokens, size);
+            if ids.len() as u64 > most {
+                return Err(too_many_ids(line.row, ids.len(), most));
+            }
+        }
         log.push(line.row, entry)?;
         if let Some(rank) = rank {
             ranks.set(adapter, rank);
@@ -130,6 +140,9 @@ pub(super) fn write(trace: &Trace) -> String {
         if !metadata.prefix.is_empty() {
             let _ = write!(text, ", \"block_tokens\": {}", metadata.prefix.block_tokens);
             push_ids(&mut text, "hash_ids", metadata.prefix.of(id));
+            if !metadata.prefix.outputs.is_empty() {
+                push_ids(&mut text, "output_hash_ids", metadata.prefix.outputs.of(id));
+            }
         }
         text.push_str("}\n");
     }

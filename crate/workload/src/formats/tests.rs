@@ -139,9 +139,13 @@ prop_compose! {
             labels[place][..n].iter().for_each(|name| maker.push(name.as_deref()));
             if has[place] { maker.finish() } else { Labels::default() }
         };
-        let mut prefix = PrefixBlocks { block_tokens, ..PrefixBlocks::default() };
+        let mut prefix = PrefixBlocks::new(block_tokens);
         for tokens in &trace.input_tokens {
             prefix.push((0..tokens.div_ceil(block_tokens)).map(|b| ids[b as usize % 8]));
+        }
+        for (&tokens, &output) in trace.input_tokens.iter().zip(&trace.output_tokens) {
+            let places = tokens / block_tokens..(tokens + output).div_ceil(block_tokens);
+            prefix.outputs.push(places.skip(tokens as usize % 3).map(|b| ids[b as usize % 7]).take(40));
         }
         trace.set_metadata(TraceMetadata {
             session: column(0),

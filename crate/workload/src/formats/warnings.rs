@@ -3,7 +3,7 @@
 use super::{AssumedFrom, ReadTrace};
 use crate::message::filled;
 use crate::statistics::stamps::stamp_interval;
-use crate::trace::{PrefixBlocks, Trace};
+use crate::trace::{NO_LABEL, PrefixBlocks, Trace};
 
 /// Every code of a [`Warning`], with its English text; `{name}` stands for a number of the warning.
 pub const WARNINGS: &[(&str, &str)] = &[
@@ -34,6 +34,16 @@ pub const WARNINGS: &[(&str, &str)] = &[
          come in batches",
     ),
     (
+        "outputs_named",
+        "the file names the blocks of prompts only; those of {outputs} of {of} outputs are taken from the prompt that goes on from \
+         them, so that the prefix cache finds them",
+    ),
+    (
+        "turns_without_blocks",
+        "{requests} requests go on in a session, and the file does not name the blocks of their prompts (hash_ids): the \
+         prefix cache finds nothing of the earlier turns",
+    ),
+    (
         "odd_blocks",
         "{requests} of {of} prompts have another number of prefix blocks than their length gives at {block_tokens} tokens \
          a block: {few} have too few and {many} too many; the first of them arrives at {at_s} s",
@@ -59,6 +69,11 @@ impl Warning {
     pub fn new(code: &'static str, params: &[(&'static str, f64)]) -> Self {
         debug_assert!(WARNINGS.iter().any(|(known, _)| *known == code), "{code}");
         Self { code, params: params.to_vec() }
+    }
+
+    /// Whether it only says how the file was read; the others say what may mislead.
+    pub fn is_note(&self) -> bool {
+        matches!(self.code, "outputs_named" | "turns_without_blocks")
     }
 
     /// Its English text.
@@ -98,7 +113,23 @@ pub fn reader_warnings(read: &ReadTrace) -> Vec<Warning> {
         let params = [("requests", assumed.requests as f64), ("tokens", assumed.output_tokens.into())];
         warnings.push(Warning::new(code, &params));
     }
+    warnings.extend(outputs(read));
     warnings
+}
+
+/// Where the blocks of outputs come from, or that they have no names.
+fn outputs(read: &ReadTrace) -> Option<Warning> {
+    let trace = &read.trace;
+    if read.named_outputs > 0 {
+        let params = [("outputs", read.named_outputs as f64), ("of", trace.len() as f64)];
+        return Some(Warning::new("outputs_named", &params));
+    }
+    let sessions = trace.sessions();
+    let has_blocks = trace.metadata.as_ref().is_some_and(|metadata| !metadata.prefix.is_empty());
+    let firsts = sessions.used().iter().filter(|is_used| **is_used).count();
+    let all = sessions.index.iter().filter(|&&session| session != NO_LABEL).count();
+    (!has_blocks && all > firsts)
+        .then(|| Warning::new("turns_without_blocks", &[("requests", (all - firsts) as f64)]))
 }
 
 /// What the reader noticed, and what its times and prefix blocks show.

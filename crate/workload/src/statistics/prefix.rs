@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sort_places;
-use crate::trace::Trace;
+use crate::trace::{IdLists, PrefixBlocks, Trace};
 
 /// What a cache without limit would find.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,7 +48,7 @@ pub struct PrefixHits {
     pub block_tokens: u32,
     /// Tokens of all prompts.
     pub tokens: u64,
-    /// Tokens of leading blocks that an earlier prompt had, at most the prompt.
+    /// Tokens of leading blocks that an earlier prompt or its output had, at most the prompt.
     pub found_tokens: u64,
 }
 
@@ -56,14 +56,20 @@ impl PrefixHits {
     /// The hits of a trace; `None` where it has no blocks. The same as [`PrefixReuse`], by sorting.
     pub fn of(trace: &Trace) -> Option<Self> {
         let blocks = &trace.metadata.as_ref()?.prefix;
-        if blocks.ids.is_empty() {
+        if blocks.prompts.ids.is_empty() {
             return None;
         }
-        let first_use = first_uses(&blocks.ids);
+        // The blocks of each prompt, and behind them those that its output fills.
+        let mut held = IdLists::default();
+        for id in 0..trace.len() {
+            held.push(blocks.of(id).iter().copied().chain(filled_by_output(trace, blocks, id)));
+        }
+        let first_use = first_uses(&held.ids);
         let mut hits = Self { block_tokens: blocks.block_tokens, ..Self::default() };
         let mut start = 0;
-        for (&end, &input) in blocks.ends.iter().zip(&trace.input_tokens) {
-            let found = first_use[start..end].iter().take_while(|&&first| (first as usize) < start).count();
+        for ((id, &end), &input) in held.ends.iter().enumerate().zip(&trace.input_tokens) {
+            let prompt = &first_use[start..start + blocks.of(id).len()];
+            let found = prompt.iter().take_while(|&&first| (first as usize) < start).count();
             hits.tokens += u64::from(input);
             hits.found_tokens += (found as u64 * u64::from(blocks.block_tokens)).min(input.into());
             start = end;
@@ -75,6 +81,18 @@ impl PrefixHits {
     pub fn share(&self) -> f64 {
         self.found_tokens as f64 / self.tokens.max(1) as f64
     }
+}
+
+/// The named blocks that an output fills. Its last token is computed by no iteration, so that it is in no block.
+fn filled_by_output<'a>(
+    trace: &Trace,
+    blocks: &'a PrefixBlocks,
+    id: usize,
+) -> impl Iterator<Item = u64> + 'a {
+    let input = trace.input_tokens[id];
+    let computed = input.saturating_add(trace.output_tokens[id].saturating_sub(1));
+    let full = blocks.whole(computed).saturating_sub(blocks.whole(input));
+    blocks.outputs.of(id).iter().copied().take(full)
 }
 
 /// The place at which each id is used first.
@@ -99,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::{PrefixBlocks, TraceMetadata};
+    use crate::trace::{BASE_MODEL, Request, TraceMetadata};
 
     proptest! {
         #[test]
@@ -107,15 +125,22 @@ mod tests {
             prompts in prop::collection::vec((prop::collection::vec(0u64..12, 0..6), 0u32..80), 1..30),
             spread in prop::sample::select(vec![1, u64::MAX / 12]),
         ) {
-            let mut prefix = PrefixBlocks { block_tokens: 16, ..PrefixBlocks::default() };
+            let mut prefix = PrefixBlocks::new(16);
             let (mut trace, mut reuse) = (Trace::default(), PrefixReuse::default());
             for (ids, input) in &prompts {
                 let ids: Vec<u64> = ids.iter().map(|id| id * spread).collect();
                 prefix.push(ids.iter().copied());
                 reuse.add(&ids, *input, 16);
-                trace.input_tokens.push(*input);
+                trace.push(Request {
+                    arrival_us: 0.0,
+                    user: 0,
+                    adapter: BASE_MODEL,
+                    input_tokens: *input,
+                    output_tokens: 1,
+                    max_tokens: 1,
+                });
             }
-            let any = !prefix.ids.is_empty();
+            let any = !prefix.prompts.ids.is_empty();
             trace.set_metadata(TraceMetadata { prefix, ..TraceMetadata::default() });
             let hits = PrefixHits::of(&trace);
             prop_assert_eq!(hits.is_some(), any);
@@ -123,6 +148,26 @@ mod tests {
                 prop_assert_eq!((hits.tokens, hits.found_tokens), (reuse.tokens, reuse.found_tokens));
             }
         }
+    }
+
+    #[test]
+    fn the_next_turn_finds_the_full_blocks_of_the_output() {
+        let found = |output_tokens: u32| {
+            let mut trace = Trace::default();
+            let mut prefix = PrefixBlocks::new(16);
+            for (input_tokens, ids) in [(40, &[1u64, 2, 3][..]), (100, &[1, 2, 4, 5, 6, 7, 8])] {
+                prefix.push(ids.iter().copied());
+                let (arrival_us, user, adapter) = (0.0, 0, BASE_MODEL);
+                let max_tokens = output_tokens;
+                trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
+            }
+            trace.set_metadata(TraceMetadata { prefix, ..TraceMetadata::default() });
+            let before = PrefixHits::of(&trace).unwrap().found_tokens;
+            assert_eq!((before, trace.name_outputs()), (32, 1));
+            PrefixHits::of(&trace).unwrap().found_tokens
+        };
+        // 64 tokens fill four blocks, and the last of an output is not computed.
+        assert_eq!([found(24), found(25), found(41)], [48, 64, 80]);
     }
 
     #[test]

@@ -72,45 +72,97 @@ impl LabelMaker {
     }
 }
 
-/// Prefix blocks: a prompt as ids of blocks of tokens. Equal ids mean an equal block after equal blocks.
+/// A list of ids for each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PrefixBlocks {
-    /// Tokens in a block.
-    pub block_tokens: u32,
-    /// Where each request's ids end in `ids`; empty where the file has none.
+pub struct IdLists {
+    /// Where each request's ids end in `ids`; empty where no request has a list.
     pub ends: Vec<usize>,
     /// The ids of all requests, one after another.
     pub ids: Vec<u64>,
-    /// Whether the ids go on over the answers, as those of a later prompt that repeats one do.
-    pub tells_answers: bool,
 }
 
-impl PrefixBlocks {
-    /// Whether the file has none.
+impl IdLists {
+    /// Whether no request has a list, not even an empty one.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Appends the blocks of the next request.
+    /// Appends the list of the next request.
     pub fn push(&mut self, ids: impl IntoIterator<Item = u64>) {
         self.ids.extend(ids);
         self.ends.push(self.ids.len());
     }
 
-    /// The blocks of request `id`; none where the file has none.
+    /// The list of request `id`; nothing where there is none.
     pub fn of(&self, id: usize) -> &[u64] {
         let start = id.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.ends.get(id).map_or(&[], |&end| &self.ids[start..end])
     }
 
+    fn select(&self, order: &[u32]) -> Self {
+        let mut chosen = Self::default();
+        if !self.is_empty() {
+            order.iter().for_each(|&id| chosen.push(self.of(id as usize).iter().copied()));
+        }
+        chosen
+    }
+}
+
+/// Prefix blocks: a prompt, and the output behind it, as ids of blocks of tokens. Equal ids mean an equal block after equal
+/// blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrefixBlocks {
+    /// Tokens in a block.
+    pub block_tokens: u32,
+    /// The blocks of each prompt; the last one may not be full.
+    pub prompts: IdLists,
+    /// The blocks from the one in which the prompt ends to the one in which the output ends, as a prompt that goes on from the
+    /// output names them. Nothing for an output from which no prompt goes on; no lists where nothing is known of outputs.
+    pub outputs: IdLists,
+}
+
+impl PrefixBlocks {
+    /// Blocks of so many tokens, of no request yet.
+    pub fn new(block_tokens: u32) -> Self {
+        Self { block_tokens, ..Self::default() }
+    }
+
+    /// Whether the file has none.
+    pub fn is_empty(&self) -> bool {
+        self.prompts.is_empty()
+    }
+
+    /// Appends the blocks of the next prompt.
+    pub fn push(&mut self, ids: impl IntoIterator<Item = u64>) {
+        self.prompts.push(ids);
+    }
+
+    /// The blocks of the prompt of request `id`; none where the file has none.
+    pub fn of(&self, id: usize) -> &[u64] {
+        self.prompts.of(id)
+    }
+
+    /// Whole blocks in so many tokens.
+    pub(crate) fn whole(&self, tokens: u32) -> usize {
+        (tokens / self.block_tokens.max(1)) as usize
+    }
+
+    /// Block `place` of the prompt and output of request `id`, whose prompt has so many tokens.
+    pub fn block(&self, id: usize, input_tokens: u32, place: usize) -> Option<u64> {
+        let output = self.outputs.of(id);
+        let in_output = place.checked_sub(self.whole(input_tokens)).filter(|_| !output.is_empty());
+        in_output.map_or_else(|| self.of(id).get(place), |place| output.get(place)).copied()
+    }
+
     /// Follows prompts that got other lengths: the first blocks of one that became shorter, and blocks that no other prompt
     /// shares after those of one that became longer. Says how many prompts were cut and lengthened. A request without any
-    /// block is left without.
+    /// block is left without. What was known of outputs is forgotten.
     pub fn fit(&mut self, before: &[u32], after: &[u32]) -> (usize, usize) {
-        let mut fresh = self.ids.iter().max().and_then(|most| most.checked_add(1)).unwrap_or(0);
-        let mut fitted = Self { block_tokens: self.block_tokens, ..Self::default() };
+        let ids = &self.prompts.ids;
+        let mut fresh = ids.iter().max().and_then(|most| most.checked_add(1)).unwrap_or(0);
+        let mut fitted = Self::new(self.block_tokens);
         let (mut cut, mut added) = (0, 0);
-        for id in 0..self.ends.len() {
+        for id in 0..self.prompts.ends.len() {
             let blocks = self.of(id);
             let whole = |tokens: u32| tokens.div_ceil(self.block_tokens.max(1)) as usize;
             // Some recorders leave out the last block unless it is full.
@@ -132,12 +184,8 @@ impl PrefixBlocks {
     }
 
     fn select(&self, order: &[u32]) -> Self {
-        let Self { block_tokens, tells_answers, .. } = *self;
-        let mut chosen = Self { block_tokens, tells_answers, ..Self::default() };
-        if !self.is_empty() {
-            order.iter().for_each(|&id| chosen.push(self.of(id as usize).iter().copied()));
-        }
-        chosen
+        let Self { block_tokens, ref prompts, ref outputs } = *self;
+        Self { block_tokens, prompts: prompts.select(order), outputs: outputs.select(order) }
     }
 }
 
@@ -212,7 +260,9 @@ impl TraceMetadata {
         let one_size = sizes.all(|metadata| metadata.prefix.block_tokens == size);
         let (mut session, mut model, mut kind) =
             (LabelMaker::default(), LabelMaker::default(), LabelMaker::default());
-        let mut prefix = PrefixBlocks { block_tokens: size, ..PrefixBlocks::default() };
+        let mut prefix = PrefixBlocks::new(size);
+        let tells_outputs =
+            parts.iter().any(|(part, _)| part.is_some_and(|part| !part.prefix.outputs.is_empty()));
         let (mut turn, mut recorded_latency_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
         let mut assumed_output = Vec::new();
         let mut events = Events::default();
@@ -232,14 +282,14 @@ impl TraceMetadata {
                 recorded_latency_s.push(metadata.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
                 assumed_output.push(metadata.is_output_assumed(id));
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
-                let blocks = metadata.prefix.of(id).iter().copied();
-                if separate {
-                    prefix.push(blocks.map(|block| {
-                        let next = numbers.len() as u64;
-                        *numbers.entry((file, block)).or_insert(next)
-                    }));
-                } else {
-                    prefix.push(blocks);
+                let mut renumbered = |block: u64| {
+                    let next = numbers.len() as u64;
+                    if separate { *numbers.entry((file, block)).or_insert(next) } else { block }
+                };
+                prefix.push(metadata.prefix.of(id).iter().map(|&block| renumbered(block)));
+                if tells_outputs {
+                    let output = metadata.prefix.outputs.of(id).iter();
+                    prefix.outputs.push(output.map(|&block| renumbered(block)));
                 }
             }
         }

@@ -40,7 +40,10 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
             if count > MAX_ROWS as f64 {
                 return Err(StepError::TooManyRequests { step, count: count as usize, max: MAX_ROWS });
             }
-            let blocks = trace.metadata.as_ref().map_or(0, |metadata| metadata.prefix.ids.len());
+            let blocks = trace
+                .metadata
+                .as_ref()
+                .map_or(0, |metadata| metadata.prefix.prompts.ids.len() + metadata.prefix.outputs.ids.len());
             job.require_blocks(blocks as f64 * factor)?;
             job.note("copied", &[("factor", factor)]);
             Ok(scale_rate(&trace, factor, job.stream().bits()))

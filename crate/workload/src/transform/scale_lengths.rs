@@ -47,7 +47,11 @@ pub(super) fn fit_blocks(job: &mut Job<'_>, trace: &mut Trace, before: &[u32]) -
     };
     let size = metadata.prefix.block_tokens.max(1);
     job.require_blocks(trace.input_tokens.iter().map(|tokens| f64::from(tokens.div_ceil(size))).sum())?;
+    let tells_outputs = !metadata.prefix.outputs.is_empty();
     let (cut, added) = metadata.prefix.fit(before, &trace.input_tokens);
+    if tells_outputs {
+        trace.name_outputs();
+    }
     if cut > 0 {
         job.note("blocks_cut", &[("requests", cut as f64)]);
     }

@@ -29,7 +29,7 @@ fn full(n: usize) -> Trace {
         ..WorkloadSpec::default()
     });
     let mut session = LabelMaker::default();
-    let mut prefix = PrefixBlocks { block_tokens: 16, ..PrefixBlocks::default() };
+    let mut prefix = PrefixBlocks::new(16);
     for id in 0..trace.len() {
         session.push((id % 6 > 0).then(|| format!("s{}", id % 6)).as_deref());
         prefix.push(
@@ -73,7 +73,7 @@ fn sound(trace: &Trace) {
         for column in [&metadata.session.index, &metadata.turn] {
             assert!(column.is_empty() || column.len() == n);
         }
-        assert!(metadata.prefix.is_empty() || metadata.prefix.ends.len() == n);
+        assert!(metadata.prefix.is_empty() || metadata.prefix.prompts.ends.len() == n);
     }
 }
 

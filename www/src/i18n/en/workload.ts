@@ -135,6 +135,7 @@ export const workload = area('workload', {
   'loss.waits': 'request dependencies',
   'loss.sessions': 'sessions',
   'loss.prefixes': 'prefix blocks',
+  'loss.outputs': 'the blocks of outputs',
   'loss.models': 'models and kinds',
   'loss.details': 'agent events',
   'loss.unknown_outputs': 'which output lengths are unknown',

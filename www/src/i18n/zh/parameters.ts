@@ -170,6 +170,7 @@ export const parameters: ParameterTexts = {
   'model.intermediate_size': { label: 'MLP 维度', help: '没有专家的层，其 MLP 的隐藏维度（intermediate_size）。' },
   'model.gated_mlp': { label: '门控 MLP', help: '一个 MLP 或一个专家是三个矩阵（gate_proj、up_proj、down_proj），如 Llama；还是两个，如 GPT-2、OPT 和 Falcon。' },
   'model.vocab_size': { label: '词表大小', help: '嵌入和输出层的行数（vocab_size）。' },
+  'model.max_position_embeddings': { label: '最长上下文', help: '模型支持的提示词与输出的总 token 数（max_position_embeddings）；未给出最大请求长度时，vLLM v1 以它为上限。' },
   'model.tied_embeddings': { label: '共享嵌入', help: '输出层是否就是嵌入矩阵，只存一份（tie_word_embeddings）。' },
   'model.experts': { label: '专家数', help: '混合专家模型每层的专家数（num_experts、num_local_experts、n_routed_experts）。0 表示稠密模型。' },
   'model.experts_per_token': { label: '每个 token 的专家数', help: '每层有多少个专家计算同一个 token（num_experts_per_tok）。' },

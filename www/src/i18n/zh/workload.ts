@@ -135,6 +135,7 @@ export const workload: Translation<typeof english> = {
   'loss.waits': '请求间依赖',
   'loss.sessions': '会话',
   'loss.prefixes': '前缀块',
+  'loss.outputs': '输出的块',
   'loss.models': '模型与类别',
   'loss.details': '智能体事件',
   'loss.unknown_outputs': '哪些输出长度未知',

@@ -178,6 +178,13 @@ impl BlockCache {
         prefix_contents(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
     }
 
+    /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
+    pub(crate) fn next_named(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
+        let index = held.cached.len() as u32;
+        let is_named = held.own == 0 && prefix_contents(trace, id, index, self.block_size).is_some();
+        is_named.then(|| (index + 1) * self.block_size)
+    }
+
     /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
     pub(crate) fn known(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
         let mut found = (0, 0);
@@ -332,9 +339,10 @@ impl BlockCache {
 fn prefix_contents(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<BlockContents> {
     let i = id.index();
     let prefix = &trace.metadata.as_deref()?.prefix;
-    let answer = if prefix.tells_answers { trace.output_tokens[i] } else { 0 };
+    let input_tokens = trace.input_tokens[i];
+    let answer = if prefix.outputs.of(i).is_empty() { 0 } else { trace.output_tokens[i] };
     let end = (index + 1) * block_size;
-    if end > trace.input_tokens[i] + answer || prefix.block_tokens == 0 {
+    if end > input_tokens + answer || prefix.block_tokens == 0 {
         return None;
     }
     let start = index * block_size;
@@ -345,7 +353,7 @@ fn prefix_contents(trace: &Trace, id: RequestId, index: u32, block_size: u32) ->
     } else {
         return None;
     };
-    let &of_block = prefix.of(i).get(place as usize)?;
+    let of_block = prefix.block(i, input_tokens, place as usize)?;
     Some(BlockContents::Prefix(trace.adapter[i], of_block, part))
 }
 
@@ -358,7 +366,7 @@ mod tests {
 
     fn trace() -> Trace {
         let mut trace = Trace::default();
-        let mut prefix = PrefixBlocks { block_tokens: 8, ..PrefixBlocks::default() };
+        let mut prefix = PrefixBlocks::new(8);
         for ids in [[1, 2, 3, 4], [1, 2, 9, 10]] {
             prefix.push(ids);
             let (arrival_us, user, adapter, input_tokens) = (0.0, 0, BASE_MODEL, 32);

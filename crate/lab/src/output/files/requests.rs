@@ -26,8 +26,9 @@ pub struct RequestColumn {
     pub values: Values,
 }
 
-/// The columns of `requests.csv`: one value a request, times in seconds, none where there is none. `left_s` is when it left the
-/// system, whatever its outcome.
+/// The columns of `requests.csv`: one value a request, times in seconds, none where there is none. `finish_reason` is `length` where
+/// vLLM v1 cut the output at `max_model_len`, and `stop` where all of it was made. `left_s` is when it left the system, whatever
+/// its outcome.
 pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
     let ids = || 0..report.results.len();
     let whole = |name, of: &dyn Fn(usize) -> i64| RequestColumn {
@@ -46,6 +47,11 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
     let part = |place: usize| move |id: usize| report.split(id).map(|split| split.parts()[place]);
     let left_us = left_us(report).0;
     let has_left = |id: usize| report.results[id].outcome != Outcome::Unfinished;
+    let finish_reason = |id: usize| match report.cut_tokens(id) {
+        _ if !report.is_completed(id) => "",
+        0 => "stop",
+        _ => "length",
+    };
     let outcomes = report.results.iter().map(|result| result.outcome.name()).collect();
     vec![
         whole("id", &|id| id as i64),
@@ -55,8 +61,10 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
         whole("input_tokens", &|id| request(id).input_tokens.into()),
         whole("output_tokens", &|id| request(id).output_tokens.into()),
         whole("max_tokens", &|id| request(id).max_tokens.into()),
+        whole("made_tokens", &|id| report.results[id].produced.into()),
         whole("replica", &|id| i64::from(report.replica(id).get())),
         RequestColumn { name: "outcome", values: Values::Names(outcomes) },
+        RequestColumn { name: "finish_reason", values: Values::Names(ids().map(finish_reason).collect()) },
         seconds("scheduled_s", &|id| report.scheduled_us(id)),
         seconds("first_token_s", &|id| report.first_token_us(id)),
         seconds("finish_s", &|id| report.results[id].finish_us),

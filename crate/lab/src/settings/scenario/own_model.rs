@@ -54,6 +54,7 @@ impl Scenario {
             tied_embeddings: self.flag(Id::ModelTied),
             layer_extras: 2 * hidden,
             extras: hidden,
+            context: self.whole(Id::ModelContext),
             sources: "",
             ..*default_model()
         }

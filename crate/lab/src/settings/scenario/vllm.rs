@@ -37,6 +37,20 @@ impl Scenario {
         }
     }
 
+    /// The bound on prompt and output where none is given. vLLM's `max_model_len` is the model's longest context; where the cost
+    /// names no model, what fits into the pool, as under `auto`.
+    pub(super) fn usual_longest_request(&self) -> Value {
+        if !self.is_vllm_v1() {
+            return Id::MaxRequestTokens.row().default_value();
+        }
+        Value::Number(match self.cost_kind() {
+            CostKind::Linear => self.number(Id::MaxTotalTokens),
+            CostKind::Profile | CostKind::Roofline | CostKind::Kernels => {
+                f64::from(self.deployment().model.context)
+            }
+        })
+    }
+
     /// The token budget where none is given: vLLM v1's by GPU, otherwise what S-LoRA derives from the pool.
     pub(super) fn usual_token_budget(&self) -> u32 {
         if !self.is_vllm_v1() {

@@ -130,7 +130,7 @@ fn mooncake(trace: &Trace) -> Json {
 /// `prefix`, where a file has blocks.
 fn prefix_of(trace: &Trace) -> Json {
     let blocks = metadata(trace).prefix;
-    if blocks.ids.is_empty() {
+    if blocks.prompts.ids.is_empty() {
         return json!({});
     }
     let mut reuse = PrefixReuse::default();

@@ -1,6 +1,7 @@
 //! One run at one rate, held against the goal.
 
 use serde::Serialize;
+use servescope_engine::metrics::CutOutputs;
 use servescope_engine::{Outcome, Rejection, Report};
 
 use super::goal::{Goal, METRICS};
@@ -23,6 +24,8 @@ pub struct Measures {
     pub throughput_rps: f64,
     /// Tokens produced over the makespan.
     pub output_tokens_per_s: f64,
+    /// Outputs that are shorter than asked for.
+    pub cut_outputs: CutOutputs,
     /// By how much the number in the system grew once the first requests had left, as a share of the arrivals since.
     pub growth: f64,
     /// Growth up to this share is none, or may be chance.
@@ -126,6 +129,7 @@ impl Probe {
             quantile_s: quantile_s.map(|value| value.filter(|s| s.is_finite())),
             throughput_rps: per_s(completed as f64),
             output_tokens_per_s: per_s(produced as f64),
+            cut_outputs: CutOutputs::of(report),
             growth: growth.share,
             growth_noise: growth.noise(),
         };

@@ -1,6 +1,7 @@
 //! Bisection of the rate, on runs that are as long as the answer needs.
 
 use serde::Serialize;
+use servescope_engine::metrics::CutOutputs;
 
 use super::goal::Goal;
 use super::lateness::{Lateness, deviation};
@@ -375,6 +376,7 @@ impl Search {
         if let (Some(run_s), Some(needs_s)) = (run_s, needs_s) {
             notes.push(short_run(run_s, needs_s));
         }
+        notes.extend(passed.and_then(|p| cut_outputs(p.measures.cut_outputs, &self.scenario)));
         notes.extend(changing.zip(run_s).map(|(id, run_s)| changing_traffic(id, run_s)));
         notes.extend(passed.filter(|_| self.loaded.is_none()).and_then(|p| other_rate(p, &self.goal)));
         Capacity {
@@ -441,6 +443,24 @@ fn short_run(run_s: f64, needs_s: f64) -> Diagnostic {
     let message =
         format!("{path}: a run of {run_s} s is too short for the tolerance; about {needs_s} s are needed");
     Diagnostic::warning("short_run", path, message).number("run", run_s).number("needs", needs_s)
+}
+
+/// That the rate found is one of shorter outputs than asked for.
+fn cut_outputs(cut: CutOutputs, scenario: &Scenario) -> Option<Diagnostic> {
+    let CutOutputs { requests, of_requests, tokens, of_tokens } = cut;
+    (requests > 0).then(|| {
+        let (path, limit) = (Id::MaxRequestTokens.row().id, scenario.number(Id::MaxRequestTokens));
+        let message = format!(
+            "{path}: {requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not \
+             made: the capacity is that of the shorter outputs"
+        );
+        Diagnostic::warning("capacity_of_cut_outputs", path, message)
+            .number("requests", requests as f64)
+            .number("of_requests", of_requests as f64)
+            .number("tokens", tokens as f64)
+            .number("of_tokens", of_tokens as f64)
+            .number("limit", limit)
+    })
 }
 
 /// That traffic changes over the run, by this parameter, so that a longer one would be another.

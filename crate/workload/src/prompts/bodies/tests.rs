@@ -147,7 +147,7 @@ fn a_growing_conversation_alternates_and_keeps_its_beginning() {
 #[test]
 fn equal_prefix_blocks_are_equal_text() {
     let mut trace = session(&[(40, 1), (50, 1), (16, 1)]);
-    let mut prefix = PrefixBlocks { block_tokens: 16, ..PrefixBlocks::default() };
+    let mut prefix = PrefixBlocks::new(16);
     prefix.push([1, 2, 3]);
     prefix.push([1, 2, 9]);
     prefix.push([8]);

@@ -15,8 +15,11 @@ pub(super) fn find(
 ) -> bool {
     let (config, rules, stages) = (context.config, context.config.vllm, replica.stages);
     let state = &replica.state.vllm;
-    let tells_answers = || context.trace.metadata.as_ref().is_some_and(|data| data.prefix.tells_answers);
-    // After a preemption the queue is not looked at. Counters and gateways want every token; what others may find of an answer is to be known at once.
+    let fills_named_block = |&place: &u32| {
+        let entry = &state.entries[place as usize];
+        replica.kv.next_named_block(context.trace, entry.id, &entry.held).is_some()
+    };
+    // After a preemption the queue is not looked at. Counters and gateways want every token; what others may find of an output is to be known at once.
     if state.has_chunk
         || state.has_preempted
         || state.order.is_empty()
@@ -28,7 +31,7 @@ pub(super) fn find(
         || context.record.phases.is_on()
         || config.loads_ahead()
         || replica.adapters.is_ahead()
-        || (config.prefix_cache && tells_answers())
+        || state.order.iter().any(fills_named_block)
     {
         return false;
     }

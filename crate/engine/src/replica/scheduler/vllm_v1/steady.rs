@@ -37,6 +37,8 @@ pub(super) struct Group {
     left: Vec<Left>,
     /// Whether a request has left or joined since an iteration was formed.
     has_changed: bool,
+    /// When the next block of a request that others may find is full, at the earliest, as no iteration before it fills it.
+    fills: BinaryHeap<Reverse<Fill>>,
     /// Members of iterations under way when the last group was written down, by the number of the iteration.
     was: Vec<(u64, Vec<Scheduled>)>,
 }
@@ -48,6 +50,18 @@ struct Left {
     /// The first iteration, and the one after the last.
     from: u64,
     to: u64,
+}
+
+/// A block of a request that others may find. The order is that in which requests scheduled one by one fill theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fill {
+    /// The iteration that fills it when it is formed, at the earliest.
+    step: u64,
+    /// Place of the request in the order of admission.
+    admission: u64,
+    id: RequestId,
+    /// The first iteration of the request in the group.
+    joined: u64,
 }
 
 /// What becomes of a running request in the next iteration.
@@ -143,6 +157,9 @@ pub(super) fn schedule(
         return None;
     }
     replica.kv.take_unwritten(blocks);
+    let number = replica.decode_batch.step;
+    let lag = number - replica.state.vllm.group.next_end;
+    fill_blocks(replica, context, number + 1, lag);
     replica.schedule_decode_batch(batch);
     batch.steady = Some(SteadyPart { number: replica.decode_batch.step });
     replica.decode_batch.advance(1);
@@ -188,16 +205,12 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
 fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
     let state = &replica.state.vllm;
-    let tells_answers =
-        || context.trace.metadata.as_ref().is_some_and(|metadata| metadata.prefix.tells_answers);
-    // Several stages work on several iterations at once; counters want every token; what others may find of an answer is
-    // to be known at once.
+    // Several stages work on several iterations at once; counters want every token.
     if state.has_chunk
         || state.order.is_empty()
         || replica.stages > 1
         || replica.writes_every_iteration
         || replica.waiting.keeps_counters()
-        || (context.config.prefix_cache && tells_answers())
     {
         return false;
     }
@@ -274,6 +287,46 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
         entry.ended_to = step;
     }
     group.has_changed = true;
+    expect_fill(replica, context, place, step);
+}
+
+/// Notes when the next block of a request of the group that others may find is full: from iteration `from` on.
+fn expect_fill(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, from: u64) {
+    let State { group, entries, .. } = &mut replica.state.vllm;
+    let RunningRequest { id, joined, computed, admission, ref held, .. } = entries[place as usize];
+    let Some(tokens) = replica.kv.next_named_block(context.trace, id, held) else { return };
+    let step = from.max(joined + u64::from(tokens.saturating_sub(computed + 1)));
+    group.fills.push(Reverse(Fill { step, admission, id, joined }));
+}
+
+/// Iterations before `until` are formed, each when all but `lag` of those before it have ended: the blocks that their tokens fill
+/// can be found from then on.
+fn fill_blocks(replica: &mut Replica, context: &ScheduleContext<'_>, until: u64, lag: u64) {
+    while let Some(&Reverse(fill)) = replica.state.vllm.group.fills.peek() {
+        if fill.step >= until {
+            return;
+        }
+        replica.state.vllm.group.fills.pop();
+        let place = State::place(context, fill.id);
+        let Replica { state, kv, .. } = replica;
+        let is_member = |place: &u32| {
+            let entry = &state.vllm.entries[*place as usize];
+            entry.is_in_group && entry.joined == fill.joined
+        };
+        let Some(place) = place.filter(is_member) else { continue };
+        let entry = &mut state.vllm.entries[place as usize];
+        let Some(tokens) = kv.next_named_block(context.trace, fill.id, &entry.held) else { continue };
+        let formed = fill.step - fill.joined;
+        let computed = entry.computed + formed as u32 + 1;
+        let known = entry.known + formed.saturating_sub(lag) as u32;
+        if computed.min(known) < tokens {
+            expect_fill(replica, context, place, fill.step + 1);
+            continue;
+        }
+        entry.held.take(context.config.blocks_for(tokens).saturating_sub(entry.held.count()));
+        kv.cache_blocks(context.trace, fill.id, tokens, &mut entry.held);
+        expect_fill(replica, context, place, fill.step);
+    }
 }
 
 /// A request of the group is written down and decodes in no later iteration of it.
@@ -329,6 +382,11 @@ pub(super) fn iterations_alike(replica: &mut Replica, context: &ScheduleContext<
     let mut most = most.min(ends).min(forms.saturating_add(1));
     if replica.num_waiting > 0 {
         most = most.min(head_stays(replica, context));
+        // The head may find a block from the iteration on that fills it.
+        if let Some(Reverse(fill)) = replica.state.vllm.group.fills.peek() {
+            let until = fill.step.saturating_sub(replica.decode_batch.step) as u32;
+            most = most.min(until.saturating_add(1));
+        }
     }
     let mut left = replica.kv.available();
     // PERF: a twentieth fewer instructions a run; guarded by `vllm_fast_forwarded_equals_single_steps`.
@@ -358,7 +416,7 @@ fn head_stays(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
 
 /// So many iterations have ended, the last one now, and as many were formed. Returns the blocks that the last of those took.
 pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, iterations: u32) -> u32 {
-    let Replica { state, kv, decode_batch, shared_gaps, run, .. } = replica;
+    let Replica { kv, decode_batch, shared_gaps, run, .. } = replica;
     if let Some(run) = run {
         let last = run.done - 1;
         let longest_us = longest_of(&run.time_model, last - iterations, last);
@@ -366,8 +424,12 @@ pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, it
     }
     let last = decode_batch.new_blocks(iterations - 1);
     kv.take_unwritten(decode_batch.new_blocks_over(0, iterations));
+    let first = decode_batch.step;
     decode_batch.advance(iterations);
-    let State { group, iterations: formed, looks, .. } = &mut state.vllm;
+    // Each is formed when one has ended.
+    let lag = (first - replica.state.vllm.group.next_end).saturating_sub(1);
+    fill_blocks(replica, context, first + u64::from(iterations), lag);
+    let State { group, iterations: formed, looks, .. } = &mut replica.state.vllm;
     group.next_end += u64::from(iterations);
     group.next_end_at_form = group.next_end;
     group.ended_us = context.now_us;
@@ -443,6 +505,7 @@ pub(super) fn settle(replica: &mut Replica, context: &mut ScheduleContext<'_>) {
     }
     let group = &mut replica.state.vllm.group;
     group.is_on = false;
+    group.fills.clear();
     group.ends.clear();
     group.outside.clear();
     group.left.clear();

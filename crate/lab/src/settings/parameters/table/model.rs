@@ -33,6 +33,9 @@ macro_rules! model {
             ModelVocabulary = row("model.vocab_size", "mvs", "model", whole(1.0, 10_000_000.0, 128_256.0)).log(1000.0, 300_000.0, 1.0)
                 .when(&[OWN_MODEL])
                 .doc("Vocabulary", "Rows of the embedding and of the output head (vocab_size).");
+            ModelContext = row("model.max_position_embeddings", "mpe", "model", whole(2.0, 100_000_000.0, 131_072.0)).unit("tokens").log(512.0, 1_048_576.0, 1.0)
+                .when(&[OWN_MODEL, when_in(Id::SchedulerKind, &["vllm_v1"])])
+                .doc("Longest context", "Tokens of prompt and output that the model is made for (max_position_embeddings); vLLM v1's max request length unless that is given.");
             ModelTied = row("model.tied_embeddings", "mte", "model", Kind::Flag(false))
                 .when(&[OWN_MODEL])
                 .doc("Tied embeddings", "Whether the output head is the embedding, and is stored once (tie_word_embeddings).");

@@ -15,7 +15,7 @@ macro_rules! queue {
                 .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
             MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
                 .also(&["scheduler.max_model_len"])
-                .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length.");
+                .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; its default is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).");
             MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
                 .when(SLORA)
                 .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).");
