@@ -198,6 +198,8 @@ export type CapacityMeasures = {
   throughput_rps: number,
   /** Tokens produced over the makespan. */
   output_tokens_per_s: number,
+  /** Outputs that are shorter than asked for. */
+  cut_outputs: CutOutputs,
   /** By how much the number in the system grew once the first requests had left, as a share of the arrivals since. */
   growth: number,
   /** Growth up to this share is none, or may be chance. */
@@ -481,6 +483,18 @@ export type CostOrigin = {
 
 /** What differs most. */
 export type Culprit = "none" | "overhead" | "prefill_rate" | "kv_blocks" | "decode_time" | "unknown";
+
+/** Outputs that vLLM v1 ended at `max_model_len`, of those of completed requests. */
+export type CutOutputs = {
+  /** How many were cut. */
+  requests: number,
+  /** Of how many. */
+  of_requests: number,
+  /** Tokens that were not made. */
+  tokens: number,
+  /** Of how many asked for. */
+  of_tokens: number,
+};
 
 /** The step at which the reader stands. */
 export type DebuggerStep = {
@@ -1670,6 +1684,8 @@ export type RequestWhy = {
   total_s: number,
   /** All its delays; the rest is its own prompt and its own output. */
   delayed_s: number,
+  /** Tokens of its output that were not made, because the request was as long as vLLM v1 lets one be. */
+  cut_tokens: number,
   /** Its time by cause, in the order in which a request meets them; those without time are left out. */
   causes: Array<CauseTime>,
   /** Its delays, the longest first. */
@@ -2257,6 +2273,8 @@ export type Summary = {
   digest: string,
   /** Requests by outcome. */
   requests: RequestCounts,
+  /** Outputs that are shorter than asked for. */
+  cut_outputs: CutOutputs,
   /** From time 0 to the end of the last iteration, seconds. */
   makespan_s: number,
   /** Completed requests over the makespan. */
@@ -2267,7 +2285,10 @@ export type Summary = {
   output_tokens_per_s: number | null,
   /** Prompt and produced tokens a second. */
   total_tokens_per_s: number | null,
-  /** Prompt tokens for each output token of the requests offered (P:D); missing without requests. */
+  /**
+   * Prompt tokens for each output token of the requests offered (P:D), without output tokens that were cut; missing without
+   * requests.
+   */
   pd_ratio: number | null,
   /** Time to first token. */
   ttft_s: Distribution,

@@ -8,6 +8,7 @@ use clap::Args;
 use rayon::prelude::*;
 use serde_json::json;
 use servescope_lab::capacity::{Load, quick_search};
+use servescope_lab::diagnostic::{Diagnostic, Severity};
 use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::queue::Client;
 use servescope_lab::metric::{Measured, Metric};
@@ -19,7 +20,7 @@ use servescope_lab::{LoadedTrace, Run, Scenario, SimulationHandle, files};
 use crate::chart_files::{create, write_charts};
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{CliError, note, print, stream, write};
+use crate::output::{CliError, note, print, report_all, stream, write};
 use crate::progress;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
@@ -110,7 +111,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
         Some(count) => Some(ranges_of(&scenario, loaded.as_ref(), &run, count)?),
         None => None,
     };
-    summary.warnings.extend(loaded.into_iter().flat_map(|l| l.warnings));
+    let of_file: Vec<Diagnostic> = loaded.into_iter().flat_map(|loaded| loaded.warnings).collect();
+    report_all(of_file.iter().filter(|told| told.severity == Severity::Note));
+    summary.warnings.extend(of_file);
     let mut json = json!(summary);
     if arguments.load {
         json["load"] = json!(load);

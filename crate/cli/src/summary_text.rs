@@ -70,7 +70,7 @@ pub(crate) fn table(
             number(run.slo.goodput_rps),
             match run.cut_outputs.requests {
                 0 => String::new(),
-                cut => format!("; of outputs of which {cut} were cut"),
+                cut => format!("; {cut} outputs were cut"),
             }
         ),
     );

@@ -99,7 +99,7 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Diagnostic
     )
 }
 
-/// The warning about outputs that were cut at the longest request, with the length that cuts none.
+/// The warning about outputs that were cut at the longest request, with the length that the longest one asks for.
 pub(crate) fn cut_warning(scenario: &Scenario, trace: &Trace, cut: CutOutputs) -> Option<Diagnostic> {
     if cut.requests == 0 {
         return None;
@@ -110,8 +110,8 @@ pub(crate) fn cut_warning(scenario: &Scenario, trace: &Trace, cut: CutOutputs) -
         (Id::MaxRequestTokens.row().id, longest.unwrap_or(0), scenario.number(Id::MaxRequestTokens));
     let CutOutputs { requests, of_requests, tokens, of_tokens } = cut;
     let message = format!(
-        "{requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not made; \
-         --set {path}={needed} cuts none"
+        "{requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not made; the \
+         longest request asks for {path}={needed}"
     );
     Some(
         Diagnostic::warning("outputs_cut", path, message)
@@ -149,6 +149,7 @@ mod tests {
                 ("scheduler.kind", kind),
                 ("fleet.kv_pool", "given"),
                 ("workload.adapters.count", "0"),
+                ("scheduler.max_request_tokens", "3072"),
             ]);
             let raised = raised(&scenario, &trace).unwrap_or_else(|| panic!("{kind}"));
             assert_eq!(raised.remaining, 0, "{kind}: {raised:?}");
@@ -173,6 +174,42 @@ mod tests {
             let run = Run::simulate(&accepting, Some(&loaded)).unwrap_or_else(|errors| panic!("{errors:?}"));
             assert_eq!(run.summary().run.requests.rejected_total, 0, "{kind}");
         }
+    }
+
+    #[test]
+    fn outputs_that_are_cut_are_told() {
+        let loaded = LoadedTrace::from_trace("t.csv", trace(&[[2000, 4000], [2000, 4000], [10, 20]]));
+        let run = |settings: &[(&str, &str)]| {
+            let scenario = scenario(&[&[("scheduler.kind", "vllm_v1")], settings].concat());
+            Run::simulate(&scenario, Some(&loaded)).unwrap_or_else(|errors| panic!("{errors:?}"))
+        };
+        let cut = run(&[("scheduler.max_request_tokens", "3072")]);
+        let summary = cut.summary();
+        let expected = CutOutputs { requests: 2, of_requests: 3, tokens: 2 * 2928, of_tokens: 8020 };
+        assert_eq!(summary.run.cut_outputs, expected);
+        assert_eq!(summary.run.pd_ratio, Some(4010.0 / f64::from(2 * 1072 + 20)));
+        let of_users: u64 = summary.run.per_user.iter().map(|row| row.output_tokens).sum();
+        assert_eq!(of_users, 2 * 1072 + 20);
+        let warning =
+            summary.warnings.iter().find(|warning| warning.code == "outputs_cut").expect("a warning");
+        assert!(warning.message.starts_with(
+            "2 of 3 outputs were cut at max_model_len (3072 tokens); 5856 of 8020 tokens not made"
+        ));
+        let csv = crate::files::requests_csv(&cut.report);
+        let column = |name: &str| -> Vec<String> {
+            let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+            let place = rows[0].iter().position(|other| *other == name).expect("a column");
+            rows[1..].iter().map(|row| row[place].to_owned()).collect()
+        };
+        assert_eq!(column("made_tokens"), ["1072", "1072", "20"]);
+        assert_eq!(column("finish_reason"), ["length", "length", "stop"]);
+        // Where no model is named, what fits into the pool is the bound.
+        let whole = run(&[]).summary();
+        assert_eq!(
+            whole.run.cut_outputs,
+            CutOutputs { of_requests: 3, of_tokens: 8020, ..CutOutputs::default() }
+        );
+        assert!(whole.warnings.iter().all(|warning| warning.code != "outputs_cut"));
     }
 
     #[test]

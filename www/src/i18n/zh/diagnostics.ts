@@ -65,7 +65,7 @@ export const diagnostics: Translation<typeof english> = {
   share_list_short: '占比的个数少于适配器数，其余适配器分不到请求。',
   all_refused: '全部 {offered} 个请求都被拒绝，没有可测量的结果：{reasons}。',
   some_refused: '{offered} 个请求中有 {refused} 个被拒绝：{reasons}。',
-  outputs_cut: '{of_requests} 个输出中有 {requests} 个在最大请求长度 {limit} 个 token 处被截断：{of_tokens} 个输出 token 中有 {tokens} 个没有生成，时延、吞吐量和 SLO 达标率都是较短输出的结果。最大请求长度设为 {needed} 个 token 时不会截断。',
+  outputs_cut: '{of_requests} 个输出中有 {requests} 个在最大请求长度 {limit} 个 token 处被截断：{of_tokens} 个输出 token 中有 {tokens} 个没有生成，时延、吞吐量和 SLO 达标率都是较短输出的结果。最长的请求要求 {needed} 个 token。',
   limits_too_low: '{requests} 个请求中有 {rejected} 个超过服务器的长度上限。以下取值可以接受它们：{settings}。其中仍然放不进显存的请求：{remaining} 个。',
   overloaded: '过载：到达速率超过处理能力。积压每秒增加 {slope} 个请求（占到达数的 {growth}%，{noise}% 以内可能是随机波动），最后一个请求到达时有 {waiting} 个请求在排队。延迟取决于运行时长。',
   backlog_held_back: '最后一个请求到达时，{requests} 个请求中有 {waiting} 个在排队。它们被网关（{check}）限制，而不是受限于 GPU 的处理能力。',

@@ -153,6 +153,22 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_request_is_the_models_own() {
+        let longest = |settings: &[(&str, &str)]| scenario(settings).whole(Id::MaxRequestTokens);
+        let roofline = ("cost.kind", "roofline");
+        assert_eq!(longest(&[roofline, ("fleet.model", "llama-3.1-8b")]), 131_072);
+        assert_eq!(longest(&[roofline, ("fleet.model", "llama-2-7b")]), 4096);
+        assert_eq!(longest(&[roofline, ("fleet.model", "own")]), 131_072);
+        let own = ("model.max_position_embeddings", "8192");
+        assert_eq!(longest(&[roofline, ("fleet.model", "own"), own]), 8192);
+        assert_eq!(longest(&[roofline, ("scheduler.max_model_len", "500")]), 500);
+        assert_eq!(longest(&[]), 14_500, "what fits into the pool");
+        assert_eq!(longest(&[("scheduler.max_total_tokens", "900")]), 900);
+        assert_eq!(Scenario::default().whole(Id::MaxRequestTokens), 3072);
+        assert!(servescope_cost::models::MODELS.iter().all(|model| model.context >= 2048));
+    }
+
+    #[test]
     fn vllms_names_are_read() {
         let scenario = scenario(&[
             ("scheduler.max_num_batched_tokens", "4096"),
