@@ -5,7 +5,6 @@ mod capacity;
 mod combinations;
 mod fleets;
 mod gateway;
-mod growth;
 mod load;
 #[path = "matrix/main.rs"]
 mod matrix;

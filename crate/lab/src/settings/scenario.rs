@@ -199,7 +199,6 @@ impl Scenario {
         match id {
             Id::Calibration => &[
                 Id::MaxTotalTokens,
-                Id::MaxRequestTokens,
                 Id::PrefillBase,
                 Id::PrefillPerToken,
                 Id::DecodeBase,
@@ -213,7 +212,10 @@ impl Scenario {
                 Id::PrefillFactor,
             ],
             Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],
-            Id::FleetModel | Id::ModelContext | Id::MaxTotalTokens if is_vllm_v1 => {
+            Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
+                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
+            }
+            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
             }
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {

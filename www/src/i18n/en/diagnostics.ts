@@ -58,7 +58,7 @@ export const diagnostics = area('diagnostics', {
   stamped_times: '{percent} % of the requests of {file} arrive at the same time as the one before: its timestamps are {interval_s} s apart. Inter-arrival times are meaningful only after the requests are spread over that interval.',
   zero_gaps: '{percent} % of the requests of {file} arrive at the same time as the one before: timestamps may be rounded, or requests may come in batches.',
   outputs_named: '{file} names the blocks of prompts only. Those of {outputs} of {of} outputs are taken from the prompt that goes on from them, so that the prefix cache finds them.',
-  turns_without_blocks: '{requests} requests of {file} go on in a session, and the file does not name the blocks of their prompts (hash_ids): the prefix cache finds nothing of the earlier turns.',
+  turns_without_blocks: '{requests} requests of {file} go on in a session, and the file does not name the blocks of their prompts: the prefix cache finds nothing of the earlier turns.',
   odd_blocks: '{requests} of {of} prompts of {file} have another number of prefix blocks than their length gives at {block_tokens} tokens a block: {few} have too few and {many} too many. The first of them arrives at {at_s} s.',
   block_size: '{requests} of {of} prompts of {file} have another number of prefix blocks than their length gives at {block_tokens} tokens a block; {likely} tokens a block would fit.',
   no_trace: 'No trace file is open.',

@@ -54,7 +54,7 @@ export const diagnostics: Translation<typeof english> = {
   stamped_times: '{file} 中 {percent}% 的请求与前一个请求同时到达：时间是按 {interval_s} 秒的间隔记录的，先把请求摊开到间隔之内，到达间隔才有意义。',
   zero_gaps: '{file} 中 {percent}% 的请求与前一个请求同时到达，可能是时间经过取整，或请求成批到达。',
   outputs_named: '{file} 只给出提示词的块。{of} 个输出中有 {outputs} 个的块取自接着它的提示词，因此前缀缓存能找到它们。',
-  turns_without_blocks: '{file} 中有 {requests} 个请求是会话的后续轮次，但文件没有给出其提示词的块（hash_ids）：前缀缓存找不到之前各轮的内容。',
+  turns_without_blocks: '{file} 中有 {requests} 个请求是会话的后续轮次，但文件没有给出其提示词的块：前缀缓存找不到之前各轮的内容。',
   odd_blocks: '{file} 的 {of} 个提示词中，有 {requests} 个的前缀块数与长度不符（每块 {block_tokens} 个 token）：{few} 个偏少，{many} 个偏多，其中第一个在 {at_s} 秒到达。',
   block_size: '{file} 的 {of} 个提示词中，有 {requests} 个的前缀块数与长度不符（每块 {block_tokens} 个 token）；若每块 {likely} 个 token 则相符。',
   no_trace: '没有打开的 trace 文件。',

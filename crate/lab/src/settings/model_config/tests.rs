@@ -60,7 +60,7 @@ fn a_model_of_the_catalogue_runs_alike_from_its_config() {
 #[test]
 fn mixtures_windows_and_older_names_are_read() {
     let (own, notes) = scenario(QWEN3_MOE);
-    assert_eq!(notes, ["config_cost"]);
+    assert_eq!(notes, ["config_assumed", "config_cost"]);
     let known = Model::named("qwen3-30b-a3b").unwrap();
     let model = own.deployment().model;
     assert_eq!((model.layers, model.hidden, model.attention), (known.layers, known.hidden, known.attention));
@@ -68,7 +68,7 @@ fn mixtures_windows_and_older_names_are_read() {
     assert_eq!(own.choice(Id::Weights), "fp8");
 
     let (own, notes) = scenario(GEMMA3);
-    assert_eq!(notes, ["config_assumed", "config_ignored", "config_cost"]);
+    assert_eq!(notes, ["config_assumed", "config_assumed", "config_ignored", "config_cost"]);
     let model = own.deployment().model;
     assert_eq!(model.attention, grouped(32, 16, 128, Some(SlidingWindow { tokens: 1024, layers: 52 })));
     assert!(model.tied_embeddings && model.gated_mlp);
