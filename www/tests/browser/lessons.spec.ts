@@ -135,7 +135,7 @@ test('a lesson begins without diagnostics; the playground has two in sight, and 
   expect(await page.locator('status-area .warnings > ul > li').count()).toBeLessThanOrEqual(2);
 
   // Users are told apart by nothing but the tables.
-  await open(page, '#v=3&D=60&u=4');
+  await open(page, '#v=4&D=60&u=4');
   await settled(page);
   await control(page, 'workload.users.count').evaluate((element) => { const group = element.closest('details'); if (group !== null) group.open = true; });
   await expect(control(page, 'workload.users.count').locator('.control-reason')).toContainText('tables by user');

@@ -73,14 +73,14 @@ test('lessons that are opened and left again and again leave nothing behind', as
     for (let time = 0; time < times; time += 1) {
       // The first screen has the picture of the run, the third two runs beside each other.
       for (const screen of [1, 3]) {
-        await goTo(page, `#v=3&tab=learn.waiting.${String(screen)}`);
+        await goTo(page, `#v=4&tab=learn.waiting.${String(screen)}`);
         await expect(page.locator(`[data-lesson=waiting] [data-screen="${String(screen)}"]`)).toBeVisible();
       }
-      await goTo(page, '#v=3&tab=learn');
+      await goTo(page, '#v=4&tab=learn');
       await expect(page.locator('lesson-view')).toHaveCount(0);
     }
   };
-  await open(page, '#v=3&tab=learn');
+  await open(page, '#v=4&tab=learn');
   await visit(3);
   const before = await held();
   const times = WHOLE ? 30 : 10;

@@ -43,7 +43,7 @@ function valueOf(draw: Draw, parameter: Parameter): string {
 function linkOf(draw: Draw, parameters: readonly Parameter[]): string {
   const share = among(draw, [0.005, 0.02, 0.1, 0.4]) ?? 0.02;
   const chosen = parameters.filter(({ id }) => draw() < share || id in MOST);
-  return `#v=3${chosen.map((parameter) => `&${parameter.key}=${encodeURIComponent(valueOf(draw, parameter))}`).join('')}`;
+  return `#v=4${chosen.map((parameter) => `&${parameter.key}=${encodeURIComponent(valueOf(draw, parameter))}`).join('')}`;
 }
 
 /** What is shown and is no number, or no word for people. */

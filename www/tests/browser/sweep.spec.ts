@@ -56,7 +56,7 @@ async function downloaded(page: Page): Promise<string> {
 
 test('a metric of one user is measured, and an index that no user has is told', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=3&R=1.9&D=60&u=3');
+  await open(page, '#v=4&R=1.9&D=60&u=3');
   await unfold(page);
   const x = section(page).locator('[data-axis=x]');
   for (const [item, value] of [['from', '1'], ['to', '2'], ['steps', '2']] as const) await x.locator(`[data-item=${item}]`).fill(value);
@@ -71,7 +71,7 @@ test('a metric of one user is measured, and an index that no user has is told', 
   await index.blur();
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results } = told('v=3&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
+  const { results } = told('v=4&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page).locator('[data-chart="sweep_per_user.1.ttft_mean_s"] h3')).toContainText('user 1');
 });
