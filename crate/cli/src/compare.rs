@@ -210,7 +210,7 @@ fn cells(row: &MetricRow) -> [String; 8] {
     let Some(p) = &row.paired else {
         return [name, unit, "-".into(), "-".into(), "-".into(), String::new(), String::new(), String::new()];
     };
-    let percent = |x: f64| format!("{:+.1} %", 100.0 * x);
+    let percent = |x: f64| format!("{:+.1} %", if x.abs() < 5e-4 { 0.0 } else { 100.0 * x });
     let bounds = p.bounds.map_or_else(String::new, |b| format!("{} to {}", short(b.low), short(b.high)));
     let relative =
         p.relative_bounds.map_or_else(String::new, |b| format!("{} to {}", percent(b.low), percent(b.high)));
@@ -226,8 +226,9 @@ fn cells(row: &MetricRow) -> [String; 8] {
     ]
 }
 
-/// Four figures.
+/// Four figures. What sums of equal numbers differ by is none.
 fn short(x: f64) -> String {
+    let x = if x.abs() < 1e-9 { 0.0 } else { x };
     let digits = if x == 0.0 || x.abs() >= 1000.0 { 0.0 } else { 3.0 - libm::floor(libm::log10(x.abs())) };
     let digits = digits.clamp(0.0, 8.0) as usize;
     format!("{x:.digits$}")

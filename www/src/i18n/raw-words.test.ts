@@ -142,6 +142,33 @@ describe.each(TEXTS.map((text) => [text.language, text] as const))('in %s', (lan
   });
 });
 
+describe('one concept has one form', () => {
+  /** What must not come back, and what stands in its place. */
+  const FORMER: Readonly<Record<'en' | 'zh', readonly (readonly [RegExp, string])[]>> = {
+    en: [
+      [/\bp(?:50|90|95|99)\b/, 'P99 TTFT, median TTFT'],
+      [/, (?:mean|median)$/, 'mean TTFT, median TTFT'],
+      [/SLO attainment|TTFT in time/, 'SLO met'],
+      [/\bnear overload/, 'nearly overloaded'],
+      [/utilisation|[Aa]geing/, 'utilization, aging'],
+      [/[0-9}] %/, 'a narrow space before the sign, which no line breaks'],
+    ],
+    zh: [
+      [/\bp(?:50|90|95|99)\b/, 'P99 TTFT'],
+      [/嵌入框/, '嵌入代码'],
+      [/(?<!随机)种子/, '随机种子'],
+      [/，秒$/, '（秒）'],
+      [/(?<!^)显存池/, 'KV 池'],
+    ],
+  };
+
+  it.each(areas.map((of) => [of.name, of] as const))('in %s', (_, of) => {
+    for (const [language, table] of [['en', of.english], ['zh', zh.areas[of.name]]] as const) {
+      for (const [key, sentence] of Object.entries<string>(table)) for (const [former, now] of FORMER[language]) expect(former.test(sentence.replace(/\{[^}]*\}/g, '{}')), `${key}: “${sentence}” (${now})`).toBe(false);
+    }
+  });
+});
+
 it('raw words are found where they are', () => {
   const text = TEXTS[0] ?? new Text('en', ENGLISH);
   for (const sentence of ['workload.rate_rps is 3', 'the file has scheduler.kind', 'User {index}', 'slo_x']) expect(rawIn(sentence), sentence).not.toBeNull();

@@ -96,7 +96,7 @@ export const workload = area('workload', {
   'fit.twin_name': 'twin ({model}, seed {seed})',
   'fit.fitted.rate': 'Rate, req/s',
   'fit.fitted.cv': 'cv of inter-arrival times',
-  'fit.law.cv_minutes': 'cv within minutes, median',
+  'fit.law.cv_minutes': 'Median cv within minutes',
   'fit.fitted.gamma': 'Gamma shape (MLE)',
   'fit.fitted.weibull': 'Weibull shape (MLE)',
   'fit.fitted.dispersion': 'Index of dispersion at 1 / 10 / 60 s',

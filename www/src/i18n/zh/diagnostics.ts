@@ -20,7 +20,7 @@ export const diagnostics: Translation<typeof english> = {
   too_many_requests: '速率乘以时长共 {value} 个请求，最多只能运行 {max} 个。',
   no_requests: '速率乘以时长为 {value}，不足一个请求。',
   no_sessions: '{requests} 个请求，平均每个会话 {turns} 轮，只合 {value} 个会话，不足一个。',
-  no_arrivals: '在所设时长内没有请求到达（期望 {value} 个）：请换种子、加长时长或提高速率。',
+  no_arrivals: '在所设时长内没有请求到达（期望 {value} 个）：请换随机种子、加长时长或提高速率。',
   bodies_too_large: '提示词共 {value} 个字符，超过上限 {max}。终端可以写出任意大小的文件：servescope generate --bodies。',
   budget_below_running: 'token 预算（{value}）小于最大运行请求数（{min}）时，vLLM 拒绝启动。',
   batch_below_request: '预填充 token 预算（{value}）小于最长请求（{min}）时，S-LoRA 拒绝启动。',

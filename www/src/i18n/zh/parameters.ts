@@ -299,5 +299,5 @@ export const parameters: ParameterTexts = {
   'workload.arrivals.busy_share': { label: '繁忙时间占比', help: '流量处于繁忙状态的时间比例。' },
   'workload.arrivals.busy_s': { label: '繁忙时长', help: '一段繁忙期的平均时长。' },
   'workload.arrivals.batch_size': { label: '到达批大小', help: '同一时刻到达的请求数；批次之间为泊松到达。' },
-  'seed': { label: '随机种子', help: '种子相同，结果就相同，在页面和终端里都一样。' },
+  'seed': { label: '随机种子', help: '随机种子相同，结果就相同，在页面和终端里都一样。' },
 };

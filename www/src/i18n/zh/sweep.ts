@@ -2,7 +2,7 @@ import type { Translation } from '../area.js';
 import type { sweep as english } from '../en/sweep.js';
 
 export const sweep: Translation<typeof english> = {
-  'about': '以控件中的设置为基础，对下列取值的每种组合用相同的随机种子模拟。曲线的色带是各种子均值的 95% 置信区间。',
+  'about': '以控件中的设置为基础，对下列取值的每种组合用相同的随机种子模拟。曲线的色带是各随机种子均值的 95% 置信区间。',
   'x': '参数',
   'spacing': '取值方式',
   'spacing.linear': '等差',
@@ -36,9 +36,9 @@ export const sweep: Translation<typeof english> = {
   'no_number': '没有参数取多个数值，因此不画图。',
   'chart.curves': '{metric}随{x}的变化',
   'chart.curves.by': '{metric}随{x}的变化，每种{by}一条曲线',
-  'chart.curves.about': '各种子的均值及其 95% 置信区间。点击一个点可查看其数值并打开该次运行。',
+  'chart.curves.about': '各随机种子的均值及其 95% 置信区间。点击一个点可查看其数值并打开该次运行。',
   'chart.map': '{metric}随{x}与{y}的变化',
-  'chart.map.about': '每个点取各种子的均值。线表示达到 SLO 上限之处，点与点之间按直线插值。点击一格可查看其数值并打开该次运行。',
+  'chart.map.about': '每个点取各随机种子的均值。线表示达到 SLO 上限之处，点与点之间按直线插值。点击一格可查看其数值并打开该次运行。',
   'range': '{low} 至 {high}',
   'axis': '{name}，{unit}',
   'bound': 'SLO 上限',

@@ -181,7 +181,7 @@ pub(crate) fn order(policy: &QueuePolicy) -> Rule {
             rule("sjf", "shortest predicted output first", ORDERS, "crate/engine/src/replica/queue/sjf.rs")
         }
         QueuePolicy::Priority { .. } => {
-            rule("priority", "priority with ageing", ORDERS, "crate/engine/src/replica/queue/priority.rs")
+            rule("priority", "priority with aging", ORDERS, "crate/engine/src/replica/queue/priority.rs")
         }
         QueuePolicy::Vtc(_) => {
             rule("vtc", "virtual token counter", ORDERS, "crate/engine/src/replica/queue/vtc.rs")

@@ -122,8 +122,22 @@ pub(super) fn read(path: &str) -> Result<Option<(Member, &'static Row)>, Diagnos
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::metric::Metric;
+
+    proptest! {
+        #![proptest_config(servescope_testkit::cases(200, 5_000))]
+
+        #[test]
+        fn any_text_is_a_metric_or_an_error_that_has_it(text in r"(per_user|per_adapter|ttft_s|slo|gateway)?[.a-z0-9_{}\-]{0,24}") {
+            match Metric::parse(&text) {
+                Ok(metric) => prop_assert_eq!(metric.path(), text),
+                Err(error) => prop_assert!(error.message.starts_with(&text), "{}", error.message),
+            }
+        }
+    }
 
     #[test]
     fn a_missing_index_is_told_with_what_is_expected() {
