@@ -29,7 +29,8 @@ pub(crate) fn simulate(
     let mut running = begun.map_err(|errors| raised(py, errors))?;
     sliced(py, || running.advance(SLICE) >= 1.0)?;
     let (text, columns) = py.detach(|| {
-        let run = running.finish();
+        let mut run = running.finish();
+        run.find_unneeded(loaded.as_ref());
         let mut summary = run.summary_of(usize::MAX);
         summary.warnings.extend(loaded.into_iter().flat_map(|loaded| loaded.warnings));
         (format!("{:#}\n", json!(summary)), request_columns(&run.report))

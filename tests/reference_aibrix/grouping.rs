@@ -1,7 +1,9 @@
 //! `09_azure_grouping.json` and `10_mooncake_grouping.json`: rows of traces to groups of equal time.
 
 use serde_json::Value;
-use servescope_workload::aibrix::grouping::{MooncakeRow, azure_groups, azure_rows, mooncake_groups};
+use servescope_workload::aibrix::grouping::{
+    MOONCAKE_BLOCK_TOKENS, MooncakeRow, azure_groups, azure_rows, mooncake_groups,
+};
 use servescope_workload::aibrix::inputs::{TraceType, WorkloadInput};
 
 use crate::Case;
@@ -105,7 +107,8 @@ fn mooncake_grouping() {
             .iter()
             .map(|group| {
                 let request = |row: &MooncakeRow| {
-                    let reported = row.reported_tokens() as f64;
+                    // AIBrix reports whole blocks; a server sees the prompt's real length.
+                    let reported = (u64::from(row.blocks) * MOONCAKE_BLOCK_TOKENS) as f64;
                     longer += usize::from(reported != f64::from(row.input_tokens));
                     vec![reported, row.input_tokens.into(), row.output_tokens.into()]
                 };

@@ -12,7 +12,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, FleetConfig, Rejection, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Rejection, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -212,10 +212,17 @@ fn read(case: &Value) -> Case {
             max_input_tokens: u32::MAX,
             reference_quirks: true,
             lora_compute: lora,
+            adapters: AdapterConfig {
+                loading: AdapterLoading {
+                    base_us: cost.adapters.load_base_us,
+                    host_us_per_rank: cost.adapters.load_per_rank_us,
+                    disk_us_per_rank: 0.0,
+                },
+                prefetch: case["prefetch"] == true,
+                ..FleetConfig::slora().adapters
+            },
             ..FleetConfig::slora()
-        }
-        .loading_as(&cost.adapters)
-        .prefetching(case["prefetch"] == true),
+        },
         cost,
         adapters,
     }

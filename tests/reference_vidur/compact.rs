@@ -109,7 +109,7 @@ fn compact_tables_give_the_same_picture() {
         let compact = |profile: &Profile| {
             profile.tables(settings).unwrap_or_else(|e| panic!("{name}: {e}")).with_roundings()
         };
-        hold(&case, &setup, &setup.cost, (compact(&from_tables), "operator tables"));
+        hold(&case, &setup, &setup.operators, (compact(&from_tables), "operator tables"));
         if let Some(profile) = from_raw {
             let smooth = with_smooth_messages(look_ups, settings);
             hold(&case, &setup, &smooth, (compact(profile), "raw medians"));

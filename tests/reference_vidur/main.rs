@@ -1,7 +1,7 @@
 //! Vidur's own answers: whole runs of its schedulers, routers and pipelines, equal to a microsecond.
 //!
 //! The folder is the one that `SERVESCOPE_REFERENCE` names, otherwise `tests/reference/`; its form is that of
-//! `tests/reference/vidur`: a folder for each run, and one called `operator-tables`.
+//! `tests/reference/vidur`: a folder for each run, and one called `operator-tables`, in the run's own folder or beside it.
 
 mod compact;
 mod knee;
@@ -10,7 +10,7 @@ mod runs;
 mod sheet;
 mod summaries;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -21,7 +21,10 @@ use servescope_workload::Trace;
 
 struct Setup {
     run: VidurRun,
+    /// What Vidur looked up: operators, and the host's work where it counts it.
     cost: ExactTables,
+    /// The operators alone.
+    operators: ExactTables,
     trace: Arc<Trace>,
     /// The operator tables as they stand.
     meta: Value,
@@ -49,23 +52,31 @@ impl Case {
 
     /// The run's settings, unless its operator tables are not there.
     fn setup(&self) -> Option<Setup> {
-        let name = self.config["operator_tables"].as_str().expect("operator_tables");
-        let root = self.folder.parent().expect("a run lies in a folder");
-        let tables = [root, root.parent().unwrap_or(root)].map(|r| r.join("operator-tables").join(name));
-        let Some(tables) = tables.iter().find(|t| t.is_dir()) else {
-            println!("{}: operator-tables/{name} is absent: skipped", self.name());
+        let run = self.run();
+        let folders = run.table_folders(&self.folder);
+        let Some(tables) = folders.iter().find(|folder| folder.join("meta.json").is_file()) else {
+            println!("{}: {:?} is absent: skipped", self.name(), run.operator_tables);
             return None;
         };
-        let run = self.run();
         let (mut trace, _) = sheet::trace(&self.file("trace.csv").expect("a case has a trace"));
         run.replay.apply(&mut trace);
         let trace = Arc::new(trace);
         let (meta, texts) = sheet::table_texts(tables);
         let [token_ops, decode, prefill] = &texts;
-        let cost = operator_tables(&meta, run.stages, [token_ops, decode, prefill])
+        let operators = operator_tables(&meta, run.stages, [token_ops, decode, prefill])
             .unwrap_or_else(|e| panic!("{}: {e}", tables.display()));
-        Some(Setup { run, cost, trace, meta, texts })
+        let cost = with_host(operators.clone(), &run, &meta, tables);
+        Some(Setup { run, cost, operators, trace, meta, texts })
     }
+}
+
+/// The tables with the host's work, where the run counts it and its tables have it.
+fn with_host(cost: ExactTables, run: &VidurRun, meta: &Value, tables: &Path) -> ExactTables {
+    let host = servescope_tests::file(tables, "cpu_overheads.csv").filter(|_| run.has_host_overhead());
+    let Some(host) = host else { return cost };
+    let model = meta["model"].as_str().unwrap_or(&run.model);
+    cost.with_host(&servescope_tests::text(&host), model)
+        .unwrap_or_else(|e| panic!("{}: {e}", host.display()))
 }
 
 impl Setup {
@@ -88,6 +99,8 @@ fn cases() -> Vec<Case> {
         folder: path.parent().expect("a file has a folder").to_owned(),
         config: servescope_tests::json(path),
     });
-    all.filter(|case| case.config.get("operator_tables").is_some() && case.file("trace.csv").is_some())
-        .collect()
+    let has_tables = |case: &Case| {
+        case.config.get("operator_tables").is_some() || case.folder.join("operator-tables").is_dir()
+    };
+    all.filter(|case| has_tables(case) && case.file("trace.csv").is_some()).collect()
 }

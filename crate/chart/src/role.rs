@@ -189,11 +189,6 @@ impl Role {
         }
     }
 
-    /// Whether it is a shade of a heat map: one step of a scale, from low to high.
-    pub fn is_shade(self) -> bool {
-        self as usize >= Self::Shade0 as usize
-    }
-
     /// Lengths of stroke and gap in CSS px; empty = solid. Only smooth lines and rules are dashed: each dash is
     /// a path of its own, which a noisy line would have by the thousand.
     pub fn dash(self) -> &'static [u8] {

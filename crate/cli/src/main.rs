@@ -31,6 +31,7 @@ mod progress;
 mod read_args;
 mod replay;
 mod replay_text;
+mod run_files;
 mod scenario_args;
 mod servegen;
 mod simulate;

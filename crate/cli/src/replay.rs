@@ -21,7 +21,7 @@ use crate::bodies::{BodyArguments, form, with_lines};
 use crate::output::{CliError, name, note, print, report_all, write};
 use crate::overlay::Options;
 use crate::read_args::ReadArguments;
-use crate::replay_text::{counts, dry, report};
+use crate::replay_text::{counts, dry, nothing_answered, report};
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 use crate::{notes, progress};
@@ -260,6 +260,9 @@ impl ReplayArguments {
             beside.map_or(Ok(()), |name| write(&path.with_file_name(name), &settings))?;
         }
         eprint!("{}", report(outcome));
+        if let Some(why) = nothing_answered(outcome) {
+            return Err(CliError::Run(why));
+        }
         let named = self.output.as_deref().map_or_else(|| UNNAMED.to_owned(), name);
         let measured: MeasuredRun = read(NamedText { name: &named, text: &own }, |_| Some(settings.as_str()))
             .map_err(|error| CliError::Run(error.to_string()))?;

@@ -102,6 +102,19 @@ pub(crate) fn report(outcome: &ReplayOutcome) -> String {
     text
 }
 
+/// Why there is nothing to measure, where no request was answered.
+pub(crate) fn nothing_answered(outcome: &ReplayOutcome) -> Option<String> {
+    let kinds = failures(outcome);
+    let failed: usize = kinds.values().map(|(count, _)| count).sum();
+    let mut why: Vec<String> = (kinds.iter())
+        .map(|(kind, (count, message))| format!("{count} {}, for example: {message}", kind.name()))
+        .collect();
+    if outcome.not_sent > 0 {
+        why.push(format!("{} were not sent", outcome.not_sent));
+    }
+    (failed == outcome.sent.len()).then(|| format!("no request was answered: {}", why.join("; ")))
+}
+
 /// The same as JSON.
 pub(crate) fn counts(outcome: &ReplayOutcome) -> Value {
     let kinds = failures(outcome);

@@ -114,14 +114,7 @@ impl ScenarioArguments {
                 Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
-        for setting in &self.settings {
-            match setting.split_once('=') {
-                None => messages.push(format!("--set {setting}: PATH=VALUE expected")),
-                Some((path, value)) => {
-                    messages.extend(scenario.set_text(path.trim(), value).err().map(|f| f.message));
-                }
-            }
-        }
+        messages.extend(set_all(&mut scenario, &self.settings));
         if !messages.is_empty() {
             return Err(CliError::Input(messages));
         }
@@ -133,6 +126,28 @@ impl ScenarioArguments {
         }
         Ok(scenario)
     }
+}
+
+/// Sets each `PATH=VALUE`, a later one in place of an earlier one of the same path; what is wrong with any, in words. Two names
+/// of one parameter are as wrong here as in a file.
+fn set_all(scenario: &mut Scenario, settings: &[String]) -> Vec<String> {
+    let mut messages = Vec::new();
+    let mut named: Vec<(Id, &str)> = Vec::new();
+    for setting in settings {
+        let Some((path, value)) = setting.split_once('=') else {
+            messages.push(format!("--set {setting}: PATH=VALUE expected"));
+            continue;
+        };
+        let path = path.trim();
+        if let Some(id) = Id::from_path(path) {
+            if let Some((_, other)) = named.iter().find(|&&(set, name)| set == id && name != path) {
+                messages.push(format!("--set {path}: the same parameter as {other}, which is set, too"));
+            }
+            named.push((id, path));
+        }
+        messages.extend(scenario.set_text(path, value).err().map(|error| error.message));
+    }
+    messages
 }
 
 /// An error of a file that was read.

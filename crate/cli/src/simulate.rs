@@ -15,13 +15,14 @@ use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::{ranges, seeds, with_seed};
 use servescope_lab::views::{self, ViewOptions};
 use servescope_lab::why::{RequestWhy, Why, most_delayed, why, why_requests};
-use servescope_lab::{LoadedTrace, Run, Scenario, SimulationHandle, files};
+use servescope_lab::{LoadedTrace, Run, Scenario, SimulationHandle};
 
-use crate::chart_files::{create, write_charts};
+use crate::chart_files::write_charts;
 use crate::input_args::InputArguments;
 use crate::notes;
-use crate::output::{CliError, note, print, report_all, stream, write};
+use crate::output::{CliError, note, print, report_all};
 use crate::progress;
+use crate::run_files::RunFiles;
 use crate::scenario_args::ScenarioArguments;
 use crate::step_args::StepArguments;
 use crate::summary_text::{SeedRanges, table};
@@ -51,14 +52,8 @@ pub(crate) struct SimulateArguments {
     /// Prints the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Folder for summary.json, requests.csv, batches.csv, events.csv, clients.csv, clients_over_time.csv,
-    /// event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Also writes decisions.csv: each decision of gateway and scheduler about a request, with the test that decided and the
-    /// two numbers that it compared.
-    #[arg(long, requires = "out", conflicts_with = "vidur")]
-    decisions: bool,
+    #[command(flatten)]
+    files: RunFiles,
     /// Says why requests took as long as they did: totals by cause, by user and by adapter with who delayed whom, and a sentence
     /// on this request, or on those that were delayed most. With --out also causes.csv and delays.csv.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "most-delayed", conflicts_with = "vidur")]
@@ -99,9 +94,13 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
             None => None,
         };
         let running = SimulationHandle::begin(&scenario, loaded.as_ref())?;
-        let run =
-            if arguments.decisions || arguments.why.is_some() { running.with_decisions() } else { running }
-                .run();
+        let mut run = if arguments.files.need_decisions() || arguments.why.is_some() {
+            running.with_decisions()
+        } else {
+            running
+        }
+        .run();
+        run.find_unneeded(loaded.as_ref());
         notes::print_notes(&run.notes());
         (run, loaded)
     };
@@ -127,24 +126,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
         json["why"]["requests"] = json!(requests);
     }
     let json = format!("{json:#}\n");
-    if let Some(folder) = &arguments.out {
-        create(folder)?;
-        write(&folder.join("summary.json"), &json)?;
-        write(&folder.join("requests.csv"), &files::requests_csv(&run.report))?;
-        stream(&folder.join("batches.csv"), |to| files::write_batches_csv(&run.report, to))?;
-        stream(&folder.join("events.csv"), |to| files::write_events_csv(&run.report, to))?;
-        if arguments.decisions {
-            stream(&folder.join("decisions.csv"), |to| files::write_decisions_csv(&run.report, to))?;
-        }
-        if told.is_some() {
-            stream(&folder.join("causes.csv"), |to| files::write_causes_csv(&run.report, to))?;
-            stream(&folder.join("delays.csv"), |to| files::write_delays_csv(&run.report, to))?;
-        }
-        stream(&folder.join("clients.csv"), |to| files::write_clients_csv(&run, to))?;
-        stream(&folder.join("clients_over_time.csv"), |to| files::write_clients_over_time_csv(&run, to))?;
-        stream(&folder.join("event_trace.json"), |to| files::write_event_trace(&run.report, to))?;
-        stream(&folder.join("trace.json"), |to| files::write_chrome_trace(&run.report, to))?;
-    }
+    arguments.files.write(&run, &json, told.is_some())?;
     if let Some(folder) = &arguments.charts {
         let options = ViewOptions::default();
         let clients = views::monitor::monitor(&run, Client::User, &options).0;

@@ -21,7 +21,7 @@ use crate::output::{CliError, print};
 
 #[derive(Args)]
 pub(crate) struct ValidateArguments {
-    /// Fewer and shorter runs: some seconds in place of minutes, standard errors of some per cent.
+    /// Fewer and shorter runs: about a minute on two cores in place of many, standard errors of some per cent.
     #[arg(long)]
     quick: bool,
     /// A folder with VTC's recorded runs (vtc__SCHEDULER__WORKLOAD.csv, in it or in a folder of it), which are not part of

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use servescope_lab::cost::profile::ExactTables;
 use servescope_lab::vidur::{VidurRun, operator_tables};
 use servescope_lab::{Diagnostic, Run, Scenario};
 
@@ -11,7 +12,8 @@ use crate::output::{CliError, note, read};
 use crate::read_args::ReadArguments;
 
 /// Simulates the run of `config`. Requests are those of `trace`, of the file that the flags name, or of the synthetic generator.
-/// Tables are `tables`, the folder that the file names, in `operator-tables` beside the run's folder, or the shipped profile.
+/// Tables are `tables`, the folder that the file names, in `operator-tables` of the run's folder or beside it, or the shipped
+/// profile.
 pub(crate) fn simulate(
     config: &Path,
     tables: Option<&Path>,
@@ -41,7 +43,12 @@ pub(crate) fn simulate(
         })?;
         reader.read_as(&path, Some(run.replay))?.loaded.trace
     };
-    let named = || run.operator_tables.as_ref().map(|name| folder.join("../operator-tables").join(name));
+    let named = || {
+        let folders = run.table_folders(folder);
+        let there = folders.iter().find(|folder| folder.join("meta.json").is_file());
+        // One that is named and absent is an error that names it.
+        there.or(folders.get(2)).cloned()
+    };
     let Some(tables) = tables.map(Path::to_owned).or_else(named) else {
         let (cost, of) = run.shipped_tables()?;
         note(&format!("times are those of the shipped profile of {of}; --tables names others"));
@@ -55,7 +62,28 @@ pub(crate) fn simulate(
     }
     let cost = operator_tables(&meta, run.stages, [&token_ops?, &decode?, &prefill?])
         .map_err(|error| CliError::input(format!("{}: {error}", tables.display())))?;
+    let cost = with_host(cost, &run, &meta, &tables)?;
     Ok(Run::of(run.begin(trace, cost).run(), scenario))
+}
+
+/// The tables with the host's work, where the run counts it.
+fn with_host(
+    cost: ExactTables,
+    run: &VidurRun,
+    meta: &serde_json::Value,
+    tables: &Path,
+) -> Result<ExactTables, CliError> {
+    const NAME: &str = "cpu_overheads.csv";
+    if !run.has_host_overhead() {
+        return Ok(cost);
+    }
+    if !tables.join(NAME).is_file() && !tables.join(format!("{NAME}.gz")).is_file() {
+        note(&format!("{}: no {NAME}, so that the host's work is not counted", tables.display()));
+        return Ok(cost);
+    }
+    let host = table(tables, NAME)?;
+    cost.with_host(&host, meta["model"].as_str().unwrap_or(&run.model))
+        .map_err(|error| CliError::input(format!("{}: {error}", tables.display())))
 }
 
 fn json(path: &Path) -> Result<serde_json::Value, CliError> {

@@ -1,7 +1,7 @@
 //! `servescope vllm-serve`: a setting as a command of vLLM.
 
 use clap::Args;
-use servescope_lab::vllm_serve::vllm_serve;
+use servescope_lab::run::serve_command;
 
 use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
@@ -13,5 +13,5 @@ pub(crate) struct VllmServeArguments {
 }
 
 pub(crate) fn run(arguments: &VllmServeArguments) -> Result<(), CliError> {
-    print(&vllm_serve(&arguments.scenario.scenario()?)?)
+    print(&serve_command(&arguments.scenario.scenario()?)?)
 }

@@ -2,14 +2,12 @@
 
 pub(crate) mod adapters;
 
-use servescope_cost::AdapterCost;
-
-use adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
+use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
-    /// In turn.
+    /// Each replica after the one before.
     RoundRobin,
     /// At random.
     Random,
@@ -241,21 +239,6 @@ impl FleetConfig {
             },
             ..Self::default()
         }
-    }
-
-    /// Adapters are loaded as the linear model says.
-    pub fn loading_as(self, law: &AdapterCost) -> Self {
-        let loading = AdapterLoading {
-            base_us: law.load_base_us,
-            host_us_per_rank: law.load_per_rank_us,
-            disk_us_per_rank: 0.0,
-        };
-        Self { adapters: AdapterConfig { loading, ..self.adapters }, ..self }
-    }
-
-    /// Adapters of waiting requests are loaded ahead, or not.
-    pub fn prefetching(self, prefetch: bool) -> Self {
-        Self { adapters: AdapterConfig { prefetch, ..self.adapters }, ..self }
     }
 
     /// S-LoRA's default for `batch_max_tokens`: max(floor(total/6), max_request_tokens).

@@ -185,6 +185,8 @@ impl Report {
         let arrival = self.trace.arrival_us[id];
         let RequestState { prefill_us: prefill, stalled_us: stalled, .. } = self.served.requests[id];
         let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
+        // Sums of differences of times: where nothing took any time, rounding may leave less than nothing.
+        let [load, prefill, stalled] = [load, prefill, stalled].map(|us| us.max(0.0));
         let decode = (finish - scheduled - load - prefill - stalled).max(0.0);
         let mut parts = [scheduled - arrival, load, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);

@@ -194,6 +194,8 @@ pub const CODES: &[&str] = &[
     "no_effect_no_draw",
     "no_effect_no_choice",
     "no_effect_no_preemption",
+    "no_effect_same_run",
+    "no_effect_same_requests",
     "short_run",
     "changing_traffic",
     "capacity_of_cut_outputs",

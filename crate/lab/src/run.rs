@@ -5,6 +5,8 @@ pub mod backlog;
 pub mod growth;
 pub mod limits;
 mod loaded_trace;
+mod serve_command;
+mod unneeded;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ use arrivals::{SimulatedTraffic, arrivals_of};
 
 pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
+pub use serve_command::serve_command;
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;
@@ -110,6 +113,7 @@ impl SimulationHandle {
             generated: self.generated,
             context: Some(self.context),
             extra_request: self.extra_request,
+            unneeded: Vec::new(),
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -133,6 +137,8 @@ pub struct Run {
     pub context: Option<NoteContext>,
     /// The request of `workload.extra_request`, if the settings ask for one.
     extra_request: Option<Request>,
+    /// Settings without which it is the same, once they were looked for.
+    unneeded: Vec<Note>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once it is asked for.
@@ -192,6 +198,7 @@ impl Run {
             generated: false,
             context: None,
             extra_request: None,
+            unneeded: Vec::new(),
             gaps: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
@@ -321,6 +328,7 @@ impl Run {
         let Some(context) = &self.context else { return Vec::new() };
         let mut notes = notes(&self.scenario, context);
         notes.extend(unused(&self.scenario, context, &self.report));
+        notes.extend(&self.unneeded);
         notes
     }
 

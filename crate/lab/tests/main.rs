@@ -1,6 +1,7 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
 mod answers;
+mod anything;
 mod capacity;
 mod combinations;
 mod fleets;

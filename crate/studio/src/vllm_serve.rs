@@ -2,7 +2,7 @@
 
 use servescope_boundary::convert::{scenario_of, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsPatch};
-use servescope_lab::vllm_serve;
+use servescope_lab::run::serve_command;
 use wasm_bindgen::prelude::*;
 
 /// The command `vllm serve` with the flags that stand for a scenario, and what no flag stands for.
@@ -11,5 +11,5 @@ use wasm_bindgen::prelude::*;
 /// What is wrong with the scenario, or that its scheduler is not vLLM's.
 #[wasm_bindgen]
 pub fn vllm_serve(scenario: &JsPatch) -> Result<String, JsCallErrors> {
-    vllm_serve::vllm_serve(&scenario_of(scenario)?).map_err(|error| to_js_error(vec![error]))
+    serve_command(&scenario_of(scenario)?).map_err(to_js_error)
 }

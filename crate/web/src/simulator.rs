@@ -122,7 +122,10 @@ impl Simulator {
     ///
     /// # Errors
     /// When there is no run, or no such file.
-    pub fn export(&self, kind: &str) -> Result<String, JsCallErrors> {
+    pub fn export(&mut self, kind: &str) -> Result<String, JsCallErrors> {
+        if let Some(run) = self.run.as_mut().filter(|_| kind == "summary.json") {
+            run.find_unneeded(self.inputs.trace());
+        }
         let run = self.finished()?;
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),

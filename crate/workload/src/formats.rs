@@ -112,9 +112,6 @@ impl Format {
         Self::VllmCustom,
     ];
 
-    /// Formats that [`read_small`] knows.
-    pub const SMALL: [Self; 3] = [Self::Servescope, Self::Vidur, Self::Azure];
-
     /// Every format that is recognised by its content.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::CSV.into_iter().chain(Self::JSON)
@@ -448,22 +445,6 @@ pub fn read(bytes: &[u8]) -> Result<ReadTrace, FormatError> {
     open(bytes)?.into_trace()
 }
 
-/// Reads a trace of one of the formats [`Format::SMALL`]: the reader of the page, whose module has a size to keep. The
-/// optional columns of the own format are passed over.
-///
-/// # Errors
-/// [`FormatError`], with the place in the file.
-pub fn read_small(bytes: &[u8]) -> Result<ReadTrace, FormatError> {
-    let table = &mut table::Table::open(bytes)?;
-    let format = recognised(&Format::SMALL, |c| table.has(c), || table.header_text())?;
-    let trace = match format {
-        Format::Servescope => own::read_plain(table, |_| Ok(())),
-        Format::Vidur => vidur::read(table),
-        _ => azure::read(table).map(|(trace, _)| trace),
-    }?;
-    in_order(format, trace, [0; 2])
-}
-
 /// Puts what was read in order of arrival; `failed` and `empty_entries` were counted before.
 fn in_order(
     format: Format,
@@ -532,11 +513,6 @@ pub fn write(trace: &Trace, format: Format) -> Option<String> {
         _ => return None,
     };
     Some(writer(trace))
-}
-
-/// Writes a trace in the own CSV, without the columns that only some files carry.
-pub fn write_servescope(trace: &Trace) -> String {
-    own::write_plain(trace, "", |_, _| ())
 }
 
 /// Writes a trace in Vidur's CSV.

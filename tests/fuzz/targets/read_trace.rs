@@ -2,10 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::formats::{Format, read, read_small, write};
+use servescope_lab::workload::formats::{Format, read, write};
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = read_small(bytes);
     let Ok(first) = read(bytes) else { return };
     for format in Format::writable() {
         if format == Format::Mooncake && first.trace.metadata.is_some() {

@@ -14,6 +14,7 @@ mod own_model;
 mod profile;
 mod ranges;
 mod replay;
+mod run_files;
 mod silicon;
 mod sweep;
 mod traces;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{folder, servescope, stderr, stdout, text};
+use crate::{folder, good, refused, servescope, stderr, stdout, text};
 
 /// The lines on standard error, and the codes and paths of the warnings.
 fn told(arguments: &[&str]) -> (String, Vec<(String, String)>) {
@@ -84,4 +84,81 @@ fn a_warning_is_told_from_a_note() {
     let output = servescope(&[&overloaded[..], &["--set", "scheduler.chunk_tokens=64"]].concat());
     assert!(stdout(&output).contains("\nwarning: "), "{}", stdout(&output));
     assert!(stderr(&output).starts_with("servescope: note: without effect: scheduler.chunk_tokens"));
+}
+
+/// A proxy that rejects over its quota and holds nobody back.
+const QUOTA: [&str; 8] = [
+    "--set",
+    "gateway.kind=proxy",
+    "--set",
+    "gateway.rpm=40",
+    "--set",
+    "gateway.over_quota=refuse",
+    "--set",
+    "workload.rate_rps=5",
+];
+
+#[test]
+fn what_the_run_does_not_need_is_told() {
+    let run = [&["simulate", "--json"], &QUOTA[..]].concat();
+    let (errors, warnings) = told(&run);
+    assert!(!errors.contains("without effect"), "{errors} {warnings:?}");
+    let same = "this run is the same without it";
+    for setting in [
+        "gateway.queue_timeout_s=1",
+        "gateway.load.dwell_s=50",
+        "gateway.load.hysteresis=0.5",
+        "gateway.order=lifo",
+    ] {
+        let (path, _) = setting.split_once('=').expect("a path and a value");
+        let (errors, warnings) = told(&[&run[..], &["--set", setting]].concat());
+        let is_told = |line: &str| line.contains("without effect") && line.contains(&format!(": {path} ("));
+        assert!(errors.lines().any(is_told), "{setting}: {errors}");
+        assert!(
+            warnings.iter().any(|(code, at)| code.starts_with("no_effect") && at == path),
+            "{warnings:?}"
+        );
+    }
+    for (settings, path) in [
+        (["workload.cut_at_duration=true", "workload.loop=open"], "workload.cut_at_duration"),
+        (["scheduler.original_blocking=true", "workload.duration_s=20"], "scheduler.original_blocking"),
+        (
+            ["scheduler.kind=vllm_v1", "scheduler.enable_chunked_prefill=false"],
+            "scheduler.enable_chunked_prefill",
+        ),
+    ] {
+        let (errors, _) = told(&["simulate", "--json", "--set", settings[0], "--set", settings[1]]);
+        assert!(errors.contains(path) && errors.contains(same), "{settings:?}: {errors}");
+    }
+}
+
+#[test]
+fn a_setting_goes_by_the_name_that_was_given() {
+    let error = refused(&["simulate", "--set", "scheduler.max_num_seqs=none"]);
+    assert!(error.contains("scheduler.max_num_seqs: "), "{error}");
+    let (errors, _) = told(&[
+        "simulate",
+        "--json",
+        "--set",
+        "scheduler.kind=vllm_v1",
+        "--set",
+        "scheduler.enable_prefix_caching=false",
+    ]);
+    assert!(errors.contains("scheduler.enable_prefix_caching"), "{errors}");
+    for (flag, path) in [
+        ("max_num_seqs", "scheduler.max_running_requests"),
+        ("gpu-memory-utilization", "fleet.memory_margin"),
+        ("scheduler.tensor_parallel_size", "fleet.tensor_parallel"),
+        ("max_loras", "adapters.max_loras"),
+    ] {
+        let error = refused(&["simulate", "--set", &format!("{flag}=4")]);
+        assert!(error.contains(&format!("{flag}: ")) && error.contains(&format!(" is {path}")), "{error}");
+    }
+    let twice = ["--set", "scheduler.max_num_seqs=5", "--set", "scheduler.max_running_requests=9"];
+    let error = refused(&[&["simulate"], &twice[..]].concat());
+    assert!(error.contains("the same parameter as scheduler.max_num_seqs"), "{error}");
+    // One name twice: the later one wins, as everywhere on a command line.
+    good(&["simulate", "--set", "scheduler.max_num_seqs=5", "--set", "scheduler.max_num_seqs=9"]);
+    let error = refused(&["simulate", "--set", "gateway.kind=proxy", "--set", "gateway.checks=rpm,tpm"]);
+    assert!(error.contains("| separates several"), "{error}");
 }

@@ -149,3 +149,23 @@ fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
         assert!(told.contains(words), "{more:?}: {told}");
     }
 }
+
+#[test]
+fn where_every_request_fails_the_error_says_why() {
+    let server = Server::start(|asked, stream| {
+        if asked.path.starts_with("/v1/chat") {
+            return whole(
+                stream,
+                "500 Internal Server Error",
+                "application/json",
+                "{\"error\":\"no memory\"}",
+            );
+        }
+        answer(asked, stream)
+    });
+    let output = servescope(&replay(&server.url(), &[]));
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let last = told.lines().last().unwrap_or_default();
+    assert!(last.contains("no request was answered: 12 http_error, for example: HTTP 500"), "{told}");
+}

@@ -6,6 +6,9 @@
 //! all-reduces a layer. A forest is flat beyond its last point; Vidur ends with a KeyError outside its tables, here the
 //! last plateau goes on.
 
+use std::collections::BTreeMap;
+
+use super::profiling_csv::median;
 use super::table::{Csv, ProfileError};
 use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
 use crate::batch_stages::{BatchStages, StageConstants};
@@ -73,6 +76,8 @@ pub struct ExactTables {
     prefill: Vec<(u32, f64)>,
     /// Where each KV step's plateaus end in `prefill`.
     prefill_ends: Vec<usize>,
+    /// The host's work on an iteration by its number of requests, ascending, microseconds; none where it is not modelled.
+    host_us: Vec<(u32, f64)>,
 }
 
 /// Token operators of one layer, each once; those of [`POINTWISE`] are no matrix products.
@@ -110,7 +115,44 @@ impl ExactTables {
         let TokenTables { token_us, beside_us, send_us } = read_token_operators(&settings, token_ops)?;
         let (decode_us, kv_steps) = read_decode(&settings, attn_decode)?;
         let (prefill, prefill_ends) = read_prefill(&settings, attn_prefill)?;
-        Ok(Self { settings, token_us, beside_us, send_us, decode_us, kv_steps, prefill, prefill_ends })
+        let host_us = Vec::new();
+        Ok(Self {
+            settings,
+            token_us,
+            beside_us,
+            send_us,
+            decode_us,
+            kv_steps,
+            prefill,
+            prefill_ends,
+            host_us,
+        })
+    }
+
+    /// The same with the host's work of `cpu_overheads.csv`, in milliseconds by the number of requests. The columns are those of
+    /// Vidur's predictions or, with `_median` or `_mean` behind them, of its profiles; of these the rows of `model` and the
+    /// degree count.
+    ///
+    /// # Errors
+    /// [`ProfileError`] with file, row and column.
+    pub fn with_host(self, text: &str, model: &str) -> Result<Self, ProfileError> {
+        let host_us = read_host(text, model, self.settings.tensor_parallel)?;
+        Ok(Self { host_us, ..self })
+    }
+
+    /// The host's work on an iteration of so many requests, microseconds: between two rows on the straight line, beyond the last
+    /// ones as theirs.
+    fn host_us(&self, requests: u32) -> f64 {
+        let above = self.host_us.partition_point(|&(batch, _)| batch < requests);
+        let of_tables = match (above.checked_sub(1).map(|below| self.host_us[below]), self.host_us.get(above))
+        {
+            (Some((from, low)), Some(&(to, high))) if requests < to => {
+                low + (high - low) * f64::from(requests - from) / f64::from(to - from)
+            }
+            (_, Some(&(_, us))) | (Some((_, us)), None) => us,
+            (None, None) => 0.0,
+        };
+        of_tables + self.settings.cpu_ms * 1e3
     }
 
     /// The settings that the tables were read with.
@@ -196,7 +238,7 @@ impl BatchCost for ExactTables {
         StageConstants {
             layer_us: self.token_us(tokens) + prefill_us,
             send_us: self.send_us(tokens),
-            host_us: self.settings.cpu_ms * 1e3,
+            host_us: self.host_us(batch.requests()),
             ..StageConstants::default()
         }
     }
@@ -223,7 +265,7 @@ impl BatchCost for ExactTables {
         put(OperatorClass::Linear, layers * (self.token_us(tokens) - pointwise_us - reduces_us).max(0.0));
         put(OperatorClass::Pointwise, layers * pointwise_us);
         put(OperatorClass::Communication, layers * reduces_us + send_us);
-        put(OperatorClass::Host, self.settings.cpu_ms * 1e3);
+        put(OperatorClass::Host, self.host_us(batch.requests()));
         if !batch.chunks.is_empty() {
             put(OperatorClass::PrefillAttention, layers * self.prefill_attention_us(batch));
         }
@@ -310,6 +352,42 @@ fn read_decode(settings: &LayerSettings, text: &str) -> Result<(Vec<f64>, usize)
     Ok((table, column as usize))
 }
 
+/// What the host does for an iteration: each under the names that Vidur's predictions, medians and means have.
+const HOST_OPERATORS: [[&str; 3]; 5] = [
+    ["schedule", "schedule_median", "schedule_mean"],
+    ["sampler_e2e", "sampler_e2e_median", "sampler_e2e_mean"],
+    ["prepare_inputs_e2e", "prepare_inputs_e2e_median", "prepare_inputs_e2e_mean"],
+    ["process_model_outputs", "process_model_outputs_median", "process_model_outputs_mean"],
+    ["ray_comm_time", "ray_comm_time_median", "ray_comm_time_mean"],
+];
+
+fn read_host(text: &str, model: &str, degree: u32) -> Result<Vec<(u32, f64)>, ProfileError> {
+    let mut csv = Csv::new("cpu_overheads.csv", text)?;
+    let batch = csv.column("batch_size")?;
+    let (models, degrees) = (csv.find("model_name"), csv.find("tensor_parallel_degree"));
+    let mut operators = Vec::new();
+    for names in HOST_OPERATORS {
+        let missing = ProfileError::NoColumn { file: "cpu_overheads.csv", column: names[0] };
+        operators.push(names.into_iter().find_map(|name| csv.find(name)).ok_or(missing)?);
+    }
+    let mut samples: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    while csv.next_row() {
+        let mut sum_ms = 0.0;
+        for &operator in &operators {
+            sum_ms += csv.time_ms(operator)?;
+        }
+        let requests = csv.count_in(batch, 1, 1 << 24, "a whole number of 1 to 2^24")?;
+        let is_of_degree = degrees.map_or(Ok(true), |column| csv.count(column).map(|of| of == degree))?;
+        if is_of_degree && models.is_none_or(|column| csv.text(column) == model) {
+            samples.entry(requests).or_default().push(sum_ms * 1e3);
+        }
+    }
+    if samples.is_empty() {
+        return Err(csv.empty());
+    }
+    Ok(samples.into_iter().map(|(requests, us)| (requests, median(us))).collect())
+}
+
 type Plateaus = (Vec<(u32, f64)>, Vec<usize>);
 
 fn read_prefill(settings: &LayerSettings, text: &str) -> Result<Plateaus, ProfileError> {
@@ -374,6 +452,33 @@ mod tests {
     }
 
     #[test]
+    fn the_hosts_work_is_that_of_the_number_of_requests() {
+        let decode =
+            |decodes| Batch { decodes, decode_kv_tokens: 64.0 * f64::from(decodes), ..Batch::default() };
+        let host_ms = |text: &str, decodes| {
+            let with = tables().with_host(text, "a/b").unwrap();
+            let us = |tables: &ExactTables| tables.stage_time(&decode(decodes), false).first_us;
+            ((us(&with) - us(&tables())) * 1e6).round() / 1e9
+        };
+        let predicted = "batch_size,schedule,sampler_e2e,prepare_inputs_e2e,process_model_outputs,ray_comm_time\n\
+                         1,1,1,1,1,1\n2,2,2,2,2,2\n4,4,4,4,4,5\n";
+        assert_eq!([1, 2, 3, 4, 9].map(|decodes| host_ms(predicted, decodes)), [5.0, 10.0, 15.5, 21.0, 21.0]);
+        let measured = "model_name,tensor_parallel_degree,batch_size,schedule_median,sampler_e2e_median,\
+                        prepare_inputs_e2e_median,process_model_outputs_median,ray_comm_time_mean\n\
+                        a/b,2,8,1,1,1,1,2\na/b,1,8,9,9,9,9,9\nother,2,8,9,9,9,9,9\n";
+        assert_eq!(host_ms(measured, 3), 6.0);
+        for (text, message) in [
+            ("batch_size,schedule\n1,1\n", "sampler_e2e"),
+            (&predicted.replace("1,1,1", "0,1,1"), "batch_size"),
+            (&predicted.replace("2,2,2", "2,2,-2"), "sampler_e2e"),
+            (&measured.replace("a/b", "c"), "cpu_overheads.csv"),
+        ] {
+            let error = tables().with_host(text, "a/b").unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
     fn operators_add_up_with_the_roundings() {
         let decode = Batch { decodes: 2, decode_kv_tokens: 129.0, ..Batch::default() };
         // 2 layers x (8 token operators + 2 x (0.48 + 0.02) + 30 x 1.1) + 0.5; the mean 64.5 is cut to 64.
@@ -391,6 +496,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_rows_of_the_hosts_work_are_read_or_refused(
+            cells in prop::collection::vec(
+                prop::sample::select(&["", "1", "8", "0.5", "-1", "nan", "inf", "1e300", "4294967296", "x"][..]),
+                0..60,
+            ),
+        ) {
+            let mut text = "batch_size,schedule,sampler_e2e,prepare_inputs_e2e,process_model_outputs,ray_comm_time".to_owned();
+            for row in cells.chunks(6) {
+                text = format!("{text}\n{}", row.join(","));
+            }
+            if let Ok(with) = tables().with_host(&text, "a/b") {
+                let decode = Batch { decodes: 3, decode_kv_tokens: 200.0, ..Batch::default() };
+                let us = with.stage_time(&decode, true).first_us;
+                prop_assert!(us.is_finite() && us >= tables().stage_time(&decode, true).first_us);
+            }
+        }
+
         #[test]
         fn stages_of_a_batch(requests in 1..9u32, kv in 0..2_000u32, later in 0..200u32) {
             let batch = |kv: u32| Batch { decodes: requests, decode_kv_tokens: kv.into(), ..Batch::default() };

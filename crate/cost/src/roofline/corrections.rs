@@ -121,11 +121,6 @@ impl Corrections {
         let leaving = nodes::share_of_sends(deployment);
         (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, bytes))
     }
-
-    /// Whether they were measured on this GPU itself, attention apart.
-    pub fn is_measured_on(gpu: &str) -> bool {
-        matches!(gpu, "a100_80_sxm" | "a40" | "h100_sxm")
-    }
 }
 
 /// Attention as measured on an A100: the kernel of these profiles computes the whole square of a chunk. Efficiencies above 1

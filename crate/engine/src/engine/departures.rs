@@ -1,8 +1,7 @@
 //! Clients that go away, and requests that wait longer than they may.
 //!
 //! A waiting request leaves the queue at once. A request of the iteration under way leaves when that ends, with the token that it
-//! makes;
-//! its memory is then free.
+//! makes; its memory is free from then on.
 
 use servescope_workload::RequestId;
 

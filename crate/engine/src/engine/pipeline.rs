@@ -1,5 +1,5 @@
 //! Replicas of several pipeline stages, or whose batches overlap: each stage serves batches first come first served, and as
-//! many batches as there are stages are in batch, or one more where a batch is formed while another one is worked on.
+//! many batches as there are stages are in flight, or one more where a batch is formed while another one is worked on.
 
 use crate::replica_index::ReplicaIndex;
 use std::collections::VecDeque;

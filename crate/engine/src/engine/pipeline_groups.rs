@@ -336,7 +336,7 @@ impl GroupPlayer<'_> {
             .record
             .get_or_insert_with(|| written(self.replica, &self.context, &group.next, own.began_us, fresh));
         (run.start_us, run.end_us, run.first_us) = (own.began_us, end_us, end_us - own.began_us);
-        run.busy_us = busy_us(self.replica, own.busy_us, end_us);
+        run.busy_us = busy_us(self.replica, own.busy_us);
         run.kv_tokens = own.kv_tokens as f64;
         run.blocks = self.replica.kv.used();
         run.fresh = fresh;

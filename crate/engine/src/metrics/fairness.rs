@@ -121,12 +121,6 @@ impl Fairness {
     pub fn mean_gap(&self) -> f64 {
         self.gap.iter().sum::<f64>() / self.gap.len() as f64
     }
-
-    /// The gap's population variance.
-    pub fn gap_variance(&self) -> f64 {
-        let mean = self.mean_gap();
-        self.gap.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / self.gap.len() as f64
-    }
 }
 
 /// The largest gap of [`Fairness`], for many requests: what each client got and asked for up to the ends of all windows is

@@ -162,7 +162,8 @@ pub struct Summary {
     pub makespan_s: f64,
     /// Completed requests over the makespan.
     pub throughput_rps: Option<f64>,
-    /// S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less and where no rate was asked for.
+    /// S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less, where fewer requests were
+    /// completed than arrive in 20 s, and where no rate was asked for.
     pub strip_throughput_rps: Option<f64>,
     /// Tokens produced a second.
     pub output_tokens_per_s: Option<f64>,
@@ -283,7 +284,8 @@ pub fn summarise_spans(
         strip_throughput_rps: context
             .rate_rps
             .filter(|_| makespan_s > 20.0)
-            .map(|rate| strip_throughput(counts.completed as usize, rate, makespan_s)),
+            .map(|rate| strip_throughput(counts.completed as usize, rate, makespan_s))
+            .filter(|&rps| rps >= 0.0),
         output_tokens_per_s: per_second(samples.output_tokens as f64),
         total_tokens_per_s: per_second(tokens),
         pd_ratio: pd_ratio(&report.trace, cut_outputs),

@@ -45,7 +45,7 @@ impl PartialEq for RequestTimings {
 pub struct AdapterCounts {
     /// Times an adapter was loaded.
     pub loads: u64,
-    /// Times one was preempted.
+    /// Times one was evicted.
     pub evictions: u64,
     /// Tokens' worth of KV memory that each replica sets apart for adapters beside its pool.
     pub reserved_tokens: u32,

@@ -6,7 +6,7 @@ use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
 pub use iterations::Iterations;
-pub(crate) use iterations::in_steps;
+pub(crate) use iterations::whole_us;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 

@@ -1,5 +1,5 @@
 //! The LoRA adapters of one replica: which of them are in GPU memory, which requests use them, and how long loading one
-//! takes. No other file loads or evicts.
+//! takes. S-LoRA's scheduler with unified memory keeps its own pool (`scheduler/slora/`), because its admission test counts it.
 //!
 //! An adapter is loaded when the first request that uses it is admitted, and the iteration waits for it: once for each, one
 //! after the other. Where it is then, and when it goes, is for one of three memories to say: [`slots`], [`unified`] and

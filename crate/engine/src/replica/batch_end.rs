@@ -114,7 +114,7 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
             start_us,
             end_us,
             first_us: end_us - start_us,
-            busy_us: busy_us(replica, batch.busy_us, end_us),
+            busy_us: busy_us(replica, batch.busy_us),
             kv_tokens: batch.decode_kv_tokens as f64,
             blocks: replica.kv.used(),
             resident_adapters: batch.in_memory.0,

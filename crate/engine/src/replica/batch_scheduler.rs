@@ -1,6 +1,5 @@
-//! Continuous batching: what a batch scheduler is, and what it works on: a replica, and beside it the trace, what is kept of each
-//! request, the record, the clock. The scheduler and what it works on
-//! refer to each other: a replica calls the scheduler, which changes the replica.
+//! Continuous batching: what a batch scheduler is, and what it works on: a replica, and beside it the trace, the state of each
+//! request, the record and the clock. The two refer to each other: a replica calls the scheduler, which changes the replica.
 
 use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
@@ -137,7 +136,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         true
     }
 
-    /// For how many of `most` iterations, in which no request joins or leaves, the formed one is right.
+    /// For how many of the next `most` iterations this batch stays valid, if no request joins or leaves.
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         if self.allocates_on_demand(context.config) {
             // The blocks of its first iteration are taken.

@@ -5,7 +5,7 @@ use servescope_cost::{Chunk, LinearDecode, StageTime};
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use crate::record::timeline::{IterationRun, in_steps};
+use crate::record::timeline::{IterationRun, whole_us};
 
 /// The iterations since the batch last changed. The clock after k of them is begin + elapsed(k), however they are charged.
 #[derive(Debug, Clone, Copy)]
@@ -184,7 +184,7 @@ impl Replica {
 
     fn close_open_with(&mut self, context: &mut ScheduleContext<'_>, chunks: &[Chunk]) {
         let Some(mut run) = self.open.take() else { return };
-        run.busy_us = run.end_us - run.start_us - run.adapter_load_us;
+        run.busy_us = whole_us(&run);
         if run.iterations == 1 {
             (run.first_us, run.growth_us) = (run.end_us - run.start_us, 0.0);
         }
@@ -192,9 +192,9 @@ impl Replica {
     }
 }
 
-/// How long the stages of a replica worked on an iteration that ends at `end_us`, where it was so long on all of them together.
-pub(crate) fn busy_us(replica: &Replica, in_all_us: f64, end_us: f64) -> f64 {
-    in_steps(in_all_us / f64::from(replica.stages), end_us)
+/// How long the stages of a replica worked on an iteration on average, where it was so long on all of them together.
+pub(crate) fn busy_us(replica: &Replica, in_all_us: f64) -> f64 {
+    in_all_us / f64::from(replica.stages)
 }
 
 /// How a batch that began at `start_us` and has left the last stage is written down. `fresh` requests made their last token when
@@ -209,7 +209,7 @@ pub(crate) fn written(
     IterationRun {
         start_us,
         end_us: context.now_us,
-        busy_us: busy_us(replica, batch.busy_us, context.now_us),
+        busy_us: busy_us(replica, batch.busy_us),
         first_us: context.now_us - start_us,
         growth_us: 0.0,
         iterations: 1,

@@ -199,7 +199,7 @@ fn schedule(
     scan
 }
 
-/// For how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
+/// Fast-forward: for how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn fast_forward(
     policy: &(impl BatchScheduler + ?Sized),

@@ -19,7 +19,15 @@ pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
 pub use requests::{RequestColumn, Values, request_columns, requests_csv};
 
+use servescope_engine::Report;
 use servescope_engine::timeline::IterationRun;
+
+/// About how many events a run has, which `event_trace.json` and `trace.json` grow with: a batch enters and leaves each stage, and a
+/// request arrives, is scheduled and ends.
+pub fn event_count(report: &Report) -> u64 {
+    let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
+    2 * u64::from(stages) * report.timeline.iterations.len() as u64 + 3 * report.results.len() as u64
+}
 
 /// What an iteration does.
 pub(crate) fn kind(run: &IterationRun) -> &'static str {
@@ -34,12 +42,10 @@ pub(crate) fn kind(run: &IterationRun) -> &'static str {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use proptest::prelude::*;
-    use serde_json::Value;
-    use servescope_engine::Report;
-
     use super::*;
     use crate::{Run, Scenario};
+    use proptest::prelude::*;
+    use serde_json::Value;
 
     fn report(settings: &[(&str, &str)]) -> Report {
         let mut scenario = Scenario::default();

@@ -76,6 +76,10 @@ pub enum Reason {
     NoChoice,
     /// No request was preempted.
     NoPreemption,
+    /// The run was made again without it, and is the same.
+    SameRun,
+    /// The run was made again without it: every request fares the same, and other numbers of the summary differ.
+    SameRequests,
     /// It changes the tables by user and by adapter, and nothing else of the run; more where this holds.
     Tables(Condition),
 }
@@ -102,7 +106,18 @@ impl Reason {
             Self::NoDraw => "no_draw",
             Self::NoChoice => "no_choice",
             Self::NoPreemption => "no_preemption",
+            Self::SameRun => "same_run",
+            Self::SameRequests => "same_requests",
             Self::Tables(_) => "tables",
+        }
+    }
+
+    /// What a setting with this reason lacks.
+    fn lacks(self) -> &'static str {
+        match self {
+            Self::Tables(_) => "effect on the run",
+            Self::SameRequests => "effect on requests",
+            _ => "effect",
         }
     }
 
@@ -118,6 +133,10 @@ impl Reason {
             Self::NoDraw => "no random number is drawn for a trace with these settings".to_owned(),
             Self::NoChoice => "no two requests waited at the engine for the same place in a batch".to_owned(),
             Self::NoPreemption => "no request of this run was preempted".to_owned(),
+            Self::SameRun => "this run is the same without it".to_owned(),
+            Self::SameRequests => {
+                "every request of this run fares the same without it; only other numbers of the summary change".to_owned()
+            }
             Self::Tables(condition) => {
                 format!(
                     "it changes the tables by user and by adapter only; runs depend on it where {}",
@@ -131,8 +150,7 @@ impl Reason {
 impl Note {
     /// The note as a sentence.
     pub fn text(&self) -> String {
-        let which = if matches!(self.reason, Reason::Tables(_)) { "effect on the run" } else { "effect" };
-        format!("{} has no {which} here: {}", self.id.row().id, self.reason.text())
+        format!("{} has no {} here: {}", name(self.id), self.reason.lacks(), self.reason.text())
     }
 
     /// The note as an entry of `warnings`.
@@ -147,6 +165,8 @@ impl Note {
             Reason::NoDraw => "no_effect_no_draw",
             Reason::NoChoice => "no_effect_no_choice",
             Reason::NoPreemption => "no_effect_no_preemption",
+            Reason::SameRun => "no_effect_same_run",
+            Reason::SameRequests => "no_effect_same_requests",
             Reason::Tables(_) => "no_effect_tables",
         };
         let diagnostic = Diagnostic::note(code, self.id.row().id, self.text());
@@ -198,16 +218,28 @@ pub fn common<'s>(scenarios: impl Iterator<Item = &'s Scenario>, context: &NoteC
 
 /// The notes as text, a line for each reason: `without effect: PATH, PATH (reason)`.
 pub fn lines(notes: &[Note]) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(Reason, Vec<String>)> = Vec::new();
     for note in notes {
-        let (id, reason) = (note.id.row().id, note.reason.text());
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, ids)) => ids.push(id),
-            None => reasons.push((reason, vec![id])),
+        let name = name(note.id);
+        match reasons.iter_mut().find(|(other, _)| other.text() == note.reason.text()) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((note.reason, vec![name])),
         }
     }
-    let line = |(reason, ids): (String, Vec<&str>)| format!("without effect: {} ({reason})", ids.join(", "));
+    let line = |(reason, names): (Reason, Vec<String>)| {
+        format!("without {}: {} ({})", reason.lacks(), names.join(", "), reason.text())
+    };
     reasons.into_iter().map(line).collect()
+}
+
+/// A parameter under every name that it can be given by.
+fn name(id: Id) -> String {
+    let row = id.row();
+    if row.aliases.is_empty() {
+        row.id.to_owned()
+    } else {
+        format!("{} ({})", row.id, row.aliases.join(", "))
+    }
 }
 
 /// Why a parameter has no effect, whatever its value; `None` where it acts.

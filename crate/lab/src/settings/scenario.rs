@@ -75,7 +75,7 @@ impl Scenario {
     /// [`Diagnostic`] for an unknown path or a value out of bounds; nothing is changed then.
     pub fn set_text(&mut self, path: &str, text: &str) -> Result<(), Diagnostic> {
         let id = Id::from_path(path).ok_or_else(|| unknown(path))?;
-        self.values[id as usize] = Some(id.row().parse(text)?);
+        self.values[id as usize] = Some(id.row().parse(text).map_err(|error| under_name(error, id, path))?);
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Scenario {
                 (Some(id), _) if self.values[id as usize].is_some() => errors.push(repeated(&path)),
                 (Some(id), _) => match id.row().parse_json(json) {
                     Ok(value) => self.values[id as usize] = Some(value),
-                    Err(error) => errors.push(error),
+                    Err(error) => errors.push(under_name(error, id, &path)),
                 },
                 (None, Json::Object(inner)) if is_group(&path) => self.read_object(&path, inner, errors),
                 (None, _) => errors.push(unknown(&path)),
@@ -295,12 +295,61 @@ fn is_group(path: &str) -> bool {
     TABLE.iter().any(|row| row.id.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
+/// An error of a parameter, with the name under which it was given in its message.
+fn under_name(mut error: Diagnostic, id: Id, name: &str) -> Diagnostic {
+    if let Some(rest) = error.message.strip_prefix(id.row().id).filter(|_| name != id.row().id) {
+        error.message = format!("{name}{rest}");
+    }
+    error
+}
+
 /// An unknown path, with the nearest known one.
 fn unknown(path: &str) -> Diagnostic {
+    if let Some((flag, id)) = vllm_flag(path) {
+        let (path, id) = (&shown(path), id.row().id);
+        let message = format!("{path}: there is no such parameter; vLLM's {flag} is {id}");
+        return Diagnostic::error("unknown_parameter", path, message).text("value", path).text("nearest", id);
+    }
     let path = &shown(path);
     let nearest = TABLE.iter().map(|row| row.id).min_by_key(|known| edit_distance(path, known)).unwrap_or("");
     let message = format!("{path}: there is no such parameter; the nearest is {nearest}");
     Diagnostic::error("unknown_parameter", path, message).text("value", path).text("nearest", nearest)
+}
+
+/// Flags of `vllm serve` beside those that are a parameter's name behind its group.
+const VLLM_FLAGS: [(&str, Id); 21] = [
+    ("model", Id::FleetModel),
+    ("dtype", Id::Weights),
+    ("quantization", Id::Weights),
+    ("tensor_parallel_size", Id::TensorParallel),
+    ("pipeline_parallel_size", Id::PipelineParallel),
+    ("data_parallel_size", Id::Replicas),
+    ("max_cudagraph_capture_size", Id::CapturedTokens),
+    ("kv_cache_dtype", Id::KvFormat),
+    ("kv_cache_memory_bytes", Id::KvCacheGib),
+    ("gpu_memory_utilization", Id::MemoryMargin),
+    ("num_gpu_blocks_override", Id::MaxTotalTokens),
+    ("swap_space", Id::SwapSpace),
+    ("enable_prefix_caching", Id::PrefixCache),
+    ("max_num_seqs", Id::MaxRunning),
+    ("max_num_batched_tokens", Id::BatchMaxTokens),
+    ("max_model_len", Id::MaxRequestTokens),
+    ("max_num_queued_reqs", Id::MaxInSystem),
+    ("scheduler_reserve_full_isl", Id::ReserveFullIsl),
+    ("scheduling_policy", Id::SchedulerOrder),
+    ("enable_lora", Id::Adapters),
+    ("lora_modules", Id::Adapters),
+];
+
+/// The flag of `vllm serve` that a path names, with or without a group or dashes, and the parameter that stands for it.
+fn vllm_flag(path: &str) -> Option<(String, Id)> {
+    let last = path.rsplit('.').next()?.trim_start_matches('-').replace('-', "_");
+    let named = VLLM_FLAGS.iter().find(|(flag, _)| *flag == last).map(|&(_, id)| id);
+    let behind_group = || {
+        let groups = ["scheduler", "fleet", "adapters"];
+        groups.iter().find_map(|group| Id::from_path(&format!("{group}.{last}")))
+    };
+    Some((format!("--{}", last.replace('_', "-")), named.or_else(behind_group)?))
 }
 
 /// Levenshtein distance.

@@ -8,6 +8,7 @@ mod flags;
 mod requests;
 mod shipped;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -190,6 +191,21 @@ impl VidurRun {
     /// A run of `trace`, which is as Vidur replays or makes it, that has not begun.
     pub fn begin(&self, trace: Arc<Trace>, cost: impl BatchCost + 'static) -> Fleet {
         Fleet::new(trace, self.fleet, Box::new(cost)).until(self.until_us)
+    }
+}
+
+impl VidurRun {
+    /// Whether the run counts the host's work on each iteration.
+    pub fn has_host_overhead(&self) -> bool {
+        self.layer.has_host_overhead
+    }
+
+    /// Where the run's operator tables may be, the likeliest first: in its own folder, or beside it.
+    pub fn table_folders(&self, folder: &Path) -> Vec<PathBuf> {
+        let own = folder.join("operator-tables");
+        let Some(name) = &self.operator_tables else { return vec![own] };
+        let beside = ["..", "../.."].map(|up| folder.join(up).join("operator-tables").join(name));
+        [own.join(name), own].into_iter().chain(beside).collect()
     }
 }
 

@@ -10,10 +10,16 @@ use crate::parameters::byte_size::GIB;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
+/// Block sizes that vLLM takes.
+const BLOCK_SIZES: [f64; 7] = [1.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+/// Settings of the service that the command or its first line stands for without a flag of their own.
+const NOT_FLAGS: [Id; 4] = [Id::SchedulerKind, Id::FleetGpu, Id::FleetModel, Id::KvPool];
+
 /// Ranks that vLLM makes slots for.
 const SLOT_RANKS: [u32; 9] = [1, 8, 16, 32, 64, 128, 256, 320, 512];
 
-/// The command, a flag a line, and comments with what it leaves out.
+/// The command, a flag a line, and comments with what it leaves out. Whether the setting can run is not asked here.
 ///
 /// # Errors
 /// [`Diagnostic`] where the scheduler is not vLLM's.
@@ -25,12 +31,14 @@ pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
         );
         return Err(Diagnostic::error("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
     }
-    let mut flags = ServeFlags { scenario, lines: Vec::new(), left_out: Vec::new() };
+    let mut flags =
+        ServeFlags { scenario, lines: Vec::new(), left_out: Vec::new(), covered: NOT_FLAGS.to_vec() };
     flags.layout();
     flags.memory();
     flags.batching();
     flags.adapters();
     flags.not_flags();
+    flags.all_others();
     let model = if flags.has_hardware() && !scenario.has_own_model() {
         scenario.model_name()
     } else {
@@ -51,6 +59,8 @@ struct ServeFlags<'s> {
     scenario: &'s Scenario,
     lines: Vec<String>,
     left_out: Vec<String>,
+    /// Settings that flags or comments stand for.
+    covered: Vec<Id>,
 }
 
 impl ServeFlags<'_> {
@@ -64,11 +74,13 @@ impl ServeFlags<'_> {
     }
 
     fn number(&mut self, flag: &str, id: Id) {
+        self.covered.push(id);
         self.lines.push(format!("--{flag} {}", self.scenario.number(id)));
     }
 
     /// A flag that is vLLM's default where the setting is `usual`.
     fn unusual(&mut self, flag: &str, id: Id, usual: f64) {
+        self.covered.push(id);
         if self.scenario.is_active(id) && self.scenario.number(id) != usual {
             self.number(flag, id);
         }
@@ -76,18 +88,35 @@ impl ServeFlags<'_> {
 
     /// A flag that is switched off by `--no-`.
     fn switch(&mut self, flag: &str, id: Id) {
+        self.covered.push(id);
         self.lines.push(format!("--{}{flag}", if self.is_on(id) { "" } else { "no-" }));
     }
 
     /// What stands for no flag, where it acts and is not the value that needs none.
     fn leave_out(&mut self, id: Id, needs_none: &Value, why: &str) {
+        self.covered.push(id);
         let value = self.scenario.get(id);
         if self.scenario.is_active(id) && value != *needs_none {
             self.left_out.push(format!("{}={}: {why}", id.row().id, value.to_text()));
         }
     }
 
+    /// Says of every other setting of the service that was given another value than its default and acts that no flag stands
+    /// for it.
+    fn all_others(&mut self) {
+        let scenario = self.scenario;
+        let is_of_service = |id: &Id| {
+            ["fleet.", "scheduler.", "adapters."].iter().any(|group| id.row().id.starts_with(group))
+        };
+        for id in
+            scenario.given().filter(is_of_service).filter(|id| !self.covered.contains(id)).collect::<Vec<_>>()
+        {
+            self.leave_out(id, &scenario.default_of(id), "no flag of vLLM");
+        }
+    }
+
     fn layout(&mut self) {
+        self.covered.extend([Id::Weights, Id::KvFormat]);
         if !self.has_hardware() {
             self.left_out
                 .push("the iteration times of this setting are of no GPU and of no model".to_owned());
@@ -113,7 +142,12 @@ impl ServeFlags<'_> {
 
     fn memory(&mut self) {
         let block = self.scenario.number(Id::BlockSize);
-        self.lines.push(format!("--block-size {block}"));
+        self.number("block-size", Id::BlockSize);
+        if !BLOCK_SIZES.contains(&block) {
+            self.left_out
+                .push(format!("scheduler.block_size={block}: vLLM takes 1, 8, 16, 32, 64, 128 and 256"));
+        }
+        self.covered.extend([Id::MaxTotalTokens, Id::KvCacheGib, Id::MemoryMargin]);
         let given_gib = self.scenario.number(Id::KvCacheGib);
         if !self.has_hardware() || self.scenario.choice(Id::KvPool) == "given" {
             // vLLM never gives its block 0 to a request.
@@ -125,6 +159,11 @@ impl ServeFlags<'_> {
             // The share that is left free is written without the noise of the subtraction.
             let used = (1e6 * (1.0 - self.scenario.number(Id::MemoryMargin))).round() / 1e6;
             self.lines.push(format!("--gpu-memory-utilization {used}"));
+            self.leave_out(
+                Id::MemoryPlan,
+                &Value::Choice("whole"),
+                "vLLM counts every allocation, so that its KV cache has another size",
+            );
         }
         self.switch("enable-prefix-caching", Id::PrefixCache);
         if self.scenario.number(Id::Watermark) < 1.0 {
@@ -152,11 +191,23 @@ impl ServeFlags<'_> {
         self.queued_requests();
         self.switch("scheduler-reserve-full-isl", Id::ReserveFullIsl);
         self.switch("async-scheduling", Id::AsyncScheduling);
+        self.covered.push(Id::SchedulerOrder);
         match self.scenario.choice(Id::SchedulerOrder) {
             "fcfs" => {}
-            "priority" => self.lines.push("--scheduling-policy priority".to_owned()),
+            "priority" => self.priority(),
             order => self.left_out.push(format!("scheduler.order={order}: vLLM's queue is fcfs or priority")),
         }
+    }
+
+    /// vLLM reads the class of each request from its body, and knows no ageing.
+    fn priority(&mut self) {
+        self.lines.push("--scheduling-policy priority".to_owned());
+        self.covered.extend([Id::PriorityClasses, Id::PriorityAgeing]);
+        let text = |id: Id| format!("{}={}", id.row().id, self.scenario.get(id).to_text());
+        let (classes, ageing) = (text(Id::PriorityClasses), text(Id::PriorityAgeing));
+        self.left_out.push(format!("{classes}: clients send their class with each request, as \"priority\""));
+        self.left_out
+            .push(format!("{ageing}: vLLM has no ageing; a class that others precede may wait for ever"));
     }
 
     /// Without a gateway each server bounds its own requests; the bound of the setting is one of all servers.
@@ -176,20 +227,36 @@ impl ServeFlags<'_> {
     }
 
     fn adapters(&mut self) {
+        self.covered.extend([Id::AdapterMemory, Id::MaxLoras, Id::MaxLoraRank, Id::MaxCpuLoras]);
         let ranks = self.scenario.adapter_ranks();
         if ranks.largest == 0 {
             return;
         }
-        if self.scenario.choice(Id::AdapterMemory) != "slots" {
-            self.leave_out(Id::AdapterMemory, &Value::Choice("slots"), "vLLM keeps adapters in slots");
-            return;
-        }
         let rank = self.scenario.slot_rank(ranks);
         self.lines.push("--enable-lora".to_owned());
-        self.number("max-loras", Id::MaxLoras);
+        match self.scenario.choice(Id::AdapterMemory) {
+            "slots" => self.number("max-loras", Id::MaxLoras),
+            "resident" => {
+                self.lines.push(format!("--max-loras {}", ranks.count));
+                self.left_out.push(
+                    "adapters.memory=resident: vLLM keeps adapters in slots, here one for each, of equal size".to_owned(),
+                );
+            }
+            memory => self.left_out.push(format!(
+                "adapters.memory={memory}: vLLM keeps adapters in slots beside the KV cache; --max-loras says how many"
+            )),
+        }
         let slot = SLOT_RANKS.into_iter().find(|&slot| slot >= rank).unwrap_or(rank);
         self.lines.push(format!("--max-lora-rank {slot}"));
-        if self.scenario.number(Id::MaxCpuLoras) > 0.0 {
+        if slot != rank {
+            self.left_out.push(format!(
+                "rank {rank}: vLLM's slots have memory for rank {slot}, those of the simulation for {rank}; \
+                 adapters.max_lora_rank={slot} makes them equal"
+            ));
+        } else if !SLOT_RANKS.contains(&rank) {
+            self.left_out.push(format!("rank {rank}: vLLM has no slots for ranks above 512"));
+        }
+        if self.scenario.is_active(Id::MaxCpuLoras) && self.scenario.number(Id::MaxCpuLoras) > 0.0 {
             self.number("max-cpu-loras", Id::MaxCpuLoras);
         }
     }
@@ -197,6 +264,7 @@ impl ServeFlags<'_> {
     fn not_flags(&mut self) {
         let one = Value::Number(1.0);
         self.leave_out(Id::Replicas, &one, "start as many servers, and a router before them");
+        self.leave_out(Id::Router, &Value::Choice("round_robin"), "how that router spreads requests");
         self.leave_out(
             Id::GatewayKind,
             &Value::Choice("direct"),

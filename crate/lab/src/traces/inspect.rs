@@ -12,15 +12,16 @@ use servescope_workload::trace::NO_REQUEST;
 
 use crate::diagnostic::Diagnostic;
 use crate::run::LoadedTrace;
+use parts::tidy;
 pub use settings::settings;
 
 fn spread(spread: Option<&Spread>) -> Json {
     let Some(s) = spread else { return Json::Null };
-    let mut json = json!({"n": s.count, "mean": s.mean, "cv": s.cv, "min": s.min});
+    let mut json = json!({"n": s.count, "mean": tidy(s.mean), "cv": tidy(s.cv), "min": tidy(s.min)});
     for (p, x) in PERCENTILES.iter().zip(s.percentiles) {
-        json[format!("p{p}")] = x.into();
+        json[format!("p{p}")] = tidy(x);
     }
-    json["max"] = s.max.into();
+    json["max"] = tidy(s.max);
     json
 }
 
@@ -69,18 +70,21 @@ fn merge(json: &mut Json, more: Json) {
 /// The statistics of a trace.
 pub fn to_json(trace: &Trace) -> Json {
     let s = Statistics::of(trace);
-    let dispersion: serde_json::Map<String, Json> =
-        DISPERSION_WINDOWS_S.iter().zip(s.dispersion).map(|(w, d)| (format!("{w}s"), json!(d))).collect();
+    let dispersion: serde_json::Map<String, Json> = DISPERSION_WINDOWS_S
+        .iter()
+        .zip(s.dispersion)
+        .map(|(w, d)| (format!("{w}s"), json!(d.map(tidy))))
+        .collect();
     json!({
         "requests": s.requests,
-        "span_s": s.span_s,
-        "rate_rps": s.rate_rps,
+        "span_s": tidy(s.span_s),
+        "rate_rps": s.rate_rps.map(tidy),
         "gaps_s": spread(s.gaps_s.as_ref()),
-        "zero_gaps": s.zero_gaps,
+        "zero_gaps": tidy(s.zero_gaps),
         "index_of_dispersion": dispersion,
         "input_tokens": spread(s.input_tokens.as_ref()),
         "output_tokens": spread(s.output_tokens.as_ref()),
-        "pd_ratio": s.pd_ratio(),
+        "pd_ratio": s.pd_ratio().map(tidy),
         "users": s.users,
         "adapters": s.adapters,
         "held": held(trace),
@@ -91,6 +95,12 @@ pub fn to_json(trace: &Trace) -> Json {
 fn held(trace: &Trace) -> Option<usize> {
     let closed_loop = trace.closed_loop.as_ref().filter(|closed_loop| closed_loop.holds_any())?;
     Some(closed_loop.depends_on.iter().filter(|&&before| before != NO_REQUEST).count())
+}
+
+/// A number of tokens to a tenth, without the zero behind the point.
+fn tenths(tokens: f64) -> String {
+    let text = format!("{tokens:.1}");
+    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
 /// The same as aligned text.
@@ -111,8 +121,12 @@ pub fn to_text(trace: &Trace) -> String {
         if let Some(x) = spread {
             let [.., p50, _, p90, _, p99] = x.percentiles;
             lines.push(format!(
-                "{name:<17} mean {:.1}, p50 {p50}, p90 {p90}, p99 {p99}, max {}",
-                x.mean, x.max
+                "{name:<17} mean {}, p50 {}, p90 {}, p99 {}, max {}",
+                tenths(x.mean),
+                tenths(p50),
+                tenths(p90),
+                tenths(p99),
+                tenths(x.max)
             ));
         }
     }

@@ -101,14 +101,6 @@ pub struct MooncakeRow {
     pub blocks: u32,
 }
 
-impl MooncakeRow {
-    /// The prompt length that AIBrix reports, tokens: whole blocks, before the prompt is cut to its real length.
-    /// What a server sees is [`Self::input_tokens`].
-    pub fn reported_tokens(&self) -> u64 {
-        u64::from(self.blocks) * MOONCAKE_BLOCK_TOKENS
-    }
-}
-
 /// Reads the requests of a Mooncake trace, keeping the order of the file.
 ///
 /// # Errors

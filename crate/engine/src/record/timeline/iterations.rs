@@ -208,7 +208,7 @@ pub(crate) fn step_us(time_us: f64) -> f64 {
 }
 
 /// A time in whole steps of the clock at `end_us`: so it takes few bytes.
-pub(crate) fn in_steps(time_us: f64, end_us: f64) -> f64 {
+fn in_steps(time_us: f64, end_us: f64) -> f64 {
     nearest_multiple(time_us, step_us(end_us))
 }
 
@@ -226,8 +226,15 @@ fn token_ranks(run: &IterationRun) -> u64 {
 }
 
 /// How long the stages work where they do all the time.
-fn whole_us(run: &IterationRun) -> f64 {
-    run.end_us - run.start_us - run.adapter_load_us
+pub(crate) fn whole_us(run: &IterationRun) -> f64 {
+    let us = run.end_us - run.start_us - run.adapter_load_us;
+    // Where they take no time but for the loading, rounding may leave less than nothing.
+    if us > 0.0 { us } else { 0.0 }
+}
+
+/// The busy time that is kept of a run: that of the whole run as it is, a shorter one in steps of the clock.
+fn kept_busy_us(run: &IterationRun) -> f64 {
+    if differs(1, run.busy_us, whole_us(run)) == 0 { run.busy_us } else { in_steps(run.busy_us, run.end_us) }
 }
 
 fn end_by_law(run: &IterationRun) -> f64 {
@@ -235,7 +242,8 @@ fn end_by_law(run: &IterationRun) -> f64 {
 }
 
 impl Iterations {
-    /// Writes one down, with what it reads of each of its prompts. Those of a replica come in the order of their start.
+    /// Writes one down, with what it reads of each of its prompts. Those of a replica come in the order of their start. Its busy time
+    /// is kept to a step of the clock at its end.
     pub fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         self.push_inlined(run, chunks);
     }
@@ -243,6 +251,7 @@ impl Iterations {
     /// The same, compiled into its caller.
     #[inline(always)]
     pub(crate) fn push_inlined(&mut self, run: &IterationRun, chunks: &[Chunk]) {
+        let run = &IterationRun { busy_us: kept_busy_us(run), ..*run };
         if self.runs == MOST_PLAIN {
             self.replicas.iter_mut().enumerate().for_each(|(replica, log)| log.encode(replica));
         }
@@ -270,6 +279,7 @@ impl Iterations {
             && self.runs != MOST_PLAIN
         {
             let run = run();
+            let run = IterationRun { busy_us: kept_busy_us(&run), ..run };
             log.push_turn(&run);
             self.runs += 1;
             if run.end_us > self.end_us {

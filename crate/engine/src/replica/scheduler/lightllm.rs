@@ -22,8 +22,6 @@ pub(super) struct LightLlmState {
     estimate: PeakKvEstimator,
 }
 
-impl LightLlmState {}
-
 impl BatchScheduler for LightLlm {
     fn schedule(
         &self,

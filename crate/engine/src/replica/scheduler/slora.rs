@@ -242,7 +242,7 @@ impl SloraState {
                         self.next_admissible_step = 0;
                     }
                 }
-                RouterMessage::HeadBlocked(id) => {
+                RouterMessage::Rejected(id) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     context.watch.emit(|| RouterEvent::Rejected(id));
                 }

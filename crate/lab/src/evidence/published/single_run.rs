@@ -120,14 +120,6 @@ impl SingleRunCalibration {
         }
         scenario
     }
-
-    /// The loading at which the settling row has its recorded mean latency, by bisection.
-    pub fn settle_loading(&self) -> f64 {
-        let row = self.settling();
-        let latency =
-            |ms| simulate(row, &self.loading(row, ComparedPolicy::Fcfs, ms)).e2e_s.mean.unwrap_or(0.0);
-        bisect((0.0, 10.0), |ms| latency(ms) < row.e2e_s)
-    }
 }
 
 /// Where a predicate that holds below ends, to a hundredth.
@@ -211,10 +203,18 @@ pub fn is_in_order(predictions: &[OneRunPrediction]) -> bool {
 mod tests {
     use super::*;
 
+    /// The loading at which the settling row has its recorded mean latency, by bisection.
+    fn settled_loading(one: &SingleRunCalibration) -> f64 {
+        let row = one.settling();
+        let latency =
+            |ms| simulate(row, &one.loading(row, ComparedPolicy::Fcfs, ms)).e2e_s.mean.unwrap_or(0.0);
+        bisect((0.0, 10.0), |ms| latency(ms) < row.e2e_s)
+    }
+
     #[test]
     fn the_settled_loading_is_what_its_row_says() {
         for one in &ONE_RUN {
-            let settled = one.settle_loading();
+            let settled = settled_loading(one);
             assert!((settled - one.load_per_rank_ms).abs() < 0.03, "{}: {settled}", one.title);
         }
     }

@@ -72,7 +72,8 @@ fn write_iteration(to: &mut dyn fmt::Write, id: u64, run: &IterationRun, index: 
         run.replica,
         super::kind(run),
         start / 1e6,
-        (run.first_us + k * run.growth_us - load_us) / 1e6,
+        // Of an iteration that takes no time but for the loading, rounding may leave less than nothing.
+        (run.first_us + k * run.growth_us - load_us).max(0.0) / 1e6,
         load_us / 1e6,
         run.requests(),
         run.prompt_tokens,

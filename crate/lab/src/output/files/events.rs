@@ -38,6 +38,11 @@ enum EventKind {
 }
 
 impl EventKind {
+    /// Whether it happens before a gateway passes its request on, so that no replica is chosen yet.
+    fn is_before_router(self) -> bool {
+        matches!(self, Self::Arrived | Self::AttemptRejected | Self::AttemptTimedOut | Self::Retried)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Arrived => "arrived",
@@ -78,8 +83,8 @@ pub fn events_csv(report: &Report) -> String {
     text
 }
 
-/// Writes the file: seconds, the event, the request, its replica where one was chosen, the number of the attempt where the
-/// event is one of a gateway, and the reason of a rejection.
+/// Writes the file: seconds, the event, the request, its replica where one was chosen by then, the number of the attempt where
+/// the event is one of a gateway, and the reason of a rejection.
 ///
 /// # Errors
 /// Those of `to`.
@@ -87,7 +92,7 @@ pub fn write_events_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result
     to.write_str("time_s,event,request,replica,attempt,reason\n")?;
     for EventRow { time_us, kind, id, attempt, reason, .. } in events(report) {
         write!(to, "{},{},{id},", time_us / 1e6, kind.name())?;
-        if has_replica(report, id as usize) {
+        if has_replica(report, id as usize) && !(report.gateway.is_some() && kind.is_before_router()) {
             write!(to, "{}", report.replica(id as usize))?;
         }
         to.write_char(',')?;

@@ -80,8 +80,9 @@ pub struct Moment {
     pub pool_tokens: f64,
 }
 
-/// The service of a run at a time; those that arrive within `span_s` after it are listed as well.
+/// The service of a run at a time, from 0 on; those that arrive within `span_s` after it are listed as well.
 pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
+    let time_s = if time_s.is_nan() { 0.0 } else { time_s.clamp(0.0, f64::MAX) };
     let report = &run.report;
     let replicas = f64::from(report.replicas);
     let reserved = f64::from(report.adapters.reserved_tokens) * replicas;

@@ -22,7 +22,8 @@ pub(super) fn gaps(run: &Run) -> Chart {
     let width = top / BARS as f64;
     let mut counts = [0.0; BARS];
     for gap in gaps.iter().take_while(|&&gap| gap < top) {
-        counts[(gap / width) as usize] += 1.0;
+        // The division may round up to the number of bars for a gap just below the top.
+        counts[((gap / width) as usize).min(BARS - 1)] += 1.0;
     }
     let edges: Vec<f64> = (0..BARS).map(|i| i as f64 * width).collect();
     let mut series = vec![Series {

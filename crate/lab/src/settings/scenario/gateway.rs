@@ -58,8 +58,10 @@ impl Scenario {
             let is_known = Check::from_name(name).is_some() || (name == NO_CHECKS && chain.len() == 1);
             if !is_known || chain[..place].contains(name) {
                 let names: Vec<&str> = Check::ALL.iter().map(|check| check.name()).collect();
-                let message =
-                    format!("{path}: {name} is not one of {}, or stands there twice", names.join(", "));
+                let message = format!(
+                    "{path}: {name} is not one of {}, or stands there twice; | separates several: rpm|tpm",
+                    names.join(", ")
+                );
                 problems.push(
                     Diagnostic::error("unknown_check", path, message)
                         .text("name", name)

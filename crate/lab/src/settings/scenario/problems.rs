@@ -17,7 +17,8 @@ impl Scenario {
         let requests = self.request_count();
         if requests > MAX_REQUESTS {
             let message = format!(
-                "workload.duration_s: R D makes {requests} requests, at most {MAX_REQUESTS} can be run"
+                "workload.duration_s: R D makes {requests} requests, at most {MAX_REQUESTS} can be run; lower workload.rate_rps or \
+                 workload.duration_s"
             );
             problems.push(
                 Diagnostic::error("too_many_requests", "workload.duration_s", message)

@@ -30,7 +30,7 @@ pub(super) struct LayerFlags {
     penalties: [Option<f64>; 2],
     launch_ms: Option<f64>,
     skew_ms: Option<f64>,
-    has_host_overhead: bool,
+    pub(super) has_host_overhead: bool,
 }
 
 impl LayerFlags {

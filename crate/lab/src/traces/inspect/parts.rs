@@ -18,6 +18,11 @@ fn round_to(value: f64, digits: usize) -> Json {
     text.parse::<f64>().ok().filter(|v| v.is_finite()).map_or(Json::Null, Json::from)
 }
 
+/// A number without the noise of its computation, which stands in the last of sixteen digits.
+pub(super) fn tidy(value: f64) -> Json {
+    round_to(value, 12)
+}
+
 /// A number that may be absent.
 pub(super) fn round_some(value: Option<f64>) -> Json {
     value.map_or(Json::Null, round)

@@ -8,7 +8,7 @@ use servescope_engine::explain::request_time::WhyTables;
 
 use super::goal::{Goal, METRICS};
 use super::probe::{Miss, Probe};
-use super::search::{at_rate, longest_s};
+use super::search::{LONGEST_S, at_rate};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Run, SimulationHandle};
@@ -179,7 +179,7 @@ fn checked_scenario(
     if can_go_on {
         let wanted_s = (requests as f64).min(MOST_REQUESTS) / scenario.number(Id::Rate);
         // Whole seconds: the run can be made again from what is shown.
-        let duration_s = scenario.number(Id::Duration).max(wanted_s.min(longest_s()).ceil());
+        let duration_s = scenario.number(Id::Duration).max(wanted_s.min(LONGEST_S).ceil());
         scenario.set(Id::Duration, Value::Number(duration_s)).map_err(one)?;
     }
     Ok(scenario)

@@ -62,6 +62,9 @@ const MOST_WARM_UP: f64 = 0.125;
 /// In the shortest run, this many requests or gaps may be late.
 const LEAST_LATE: f64 = 5.0;
 
+/// No run is made longer than thirty days, seconds: what needs longer is so rare that nobody's traffic stays the same for it.
+pub(super) const LONGEST_S: f64 = 30.0 * 86_400.0;
+
 /// A run is made longer by these factors at least and at most.
 const LONGER: [f64; 2] = [1.25, 16.0];
 
@@ -177,7 +180,7 @@ impl Search {
         }
         let strictest = self.goal.quantiles.iter().copied().fold(0.0, f64::max);
         let least = (LEAST_LATE / (1.0 - strictest)).min(self.most_requests);
-        self.duration_s.max(least / rate_rps).min(MAX_REQUESTS / rate_rps).min(longest_s())
+        self.duration_s.max((least / rate_rps).min(LONGEST_S)).min(MAX_REQUESTS / rate_rps)
     }
 
     fn begin(&mut self, asked_rps: f64) -> Result<(), Vec<Diagnostic>> {
@@ -314,7 +317,7 @@ impl Search {
     fn possible(&self, wanted: f64) -> Option<f64> {
         let [least, most] = LONGER;
         let rate_rps = self.asked(self.missed).or(self.asked(self.passed))?;
-        let longest = (self.most_requests / rate_rps).min(longest_s());
+        let longest = (self.most_requests / rate_rps).min(LONGEST_S);
         let room = longest / self.duration_at(rate_rps);
         (wanted > 1.0 && room >= least).then(|| (SLACK * wanted).clamp(least, most.min(room)))
     }
@@ -429,11 +432,6 @@ pub(super) fn at_rate(
 
 fn squared(x: f64) -> f64 {
     x * x
-}
-
-/// The longest run that a scenario can ask for, seconds.
-pub(super) fn longest_s() -> f64 {
-    Id::Duration.row().bounds().map_or(f64::INFINITY, |(_, high)| high)
 }
 
 /// That the runs were too short for the tolerance.

@@ -17,7 +17,7 @@ pub(super) enum RouterMessage {
     /// A request came in, at this time in microseconds.
     Arrived(RequestId, f64),
     /// A request came in that was over its client's rate limit.
-    HeadBlocked(RequestId),
+    Rejected(RequestId),
     /// A waiting request was given up, or the client of a request has gone.
     Ended(RequestId, Outcome),
 }
@@ -108,7 +108,7 @@ impl SloraState {
     }
 
     pub(in crate::replica::scheduler) fn notify_refusal(&mut self, id: RequestId) {
-        self.inbox.push(RouterMessage::HeadBlocked(id));
+        self.inbox.push(RouterMessage::Rejected(id));
     }
 
     pub(in crate::replica::scheduler) fn notify_end(&mut self, id: RequestId, outcome: Outcome) {

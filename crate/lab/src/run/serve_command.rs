@@ -1,0 +1,73 @@
+//! The command of vLLM for settings that can run.
+
+use super::SimulationHandle;
+use crate::diagnostic::Diagnostic;
+use crate::scenario::Scenario;
+use crate::vllm_serve::vllm_serve;
+
+/// The command `vllm serve` for settings that a simulation accepts.
+///
+/// # Errors
+/// What is wrong with the scenario, or that its scheduler is not vLLM's.
+pub fn serve_command(scenario: &Scenario) -> Result<String, Vec<Diagnostic>> {
+    let command = vllm_serve(scenario).map_err(|error| vec![error])?;
+    SimulationHandle::begin(scenario, None)?;
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(settings: &[(&str, &str)]) -> Result<String, Vec<Diagnostic>> {
+        let mut scenario = Scenario::of_settings(settings).unwrap();
+        scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
+        serve_command(&scenario)
+    }
+
+    #[test]
+    fn what_cannot_run_has_no_command() {
+        const HARDWARE: [(&str, &str); 3] =
+            [("cost.kind", "roofline"), ("fleet.gpu", "h100_sxm"), ("fleet.model", "llama-3.1-8b")];
+        assert!(command(&HARDWARE).is_ok());
+        for setting in [
+            ("adapters.max_cpu_loras", "2"),
+            ("fleet.tensor_parallel", "3"),
+            ("fleet.model", "llama-3.1-405b"),
+            ("workload.input_tokens.low", "100000"),
+        ] {
+            let errors = command(&[&HARDWARE[..], &[setting]].concat()).unwrap_err();
+            assert!(!errors.is_empty(), "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn what_vllm_plans_otherwise_is_said() {
+        const HARDWARE: [(&str, &str); 3] =
+            [("cost.kind", "roofline"), ("fleet.gpu", "h100_sxm"), ("fleet.model", "llama-3.1-8b")];
+        for (settings, lines) in [
+            (&[("fleet.memory_plan", "vidur")][..], &["# fleet.memory_plan=vidur: "][..]),
+            (&[("workload.adapters.ranks", "24")], &["--max-lora-rank 32", "# rank 24: "]),
+            (
+                &[("scheduler.order", "priority")],
+                &[
+                    "--scheduling-policy priority",
+                    "# scheduler.priority.ageing_s=10: ",
+                    "# scheduler.priority.classes=",
+                ],
+            ),
+            (
+                &[("adapters.memory", "resident")],
+                &["--enable-lora", "--max-loras 200", "# adapters.memory=resident: "],
+            ),
+            (&[("adapters.memory", "unified")], &["--enable-lora", "# adapters.memory=unified: "]),
+            (&[("scheduler.block_size", "24")], &["# scheduler.block_size=24: "]),
+            (&[("scheduler.max_input_tokens", "2000")], &["# scheduler.max_input_tokens=2000: no flag"]),
+        ] {
+            let text = command(&[&HARDWARE[..], settings].concat()).unwrap();
+            for line in lines {
+                assert!(text.contains(line), "{settings:?}: {line} in {text}");
+            }
+        }
+    }
+}
