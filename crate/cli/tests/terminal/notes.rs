@@ -120,7 +120,7 @@ fn what_the_run_does_not_need_is_told() {
         );
     }
     for (settings, path) in [
-        (["workload.cut_at_duration=true", "workload.loop=open"], "workload.cut_at_duration"),
+        (["workload.cut_at_duration=true", "workload.arrivals.kind=even"], "workload.cut_at_duration"),
         (["scheduler.original_blocking=true", "workload.duration_s=20"], "scheduler.original_blocking"),
         (
             ["scheduler.kind=vllm_v1", "scheduler.enable_chunked_prefill=false"],

@@ -62,7 +62,7 @@ mod tests {
             ),
             (&[("adapters.memory", "unified")], &["--enable-lora", "# adapters.memory=unified: "]),
             (&[("scheduler.block_size", "24")], &["# scheduler.block_size=24: "]),
-            (&[("scheduler.max_input_tokens", "2000")], &["# scheduler.max_input_tokens=2000: no flag"]),
+            (&[("adapters.host_gb_per_s", "10")], &["# adapters.host_gb_per_s=10: no flag"]),
         ] {
             let text = command(&[&HARDWARE[..], settings].concat()).unwrap();
             for line in lines {

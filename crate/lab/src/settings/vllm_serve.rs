@@ -183,7 +183,8 @@ impl ServeFlags<'_> {
             self.lines.push("--long-prefill-token-threshold-adaptive".to_owned());
         }
         self.unusual("prefill-schedule-interval", Id::PrefillInterval, 1.0);
-        // vLLM does not start where it is above the most that run anyway.
+        // vLLM does not start where it is above the most that run anyway; it acts on nothing then.
+        self.covered.push(Id::MaxActiveSeqs);
         if self.scenario.number(Id::MaxActiveSeqs) < self.scenario.number(Id::MaxRunning) {
             self.unusual("max-num-active-seqs", Id::MaxActiveSeqs, 0.0);
         }

@@ -80,7 +80,7 @@ macro_rules! gateway {
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
                 .doc("KV metric staleness", "How old the engine's KV usage may be when the proxy decides.");
             KvLeak = row("gateway.kv.leak", "gkx", "gateway", Kind::Flag(false))
-                .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("kv")])
+                .when(PROXY)
                 .doc("Leak reservations", "Fault injection: what is left of a KV reservation when its request ends is never released.");
             QueueTimeout = row("gateway.queue_timeout_s", "gt", "gateway", number(0.0, 10_000_000.0, 0.0)).unit("s").linear(0.0, 120.0, 1.0)
                 .off_at_zero().doc("Queue timeout", "A request that has waited this long leaves the queue (429). 0 = no limit.");
