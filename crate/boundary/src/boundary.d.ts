@@ -2279,7 +2279,10 @@ export type Summary = {
   makespan_s: number,
   /** Completed requests over the makespan. */
   throughput_rps: number | null,
-  /** S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less and where no rate was asked for. */
+  /**
+   * S-LoRA's throughput without ramp up and down; missing on runs of 20 s and less, where fewer requests were
+   * completed than arrive in 20 s, and where no rate was asked for.
+   */
   strip_throughput_rps: number | null,
   /** Tokens produced a second. */
   output_tokens_per_s: number | null,
