@@ -54,7 +54,12 @@ impl Case {
     fn setup(&self) -> Option<Setup> {
         let run = self.run();
         let folders = run.table_folders(&self.folder);
-        let Some(tables) = folders.iter().find(|folder| folder.join("meta.json").is_file()) else {
+        let Some(tables) =
+            folders.iter().find(|folder| servescope_tests::file(folder, "meta.json").is_some())
+        else {
+            // The repository's own selection has the tables of each of its runs.
+            let is_named = std::env::var_os("SERVESCOPE_REFERENCE").is_some();
+            assert!(is_named, "{}: {:?} is absent", self.name(), run.operator_tables);
             println!("{}: {:?} is absent: skipped", self.name(), run.operator_tables);
             return None;
         };
