@@ -103,6 +103,8 @@ export type Capacity = {
    * its own speed.
    */
   load_rps: number,
+  /** What the replicas serve when they are saturated, requests a second; missing where that was not simulated. */
+  saturated_rps: number | null,
   /** Every run, in the order in which they were made. */
   probes: Array<CapacityProbe>,
 };
@@ -172,16 +174,6 @@ export type CapacityLimit = {
   /** Its name ([`Cause::name`]). */
   cause: string,
   /** Its part of all delays. */
-  share: number,
-};
-
-/** The load of a setting beside its capacity. */
-export type CapacityLoad = {
-  /** The scenario's own load, requests a second. */
-  load_rps: number,
-  /** The capacity of these settings by the goal of the capacity search, requests a second. */
-  capacity_rps: number,
-  /** The first over the second; above 1 more arrives than can be served. */
   share: number,
 };
 
@@ -897,6 +889,8 @@ export type GatewaySummary = {
 export type GpuUse = {
   /** Share of time in iterations (adapter loading is not counted). */
   busy: number | null,
+  /** Work that reached the replicas over what they serve when they are saturated; missing until that was simulated. */
+  load: number | null,
   /** FLOPs over the peak's, where the cost model knows them; of a calibration 2 x parameters a token. */
   mfu: number | null,
   /** Bytes read and written over what the memory can do; missing where the cost model does not know it. */
@@ -1566,6 +1560,16 @@ export type RelativeErrors = {
   median: number,
   /** Mean error with its sign: above 0 where predictions are too large. */
   bias: number,
+};
+
+/** The load of the replicas. */
+export type ReplicaLoad = {
+  /** Requests a second that reach the replicas while the traffic goes on. */
+  reached_rps: number,
+  /** Requests a second of the same kinds that the replicas serve when they are saturated; missing where none reached them. */
+  saturated_rps: number | null,
+  /** The first over the second; above 1 more arrives than can be served. */
+  share: number,
 };
 
 /** One replica over the makespan. */
@@ -2612,6 +2616,20 @@ export type UnpairedRequests = {
 
 /** Why a configuration has no rank. */
 export type Unranked = "no_rate" | "no_price" | "fails";
+
+/** Something that makes requests wait: without it they fare better. */
+export type WaitCause = {
+  /** The name of a gateway's check, "fair_share", or "replicas". */
+  suspect: string,
+  /** What is better without it: "throughput_rps" or "ttft_s.mean". */
+  metric: string,
+  /** Its mean as the settings are. */
+  with: number,
+  /** Its mean without the cause; without "replicas" there are twice as many. */
+  without: number,
+  /** Pairs of runs; 1 of a loaded trace. */
+  seeds: number,
+};
 
 /** Where the time of all requests went, and who delayed whom. */
 export type Why = {

@@ -128,9 +128,12 @@ extern "C" {
     /// What a capacity search found, and its chart.
     #[wasm_bindgen(typescript_type = "CapacityReply")]
     pub type JsCapacity;
-    /// The load of a scenario beside its capacity.
-    #[wasm_bindgen(typescript_type = "CapacityLoad")]
+    /// The load of the replicas.
+    #[wasm_bindgen(typescript_type = "ReplicaLoad")]
     pub type JsLoad;
+    /// What makes requests wait.
+    #[wasm_bindgen(typescript_type = "WaitCause[]")]
+    pub type JsCauses;
     /// What simulated replicas showed at the load.
     #[wasm_bindgen(typescript_type = "CapacityChecked")]
     pub type JsChecked;

@@ -130,6 +130,9 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
             lines.push(format!("{:<14}{} s", format!("{} {metric}", percent(*quantile)), number(value, 4)));
         }
         lines.push(format!("output        {:.1} tokens/s", m.output_tokens_per_s));
+        if let Some(saturated) = capacity.saturated_rps {
+            lines.push(format!("saturated     {saturated:.4} requests/s, served when a queue never ends"));
+        }
         lines.push(format!(
             "runs          {}, the last ones of {} s ({} requests)",
             probes.len(),
@@ -161,10 +164,10 @@ fn load_text(ranked: &Ranked) -> Vec<String> {
     let usd = need.usd_per_hour.map_or_else(String::new, |usd| format!(", {usd:.2} USD/h"));
     let replicas = if need.replicas == 1 { "replica" } else { "replicas" };
     let mut lines = vec![format!(
-        "your load     {:.4} requests/s: {} {replicas}{usd}, {:.1} % of their capacity: {:.0} % more load until the goal breaks",
+        "your load     {:.4} requests/s: {} {replicas}{usd}; the goal holds up to {:.4} requests/s, {:.0} % more",
         need.load_rps,
         need.replicas,
-        100.0 * need.load_share,
+        need.load_rps * (1.0 + need.headroom),
         100.0 * need.headroom,
     )];
     if !ranked.describe_check().is_empty() {

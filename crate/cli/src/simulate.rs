@@ -7,7 +7,8 @@ use std::str::FromStr;
 use clap::Args;
 use rayon::prelude::*;
 use serde_json::json;
-use servescope_lab::capacity::{Load, quick_search};
+use servescope_lab::blame::{Blame, Cause};
+use servescope_lab::capacity::{CapacityRates, quick_search};
 use servescope_lab::diagnostic::{Diagnostic, Severity};
 use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::queue::Client;
@@ -42,9 +43,10 @@ pub(crate) struct SimulateArguments {
     /// Folder with the operator tables of a run of Vidur; without one, the shipped profile of its device and model.
     #[arg(long, value_name = "DIR", requires = "vidur")]
     tables: Option<PathBuf>,
-    /// Also searches the capacity of these settings, and shows the load as a share of it; not with --vidur.
-    #[arg(long, conflicts_with = "vidur")]
-    load: bool,
+    /// Also searches the SLO capacity, the highest rate at which the SLO holds, and shows it beside what the replicas serve when
+    /// they are saturated; not with --vidur.
+    #[arg(long, alias = "load", conflicts_with = "vidur")]
+    capacity: bool,
     /// Also runs the seeds that follow the scenario's own, N in all, and shows each headline number with its lowest and its
     /// highest value over them; not with --vidur.
     #[arg(long, value_name = "N", conflicts_with = "vidur")]
@@ -55,7 +57,8 @@ pub(crate) struct SimulateArguments {
     #[command(flatten)]
     files: RunFiles,
     /// Says why requests took as long as they did: totals by cause, by user and by adapter with who delayed whom, and a sentence
-    /// on this request, or on those that were delayed most. With --out also causes.csv and delays.csv.
+    /// on this request, or on those that were delayed most. Where requests wait at the last arrival, also what makes them wait: 20
+    /// seeds without each limit that may, and with twice the replicas. With --out also causes.csv and delays.csv.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "most-delayed", conflicts_with = "vidur")]
     why: Option<WhyRequests>,
     /// Folder for the page's charts as SVG.
@@ -105,17 +108,23 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
         (run, loaded)
     };
     let mut summary = run.summary_of(usize::MAX);
-    let load = if arguments.load { load_of(&scenario, loaded.as_ref())? } else { None };
+    let load = run.load();
+    let capacity =
+        if arguments.capacity { Some(capacity_of(&scenario, loaded.as_ref(), &run)?) } else { None };
     let ranges = match arguments.seeds {
         Some(count) => Some(ranges_of(&scenario, loaded.as_ref(), &run, count)?),
         None => None,
+    };
+    let causes = match arguments.why {
+        Some(_) => causes_of(&run, loaded.as_ref())?,
+        None => Vec::new(),
     };
     let of_file: Vec<Diagnostic> = loaded.into_iter().flat_map(|loaded| loaded.warnings).collect();
     report_all(of_file.iter().filter(|told| told.severity == Severity::Note));
     summary.warnings.extend(of_file);
     let mut json = json!(summary);
-    if arguments.load {
-        json["load"] = json!(load);
+    if let Some(rates) = capacity {
+        json["capacity"] = json!(rates);
     }
     if let Some(SeedRanges { ranges, .. }) = &ranges {
         json["ranges"] = json!(ranges);
@@ -124,6 +133,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     if let Some((why, requests)) = &told {
         json["why"] = json!(why);
         json["why"]["requests"] = json!(requests);
+        json["why"]["waiting"] = json!(causes);
     }
     let json = format!("{json:#}\n");
     arguments.files.write(&run, &json, told.is_some())?;
@@ -135,8 +145,11 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     if arguments.json {
         return print(&json);
     }
-    let mut text =
-        table(&summary, ServiceFairness::measure(&run.report, Client::User), load.as_ref(), ranges.as_ref());
+    let fairness = ServiceFairness::measure(&run.report, Client::User);
+    let mut text = table(&summary, fairness, load, capacity, ranges.as_ref());
+    for cause in &causes {
+        text.push_str(&format!("\nwhy: {}\n", cause.sentence()));
+    }
     if let Some((why, requests)) = &told {
         text.push_str(&why_text::table(why, requests));
     }
@@ -181,9 +194,28 @@ fn ranges_of(
     Ok(SeedRanges { seeds: count, values: runs[0].values.clone(), ranges: ranges(&metrics, &runs), metrics })
 }
 
-/// The load as a share of the capacity; none where no rate meets the goal of the capacity search.
-fn load_of(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Option<Load>, CliError> {
+/// The SLO capacity, and what the replicas serve when they are saturated.
+fn capacity_of(
+    scenario: &Scenario,
+    loaded: Option<&LoadedTrace>,
+    run: &Run,
+) -> Result<CapacityRates, CliError> {
     let mut search = quick_search(scenario, loaded.cloned())?;
     while search.advance(usize::MAX) < 1.0 {}
-    Ok(Load::of(&search.finish()))
+    let saturated_rps = run.load().and_then(|load| load.saturated_rps);
+    Ok(CapacityRates { slo_rps: search.finish().rate_rps, saturated_rps })
+}
+
+/// What makes requests wait, by runs without each suspect.
+fn causes_of(run: &Run, loaded: Option<&LoadedTrace>) -> Result<Vec<Cause>, CliError> {
+    let blame = Blame::of(run, loaded.is_some());
+    let bar = progress::bar(blame.count());
+    let measured = |place: usize| {
+        let measured = Measured::simulate(&blame.scenario(place), loaded, &Blame::metrics());
+        bar.inc(1);
+        measured
+    };
+    let measured: Vec<Measured> =
+        (0..blame.count()).into_par_iter().with_max_len(1).map(measured).collect::<Result<_, _>>()?;
+    Ok(blame.causes(&measured))
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use servescope_lab::RunSummary;
-use servescope_lab::capacity::Load;
+use servescope_lab::capacity::CapacityRates;
 use servescope_lab::diagnostic::Severity;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::ServiceFairness;
@@ -13,6 +12,7 @@ use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Su
 use servescope_lab::expected_error::{ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::ValueRange;
+use servescope_lab::{Load, RunSummary};
 
 /// The headline numbers over several seeds.
 pub(crate) struct SeedRanges {
@@ -26,11 +26,12 @@ pub(crate) struct SeedRanges {
     pub(crate) ranges: BTreeMap<String, ValueRange>,
 }
 
-/// The table; `users` says how evenly they were served, `load` what the capacity search said, `ranges` what further seeds gave.
+/// The table; `users` says how evenly they were served, `capacity` what the capacity search found, `ranges` what further seeds gave.
 pub(crate) fn table(
     summary: &RunSummary,
     users: ServiceFairness,
-    load: Option<&Load>,
+    load: Option<Load>,
+    capacity: Option<CapacityRates>,
     ranges: Option<&SeedRanges>,
 ) -> String {
     let run = &summary.run;
@@ -61,22 +62,9 @@ pub(crate) fn table(
         format!("{} req/s, {} output tokens/s", number(run.throughput_rps), number(run.output_tokens_per_s)),
     );
     line("P:D ratio", format!("{} prompt tokens for each output token", number(run.pd_ratio)));
-    line(
-        "SLO",
-        format!(
-            "{} meet the SLO ({}); goodput {} req/s{}",
-            percent(run.slo.attainment_all),
-            bounds(&run.slo),
-            number(run.slo.goodput_rps),
-            match run.cut_outputs.requests {
-                0 => String::new(),
-                cut => format!("; {cut} outputs were cut"),
-            }
-        ),
-    );
-    if let Some(Load { load_rps, capacity_rps, share }) = load {
-        let [share, load, capacity] = [percent(Some(*share)), short(*load_rps), short(*capacity_rps)];
-        line("load", format!("{share} of the capacity of these settings: {load} of {capacity} req/s"));
+    line("SLO", slo(&run.slo, capacity, run.cut_outputs.requests));
+    if let Some(load) = load {
+        line("load", of_replicas(load));
     }
     if let Some(error) = summary.expected_error {
         line("expected error", expected(&error));
@@ -191,6 +179,32 @@ fn over_seeds(text: &mut String, told: &SeedRanges) {
     }
 }
 
+/// How many met the SLO, and up to which rate it holds where that was searched.
+fn slo(score: &SloScore, capacity: Option<CapacityRates>, cut_outputs: u64) -> String {
+    let holds = match capacity {
+        None => String::new(),
+        Some(CapacityRates { slo_rps: Some(rps), .. }) => format!("; holds up to {} req/s", short(rps)),
+        Some(_) => "; holds at no rate".to_owned(),
+    };
+    let (met, goodput) = (percent(score.attainment_all), number(score.goodput_rps));
+    let cut = match cut_outputs {
+        0 => String::new(),
+        cut => format!("; {cut} outputs were cut"),
+    };
+    format!("{met} meet the SLO ({}){holds}; goodput {goodput} req/s{cut}", bounds(score))
+}
+
+/// The work that reaches the replicas over what they serve when they are saturated.
+fn of_replicas(load: Load) -> String {
+    let [share, reached] = [percent(Some(load.share)), short(load.reached_rps)];
+    match load.saturated_rps {
+        Some(rps) => {
+            format!("{share}: {reached} req/s reach the replicas, which serve {} when saturated", short(rps))
+        }
+        None => format!("{share}: no request reaches the replicas"),
+    }
+}
+
 /// The bounds that are set.
 fn bounds(slo: &SloScore) -> String {
     let named = [("TTFT <", slo.ttft_s), ("TPOT <=", slo.tpot_s), ("TBT <=", slo.tbt_s)];
@@ -243,7 +257,7 @@ fn gateway_lines(gateway: &GatewaySummary) -> [(&'static str, String); 3] {
             "first attempts",
             format!("{} completed, goodput {} req/s", first.completed, number(first.goodput_rps)),
         ),
-        ("load", gateway.state_share.iter().map(share).collect::<Vec<_>>().join(", ")),
+        ("load states", gateway.state_share.iter().map(share).collect::<Vec<_>>().join(", ")),
     ]
 }
 

@@ -179,7 +179,7 @@ pub const CODES: &[&str] = &[
     "limits_too_low",
     "outputs_cut",
     "overloaded",
-    "backlog_held_back",
+    "backlog_at_gateway",
     "backlog_burst",
     "backlog_short",
     "stuck",

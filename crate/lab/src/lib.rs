@@ -32,10 +32,10 @@ pub use settings::{
     scenario, schema, tables, vidur, vllm_serve,
 };
 pub use traces::{bodies, fit, inspect, recipe, scenario_file};
-pub use what_if::{capacity, compare, metric, replications, sweep, turn};
+pub use what_if::{blame, capacity, compare, metric, replications, sweep, turn};
 
 pub use diagnostic::Diagnostic;
-pub use run::{LoadedTrace, Run, RunSummary, SimulationHandle};
+pub use run::{Load, LoadedTrace, Run, RunSummary, SimulationHandle};
 pub use scenario::Scenario;
 
 pub use servescope_cost as cost;

@@ -5,6 +5,7 @@ pub mod backlog;
 pub mod growth;
 pub mod limits;
 mod loaded_trace;
+mod saturation;
 mod serve_command;
 mod unneeded;
 
@@ -33,9 +34,11 @@ use crate::notes::{Note, NoteContext, Purpose, notes, unused};
 use crate::parameters::Id;
 use crate::scenario::{AdapterRanks, CostKind, Scenario};
 use arrivals::{SimulatedTraffic, arrivals_of};
+use backlog::{Backlog, backlog};
 
 pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
+pub use saturation::{Load, Saturation};
 pub use serve_command::serve_command;
 
 /// Rows of the tables by user and by adapter that a page can show.
@@ -118,6 +121,7 @@ impl SimulationHandle {
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
+            load: OnceCell::new(),
         }
     }
 }
@@ -147,6 +151,8 @@ pub struct Run {
     usage: OnceCell<Option<FleetUtilization>>,
     /// Sums over the iterations that every summary contains.
     spans: OnceCell<IterationTotals>,
+    /// The load of the replicas, once it is asked for; none where the settings did not make the run.
+    load: OnceCell<Option<Load>>,
 }
 
 /// What a cache without limit would find of the prompts, in the order of arrival.
@@ -203,6 +209,7 @@ impl Run {
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
+            load: OnceCell::new(),
         }
     }
 
@@ -213,6 +220,13 @@ impl Run {
 
     /// The summary with at most `table_rows` users and adapters.
     pub fn summary_of(&self, table_rows: usize) -> RunSummary {
+        let mut summary = self.summary_without_load(table_rows);
+        summary.run.gpu.load = self.load().map(|load| load.share);
+        summary
+    }
+
+    /// The same without the load, for which the requests are simulated once more.
+    pub fn summary_without_load(&self, table_rows: usize) -> RunSummary {
         if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
             let mut summary = self.build_summary(table_rows, &usage.spans);
             summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
@@ -223,8 +237,14 @@ impl Run {
         self.build_summary(table_rows, self.spans())
     }
 
-    /// The summary of a fleet without its own part and without the utilization of its GPUs. For
-    /// those the cost model is asked about every iteration again, while a slider moves.
+    /// The load of the replicas; none where the settings did not make the run.
+    pub fn load(&self) -> Option<Load> {
+        let measured = || Some(Saturation::new(self).ok()?.finish());
+        *self.load.get_or_init(|| self.context.as_ref().and_then(|_| measured()))
+    }
+
+    /// The summary of a fleet without its own part, without the utilization of its GPUs and without the load. For
+    /// those the cost model is asked about every iteration again, or all is simulated again, while a slider moves.
     pub fn summary_without_utilization(&self) -> RunSummary {
         let mut summary = self.build_summary(TABLE_ROWS, self.spans());
         if self.report.cost.is_some() {
@@ -245,16 +265,20 @@ impl Run {
             paths.clone().any(|path| prefixes.iter().any(|prefix| path.starts_with(prefix)))
         };
         let table_rows = if has(&["per_user.", "per_adapter."]) { usize::MAX } else { 0 };
+        let load = has(&["gpu.load"]).then(|| self.load()).flatten().map(|load| load.share);
         if has(&["fleet.", "gpu.mfu", "gpu.bandwidth"]) {
-            return serde_json::json!(self.summary_of(table_rows));
+            let mut summary = self.summary_without_load(table_rows);
+            summary.run.gpu.load = load;
+            return serde_json::json!(summary);
         }
         let slo = self.scenario.slo();
         // The pass over the iterations costs as much as half of the simulation.
-        let run = if has(&["tbt_s.", "batch.", "kv.", "gpu.", "adapters."]) {
+        let mut run = if has(&["tbt_s.", "batch.", "kv.", "gpu.", "adapters."]) {
             self.numbers(table_rows, self.spans(), self.token_gaps())
         } else {
             self.numbers(table_rows, &IterationTotals::default(), &InterTokenLatencies::default())
         };
+        run.gpu.load = load;
         serde_json::json!(RunSummary {
             run,
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
@@ -357,12 +381,15 @@ impl Run {
         })
     }
 
-    /// What the requests mean that wait at the last arrival, where traffic does not depend on how they are served.
+    /// How many requests wait at the last arrival, and what that shows; none where few wait, or where traffic depends on how it
+    /// is served.
+    pub(crate) fn waiting(&self) -> Option<(usize, Backlog)> {
+        if self.generated && !self.has_rate() { None } else { backlog(&self.report) }
+    }
+
+    /// The warning about them.
     fn backlog(&self) -> Option<Diagnostic> {
-        if self.generated && !self.has_rate() {
-            return None;
-        }
-        backlog::warning(&self.report)
+        self.waiting().map(|(waiting, backlog)| backlog::warning(&self.report, waiting, backlog))
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {

@@ -195,7 +195,7 @@ fn swapping_knows_the_bytes_of_a_token() {
     assert!((one.1 / two.1 - 2.0).abs() < 1e-9 && two.0 / one.0 == 2);
 }
 
-/// All but a fleet's own part, whichever is asked for first.
+/// All but a fleet's own part and the load, whichever is asked for first.
 #[test]
 fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
     let told = |run: &Run, is_quick: bool| {
@@ -217,6 +217,8 @@ fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
         let (early, mut whole) = (told(&first, true), told(&first, false));
         assert_eq!(told(&second, false), whole, "{settings:?}");
         assert_eq!(told(&second, true), early, "{settings:?}");
+        assert!(whole["gpu"]["load"].is_number());
+        whole["gpu"]["load"] = serde_json::Value::Null;
         if !whole["fleet"].is_null() {
             assert!(whole["gpu"]["busy"].is_number() && whole["fleet"]["per_replica"].is_array());
             whole["fleet"] = serde_json::Value::Null;

@@ -2,7 +2,7 @@
 
 use servescope_lab::Diagnostic;
 use servescope_lab::capacity::{
-    Capacity, CapacityCheck, CapacityEntry, Goal, Load, Search, quick_search, standings,
+    Capacity, CapacityCheck, CapacityEntry, Goal, Search, quick_search, standings,
 };
 use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
 use servescope_lab::views::capacity::{fronts, probes};
@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
-    JsCallErrors, JsCapacity, JsChecked, JsEntries, JsGrid, JsLoad, JsPatch, JsStandings,
+    JsCallErrors, JsCapacity, JsChecked, JsEntries, JsGrid, JsPatch, JsStandings,
 };
 
 /// Router steps of one slice: a few milliseconds.
@@ -50,21 +50,20 @@ impl CapacitySearch {
         Ok(())
     }
 
-    /// Stands ready to search the capacity as quickly as the load of a scenario needs it.
+    /// Stands ready to search, quickly, the highest rate at which the SLO of a scenario holds.
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn begin_load(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
+    pub fn begin_slo(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
         self.search = Some(quick_search(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
         Ok(())
     }
 
-    /// The load beside the capacity that was found; none where no rate meets the goal, or nothing was searched.
-    pub fn finish_load(&mut self) -> Option<JsLoad> {
-        let load = Load::of(&self.search.take()?.finish())?;
-        Some(object(&load).unchecked_into())
+    /// That rate; none where the SLO holds at no rate, or nothing was searched.
+    pub fn finish_slo(&mut self) -> Option<f64> {
+        self.search.take()?.finish().rate_rps
     }
 
     /// Stands ready to simulate what the ranking says that the load needs; `requests` as many as the search did. `missed_rps`

@@ -10,6 +10,7 @@ mod debugger;
 mod deployment;
 mod fleet;
 mod inputs;
+mod load;
 mod moment;
 mod monitor;
 mod overlay;

@@ -25,7 +25,8 @@ fn declarations() -> String {
         texts: BTreeMap::new(),
     };
     all.visit::<lab::capacity::CapacityEntry>();
-    all.visit::<lab::capacity::Load>();
+    all.visit::<lab::Load>();
+    all.visit::<lab::blame::Cause>();
     all.visit::<lab::metric::Measured>();
     all.visit::<lab::notes::Traffic>();
     all.visit::<lab::overlay::MeasuredRun>();

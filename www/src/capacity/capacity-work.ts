@@ -4,7 +4,7 @@ import type { Inputs, Task } from '../pool/pool-calls.js';
 import type { Work } from '../pool/work.js';
 import { buffersOf } from '../simulation/protocol.js';
 
-type CapacityTask = Extract<Task, { kind: 'search' | 'load' | 'check' }>;
+type CapacityTask = Extract<Task, { kind: 'search' | 'slo' | 'check' }>;
 
 /** A searcher with its trace and its profile. */
 export class CapacityWork {
@@ -31,10 +31,10 @@ export class CapacityWork {
           return { value, transfer: buffersOf(value.charts) };
         },
       };
-      case 'load': return {
-        begin: () => { searcher.begin_load(task.scenario); },
+      case 'slo': return {
+        begin: () => { searcher.begin_slo(task.scenario); },
         advance,
-        finish: () => ({ value: searcher.finish_load() ?? null, transfer: [] }),
+        finish: () => ({ value: searcher.finish_slo() ?? null, transfer: [] }),
       };
       case 'check': return {
         begin: () => { searcher.begin_check(task.scenario, task.replicas, task.requests, task.missed ?? undefined); },

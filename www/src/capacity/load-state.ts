@@ -1,52 +1,48 @@
-// The load of the shown settings as a share of their capacity: searched in idle time of the pool, let go
-// as soon as a control moves, and given up after a while. Until it is known, an estimate from the run itself is shown.
+// What is found of the shown settings in idle time of the pool, one after another: the load of the replicas, what makes requests
+// wait, and the rate up to which the SLO holds. All is let go as soon as a control moves; what takes too long is given up.
 import type { App } from '../app.js';
 import { seedRangesOf } from '../panels/seed-ranges.js';
+import { part } from '../part.js';
+import type { Task, TaskResult } from '../pool/pool-calls.js';
+import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
-import type { CapacityLoad, Summary } from '../simulation/types.js';
+import type { ReplicaLoad, Summary, WaitCause } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
-import { goalOf } from './goal.js';
-import type { Given } from '../pool/worker-pool.js';
-import { part } from '../part.js';
 
-/** A drag goes on before this, and further seeds of the answer come first. */
+/** The load follows an answer after this: a drag goes on before. */
+const LOAD_MS = 150;
+/** The others follow after this, and after the further seeds of the answer. */
 const IDLE_MS = 800;
-/** A search that takes longer is given up: the estimate stays. */
+/** What takes longer is given up. */
 const BUDGET_MS = 20_000;
 
+const STEPS = ['load', 'causes', 'slo'] as const;
+type Step = (typeof STEPS)[number];
+
 export interface LoadAnswer {
-  /** `unknown`: given up, or these settings have no rate to search. */
-  state: 'waiting' | 'running' | 'found' | 'unknown';
-  load: CapacityLoad | null;
+  /** The steps that are over; one without a result was given up, or has none for these settings. */
+  over: readonly Step[];
+  load: ReplicaLoad | null;
+  /** The load that was shown last, of other settings. */
+  before: number | null;
+  causes: readonly WaitCause[];
+  /** The highest rate at which the SLO holds, req/s. */
+  slo_rps: number | null;
 }
 
-const WAITING: LoadAnswer = { state: 'waiting', load: null };
+const NOTHING: LoadAnswer = { over: [], load: null, before: null, causes: [], slo_rps: null };
 
-export interface Estimate { sign: '≈' | '≥'; share: number }
-
-const GOALS = ['ttft_s', 'tbt_s', 'e2e_s', 'queue_s', 'tpot_s'] as const;
-
-/**
- * What the run says by itself: one that misses the goal of the capacity search has a load of 100 % or more; of one that
- * meets it the busy share of the GPU stands for the load, which it exceeds where a batch could be larger.
- */
-export function estimateOf(summary: Summary, values: Readonly<Record<string, unknown>>): Estimate | null {
-  const late = GOALS.some((name) => {
-    const limit = goalOf(values)[name];
-    const quantile = Number(values[name === 'queue_s' ? 'capacity.queue_quantile' : 'capacity.quantile']);
-    const { p50, p90, p95, p99 } = summary[name];
-    const time = quantile > 0.97 ? p99 : quantile > 0.925 ? p95 : quantile > 0.7 ? p90 : p50;
-    return limit > 0 && time !== null && time > limit;
-  });
-  if (late || summary.warnings.some(({ code }) => code === 'overloaded')) return { sign: '≥', share: 1 };
-  return summary.gpu.busy === null ? null : { sign: '≈', share: Math.min(summary.gpu.busy, 1) };
+/** Whether something of a run asks for a cause. */
+export function mayHaveCause({ warnings }: Pick<Summary, 'warnings'>): boolean {
+  return warnings.some(({ code }) => code === 'overloaded' || code === 'backlog_at_gateway');
 }
 
 export class LoadState {
-  readonly answer = new Topic<LoadAnswer>(WAITING);
-  #given: Given<CapacityLoad | null> | null = null;
+  readonly answer = new Topic<LoadAnswer>(NOTHING);
+  #given: Given<unknown> | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isUnderWay = false;
   #turn = 0;
 
   constructor(readonly app: App) {
@@ -63,38 +59,60 @@ export class LoadState {
     this.#turn += 1;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#isUnderWay = false;
     this.#given?.cancel();
-    this.answer.set(WAITING);
+    const { load, before } = this.answer.value;
+    this.answer.set({ ...NOTHING, before: load?.share ?? before });
   }
 
-  get #isIdle(): boolean {
+  /** The first step that is not over. */
+  get #next(): Step | undefined {
+    return STEPS.find((step) => !this.answer.value.over.includes(step));
+  }
+
+  #isReadyFor(step: Step): boolean {
     const { state, answer } = this.app.session.value;
-    return state === 'ready' && seedRangesOf(this.app).isOver && answer?.preview === false && this.app.belonging.agrees && document.visibilityState === 'visible';
+    const isStill = state === 'ready' && answer?.preview === false && this.app.belonging.agrees && document.visibilityState === 'visible';
+    return isStill && (step === 'load' || seedRangesOf(this.app).isOver);
   }
 
   #goOn(): void {
-    if (this.#timer !== undefined || this.answer.value.state !== 'waiting' || !this.#isIdle) return;
+    const step = this.#next;
+    if (step === undefined || this.#timer !== undefined || this.#isUnderWay || !this.#isReadyFor(step)) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (this.#isIdle) void this.#search();
-    }, IDLE_MS);
+      if (this.#isReadyFor(step)) void this.#take(step);
+    }, step === 'load' ? LOAD_MS : IDLE_MS);
   }
 
-  async #search(): Promise<void> {
+  async #take(step: Step): Promise<void> {
     this.#turn += 1;
     const turn = this.#turn;
-    this.answer.set({ state: 'running', load: null });
-    const load = await this.#found(turn);
+    this.#isUnderWay = true;
+    const found = await this.#found(step, turn);
     if (turn !== this.#turn) return;
-    this.answer.set(load === null ? { state: 'unknown', load } : { state: 'found', load });
+    this.#isUnderWay = false;
+    this.answer.update({ ...found, over: [...this.answer.value.over, step] });
+    this.#goOn();
   }
 
-  async #found(turn: number): Promise<CapacityLoad | null> {
+  async #found(step: Step, turn: number): Promise<Partial<LoadAnswer>> {
+    const { answer } = this.app.session.value;
+    switch (step) {
+      case 'load': return { load: await this.#answerOf('load', turn) };
+      case 'causes': return answer !== null && mayHaveCause(answer.summary) ? { causes: await this.#answerOf('causes', turn) ?? [] } : {};
+      case 'slo': return { slo_rps: await this.#answerOf('slo', turn) };
+    }
+  }
+
+  /** Null where the pool has no answer, or none in time. */
+  async #answerOf<K extends Step>(kind: K, turn: number): Promise<TaskResult[K] | null> {
     const { app } = this;
     const { inputsOf, sharedPool } = await part(() => import('../pool/shared-pool.js'));
     const inputs = await inputsOf(app);
     if (turn !== this.#turn) return null;
-    const given = sharedPool().give({ kind: 'load', scenario: app.store.values.value }, { priority: 'idle', inputs });
+    const task = { kind, scenario: app.store.values.value } as Extract<Task, { kind: K }>;
+    const given = sharedPool().give(task, { priority: 'idle', inputs });
     this.#given = given;
     const tooLong = setTimeout(() => { given.cancel(); }, BUDGET_MS);
     try {

@@ -6,8 +6,9 @@ import { secondsParts } from '../i18n/format.js';
 import type { Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { loadOf } from '../capacity/load-state.js';
+import { changeOf } from './change.js';
 import { expectedError } from './expected-error.js';
-import { gpuDetails, loadNumber } from './load-number.js';
+import { gpuDetails, loadNumber, sloCapacity } from './load-number.js';
 import { FIRST, METRICS, type Metric, type Note } from './metrics.js';
 import { seedRangesOf } from './seed-ranges.js';
 import { setSeeds } from '../state/settings.js';
@@ -53,14 +54,15 @@ export class HeadlineNumbers extends LightElement {
     const before = former === null || this.app.belonging.stale.value !== null ? null : metric.of(former.summary);
     const [number, unit] = answer === null ? [text.format.of(metric.kind, null), this.app.belonging.stale.value === null ? '' : text.t('metric.no_run')] : parts(text, metric, value);
     const range = seedRangesOf(this.app).answer.value.ranges?.[metric.id];
-    const change = changeOf(text, metric, value, before, range?.is_clear === true ? range.difference : null);
+    const { answer: { value: { hasOtherRate } } } = seedRangesOf(this.app);
+    const change = changeOf(text, metric, value, before, range?.is_clear === true && !hasOtherRate ? range.difference : null);
     return html`
       <div class="metric" data-metric=${metric.id} data-value=${value ?? ''} data-low=${range?.low ?? nothing} data-high=${range?.high ?? nothing}>
         <dt>${definition(`about-${metric.id}`, text.t(metric.label), text.t(metric.about))}</dt>
         <dd><b>${number}</b> <small class="metric-unit">${unit}</small>
           <small class="change ${change.tone}"><i aria-hidden="true">${change.shown}</i><em class="visually-hidden">${change.spoken}</em></small></dd>
         ${this.#range(metric, range)}
-        ${metric.id !== 'slo.attainment_all' ? nothing : html`<dd class="metric-note slo-bounds">${answer === null ? nothing : `(${boundsOf(text, answer.summary.slo)})`}</dd>`}
+        ${metric.id !== 'slo.attainment_all' ? nothing : html`<dd class="metric-note slo-bounds">${answer === null ? nothing : `(${boundsOf(text, answer.summary.slo)})`}</dd>${sloCapacity(this.app)}`}
         ${metric.notes.map((note) => this.#note(note))}
       </div>`;
   }
@@ -119,30 +121,6 @@ function rangeOf(text: Text, metric: Metric, { low, high }: SeedRange): string {
   const ends = [parts(text, metric, low), parts(text, metric, high)] as const;
   const [from, to] = ends.map(([amount, unit]) => text.format.withUnit(amount, unit)) as [string, string];
   return text.t('metric.range', { low: ends[0][1] === ends[1][1] ? ends[0][0] : from, high: to });
-}
-
-interface Change { shown: string; spoken: string; tone: 'better' | 'worse' | '' }
-
-/**
- * The difference, as long as it shows in the digits that are shown. It has a tone only where the seeds have the same clear
- * difference as this run.
- */
-function changeOf(text: Text, metric: Metric, value: number | null, before: number | null, clear: SeedRange['difference']): Change {
-  if (value === null || before === null) return { shown: '', spoken: '', tone: '' };
-  const difference = Math.abs(value - before);
-  const amount = metric.kind === 'share'
-    ? text.format.withUnit(text.format.short(difference * 100), text.unit('points'))
-    : text.format.of(metric.kind, difference);
-  if (text.format.of(metric.kind, value) === text.format.of(metric.kind, before)) {
-    return { shown: '=', spoken: text.t('metric.same'), tone: '' };
-  }
-  const up = value > before;
-  const better = metric.good === 'neither' || clear === null || up !== clear.difference > 0 ? null : up === (metric.good === 'more');
-  return {
-    shown: `${up ? '▲' : '▼'} ${amount}`,
-    spoken: text.t(up ? 'metric.up' : 'metric.down', { amount }),
-    tone: better === null ? '' : better ? 'better' : 'worse',
-  };
 }
 
 customElements.define('headline-numbers', HeadlineNumbers);

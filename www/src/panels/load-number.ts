@@ -1,27 +1,38 @@
-// The load as a headline number, and what stands beside it: how busy the GPU is, and what is made of it.
+// The load of the replicas as a headline number, and what stands beside it: how busy the GPU is, and what is made of it.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { estimateOf, loadOf } from '../capacity/load-state.js';
+import { loadOf, type LoadAnswer } from '../capacity/load-state.js';
 import { definition } from '../definition.js';
-import type { MessageKey } from '../i18n/text.js';
+import type { MessageKey, Text } from '../i18n/text.js';
 
-/** The load as a share of the capacity; an estimate, marked as one, until a search has found it. */
+/** The load in words; until it is measured, the last one with a mark that it is of other settings, or the mark alone. */
+export function loadText({ format }: Text, { load, before, over }: LoadAnswer): string {
+  if (load !== null) return format.of('share', load.share);
+  if (over.includes('load')) return format.of('share', null);
+  return before === null ? '…' : `${format.of('share', before)} …`;
+}
+
 export function loadNumber(app: App): TemplateResult {
   const { text } = app;
-  const summary = app.session.value.answer?.summary;
-  const { state, load } = loadOf(app).answer.value;
-  const estimate = summary === undefined ? null : estimateOf(summary, app.store.resolved.values);
-  const share = load?.share ?? estimate?.share ?? null;
-  const sign = load === null ? (estimate?.sign ?? '') : '';
-  const note = load !== null
-    ? text.t('load.of', { load: text.format.short(load.load_rps), capacity: text.format.short(load.capacity_rps) })
-    : share === null ? '' : text.t(state === 'unknown' ? 'load.estimate' : 'load.searching');
+  const answer = loadOf(app).answer.value;
+  const { load, over } = answer;
+  const state = load !== null ? 'found' : over.includes('load') ? 'unknown' : 'waiting';
+  const rate = (rps: number): string => text.format.short(rps);
   return html`
-    <div class="metric" data-metric="load.share" data-value=${share ?? ''} data-state=${load === null ? 'estimate' : 'found'}>
+    <div class="metric" data-metric="gpu.load" data-value=${load?.share ?? ''} data-state=${state}>
       <dt>${definition('about-load', text.t('load.label'), text.t('load.about'))}</dt>
-      <dd><b>${share === null ? text.format.of('share', null) : `${sign}${text.format.short(share * 100)}`}</b> <small class="metric-unit">${share === null ? '' : '%'}</small></dd>
-      ${note === '' ? nothing : html`<dd class="metric-note">${note}</dd>`}
+      <dd><b>${loadText(text, answer)}</b></dd>
+      <dd class="metric-note">${load === null ? (state === 'waiting' ? text.t('load.measuring') : nothing)
+        : load.saturated_rps === null ? text.t('load.none') : text.t('load.of', { reached: rate(load.reached_rps), saturated: rate(load.saturated_rps) })}</dd>
     </div>`;
+}
+
+/** Up to which rate the SLO holds, once that was searched; its place stays free until then. */
+export function sloCapacity(app: App): TemplateResult {
+  const { text } = app;
+  const { slo_rps: rps, over } = loadOf(app).answer.value;
+  const isOver = over.includes('slo');
+  return html`<dd class="metric-note slo-holds" data-metric="capacity.slo_rps" data-value=${rps ?? ''} data-state=${isOver ? 'found' : 'waiting'}>${rps === null ? '\u00a0' : text.t('slo.holds', { rate: text.format.short(rps) })}</dd>`;
 }
 
 const BESIDE: readonly { id: 'gpu.busy' | 'gpu.mfu' | 'gpu.bandwidth'; about: MessageKey; of: 'busy' | 'mfu' | 'bandwidth' }[] = [

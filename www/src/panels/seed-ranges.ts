@@ -27,9 +27,14 @@ export interface SeedAnswer {
   /** How many there are, the answer's own among them. */
   seeds: number;
   ranges: Readonly<Record<string, SeedRange>> | null;
+  /** Whether the answer that changes are measured against had requests at another rate. */
+  hasOtherRate: boolean;
 }
 
-const WAITING: SeedAnswer = { state: 'waiting', seeds: 1, ranges: null };
+/** What sets the rate of requests. */
+const RATES = ['workload.rate_rps', 'workload.trace.rate_scale', 'workload.trace.time_scale'] as const;
+
+const WAITING: SeedAnswer = { state: 'waiting', seeds: 1, ranges: null, hasOtherRate: false };
 const OFF: SeedAnswer = { ...WAITING, state: 'off' };
 const NO_BANDS: ReadonlyMap<string, ChartData> = new Map();
 const ALONE: SeedAnswer = { ...WAITING, state: 'alone' };
@@ -139,7 +144,8 @@ export class SeedRanges {
     }
     const curves = of(runs).map((run) => run.curves).filter((run) => run.length > 0);
     const bands = runs.spans === null ? [] : seedBands([...answer.charts.values()], curves);
-    this.#tell({ state: 'done', seeds: count, ranges: seedRanges(numbers(runs), both[1] === undefined ? [] : numbers(both[1])) }, chartMap(bands));
+    const hasOtherRate = before !== undefined && RATES.some((id) => before.values[id] !== runs.values[id]);
+    this.#tell({ state: 'done', seeds: count, hasOtherRate, ranges: seedRanges(numbers(runs), both[1] === undefined ? [] : numbers(both[1])) }, chartMap(bands));
   }
 
   /** Seed by seed, so that what the time allows is in pairs. */

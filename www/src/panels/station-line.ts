@@ -1,21 +1,23 @@
-// The service as a line of stations, with numbers of the whole run, or of the cursor's moment while there is one. A
-// station that is pressed marks its controls and its charts. Above them stands the picture of the run, which is fetched when
-// the first result is there.
-import { html, type TemplateResult } from 'lit';
+// The service as a line of stations. A station that is pressed marks its controls and its charts. Above them stands the picture of
+// the run, which is fetched when the first result is there: the numbers count what it draws. Without it they are means of the run.
+import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
 import { resolve } from '../simulation/module.js';
-import type { ChartData, Series, Summary } from '../simulation/types.js';
+import type { ChartData, Moment, Series, Summary } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
-import { estimateOf, loadOf } from '../capacity/load-state.js';
+import { loadOf } from '../capacity/load-state.js';
 import { reading, timeAverage } from '../draw/plot.js';
+import type { RunHero } from '../hero/run-hero.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { belongings, STATIONS, type Station } from '../state/stations.js';
 import { part } from '../part.js';
+import { loadText } from './load-number.js';
 
-interface Reading { value: string; unit: string }
+interface Reading { value: string; unit: string; more?: string }
 
 export class StationLine extends LightElement {
-  #hero: HTMLElement | null = null;
+  #hero: RunHero | null = null;
+  #forget: () => void = () => undefined;
 
   protected override watched(): Watchable[] {
     return [loadOf(this.app).answer, partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
@@ -31,6 +33,11 @@ export class StationLine extends LightElement {
     });
   }
 
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#forget();
+  }
+
   /** The numbers are whole without the picture: where it cannot be fetched they stand alone. */
   async #fetchHero(): Promise<void> {
     try {
@@ -38,6 +45,7 @@ export class StationLine extends LightElement {
       await new Promise((next) => { requestAnimationFrame(next); });
       const { runHero } = await part(() => import('../hero/run-hero.js'));
       this.#hero = runHero(this.app);
+      this.#forget = this.#hero.data.view.subscribe(() => { this.requestUpdate(); });
       this.requestUpdate();
     } catch (thrown) {
       console.warn('hero:', thrown);
@@ -50,11 +58,11 @@ export class StationLine extends LightElement {
     return html`
       <nav class="stations" aria-label=${t('station.label')}>
         <ol>${STATIONS.map((station) => {
-          const { value, unit } = this.#reading(station);
+          const { value, unit, more } = this.#reading(station);
           const name = t(`station.${station}`);
           return html`<li><button type="button" class="station" data-station=${station} aria-pressed=${app.view.value.station === station}
             title=${`${name}: ${t('station.show')}`} @click=${() => { this.#press(station); }}>
-            <small>${name}</small> <b>${value}</b> <small>${unit}</small></button></li>`;
+            <small>${name}</small> <b>${value}</b> <small>${unit}</small>${more === undefined ? nothing : html` <small class="station-more">${more}</small>`}</button></li>`;
         })}</ol>
       </nav>
       ${this.#hero}`;
@@ -64,29 +72,31 @@ export class StationLine extends LightElement {
     const { session, cursor, text } = this.app;
     const { answer } = session.value;
     const { format } = text;
-    const now = cursor.value?.time ?? null;
+    if (answer === null) return { value: format.of('number', null), unit: unitText(text.t, station, false) };
+    const { summary, charts } = answer;
     const number = (value: number | null): string => format.of('number', value);
-    // Hundredths are enough of a mean of requests, and fit on a phone.
-    const requests = (value: number | null): string => number(value === null ? null : Math.round(100 * value) / 100);
-    const unit = (moment: number | null): string => unitText(this.app.text.t, station, moment !== null);
-    if (answer === null) return { value: format.of('number', null), unit: unit(null) };
-    const { summary } = answer;
-    const at = (chart: string, role: string): number | null => momentOrMean(answer.charts.get(chart), role, now);
+    const moment = this.#hero?.data.view.value ?? null;
+    const unit = unitText(text.t, station, moment !== null);
     switch (station) {
-      case 'traffic': return { value: number(now === null ? this.#offered(summary) : at('rates', 'arrivals')), unit: unit(null) };
-      case 'gateway': return { value: format.whole(summary.requests.rejected_total), unit: unit(null) };
-      case 'waiting': return { value: requests(at('running_waiting', 'waiting')), unit: unit(now) };
-      case 'batch': return { value: requests(now === null ? summary.batch.mean_size : at('running_waiting', 'running')), unit: unit(now) };
-      case 'gpu': return { value: this.#load(summary), unit: unit(null) };
+      case 'traffic': {
+        const now = cursor.value?.time ?? null;
+        return { value: number(now === null ? this.#offered(summary) : momentOrMean(charts.get('rates'), 'arrivals', now)), unit };
+      }
+      case 'gateway': return this.#atGateway(summary, moment);
+      case 'waiting': return { value: moment === null ? number(hundredths(momentOrMean(charts.get('running_waiting'), 'waiting', null))) : format.whole(moment.waiting), unit };
+      case 'batch': return { value: moment === null ? number(hundredths(summary.batch.mean_size)) : format.whole(moment.running), unit };
+      // Of the whole run, whatever the moment is.
+      case 'gpu': return { value: loadText(text, loadOf(this.app).answer.value), unit };
     }
   }
 
-  /** A share of the capacity, found or estimated: of the whole run, whatever the cursor's moment is. */
-  #load(summary: Summary): string {
-    const { load } = loadOf(this.app).answer.value;
-    const estimate = load === null ? estimateOf(summary, this.app.store.resolved.values) : null;
-    const share = load?.share ?? estimate?.share ?? null;
-    return `${estimate?.sign ?? ''}${this.app.text.format.of('share', share)}`;
+  /** A proxy's queue, and what was rejected until then; without a proxy what the server rejected. */
+  #atGateway({ gateway, requests }: Summary, moment: Moment | null): Reading {
+    const { t, format } = this.app.text;
+    const rejected = (count: number): Reading => ({ value: format.whole(count), unit: t('station.gateway.unit') });
+    if (gateway === null || moment === null) return rejected(moment?.rejected ?? requests.rejected_total);
+    const queued = { value: format.whole(moment.at_gateway), unit: t('station.waiting.unit_now') };
+    return requests.rejected_total === 0 ? queued : { ...queued, more: `${format.whole(moment.rejected)} ${t('station.gateway.unit')}` };
   }
 
   /** As it was asked for, or as the file has it at the speed it is played. */
@@ -117,6 +127,11 @@ export class StationLine extends LightElement {
       if (chart !== undefined) reveal(`[data-chart="${chart}"]`);
     });
   }
+}
+
+/** Hundredths are enough of a mean of requests, and fit on a phone. */
+function hundredths(value: number | null): number | null {
+  return value === null ? null : Math.round(100 * value) / 100;
 }
 
 function unitText(t: (key: MessageKey) => string, station: Station, now: boolean): string {

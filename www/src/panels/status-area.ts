@@ -1,8 +1,10 @@
 // What is going on: progress, the trace in use, warnings of the run, notices.
 import { html, nothing, type TemplateResult } from 'lit';
+import { loadOf } from '../capacity/load-state.js';
 import { isOfControl } from '../controls/control-note.js';
 import { LightElement } from '../element.js';
-import type { Diagnostic } from '../simulation/types.js';
+import type { Diagnostic, WaitCause } from '../simulation/types.js';
+import type { MessageKey, Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
 import { firstFew } from './diagnostic-lines.js';
@@ -10,7 +12,7 @@ import { firstFew } from './diagnostic-lines.js';
 export class StatusArea extends LightElement {
   protected override watched(): Watchable[] {
     const { traceFile } = this.app;
-    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), traceFile.info, traceFile.loading, this.app.notices.list, partsOf(this.app.view, ({ tab }) => tab)];
+    return [partsOf(this.app.session, ({ answer }) => answer?.summary, ({ progress }) => progress), traceFile.info, traceFile.loading, this.app.notices.list, loadOf(this.app).answer, partsOf(this.app.view, ({ tab }) => tab)];
   }
 
   protected override render(): TemplateResult {
@@ -20,6 +22,7 @@ export class StatusArea extends LightElement {
     // A setting without effect says so beside its control, and a lesson says itself what there is to know of its run.
     const all = app.view.value.tab === 'learn' ? [] : [...(answer?.summary.warnings ?? []), ...(app.traceFile.info.value?.warnings ?? [])];
     const warnings = all.filter(({ code }) => !isOfControl(code));
+    const causes = warnings.length === 0 ? [] : loadOf(app).answer.value.causes;
     return html`
       ${this.#progress()}
       <div class="notices" role="status">${app.notices.list.value.map(({ id, kind, what, text: words, action }) => html`
@@ -29,6 +32,7 @@ export class StatusArea extends LightElement {
       </div>
       ${this.#trace()}
       <div class="warnings of-run" role="group" aria-label=${text.t('warnings.label')} ?hidden=${warnings.length === 0}>
+        ${causes.length === 0 ? nothing : html`<ul>${causes.map((cause) => html`<li data-code="cause" data-suspect=${cause.suspect}>${causeText(text, cause)}</li>`)}</ul>`}
         ${firstFew(app, warnings, (warning) => html`<li data-code=${warning.code}>${app.text.diagnostic(warning)} ${this.#remedy(warning)}</li>`, (lines) => html`<ul>${lines}</ul>`)}
       </div>`;
   }
@@ -62,6 +66,21 @@ export class StatusArea extends LightElement {
         <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
 }
+
+/** What makes requests wait, with what it costs. */
+export function causeText(text: Text, { suspect, metric, seeds, ...values }: WaitCause): string {
+  const { t, format } = text;
+  const of = (value: number): string => (metric === 'throughput_rps' ? format.short(value) : format.seconds(value));
+  const [given, without] = [of(values.with), of(values.without)];
+  const better = t(metric === 'throughput_rps' ? 'cause.throughput' : 'cause.ttft', { given, without });
+  const runs = seeds === 1 ? t('cause.one_run') : t('cause.seeds', { seeds });
+  if (suspect === 'replicas') return t('cause.replicas', { better, runs });
+  return t('cause.limit', { what: t(LIMITS[suspect] ?? 'cause.what.concurrency'), better, runs });
+}
+
+const LIMITS: Readonly<Record<string, MessageKey>> = {
+  rpm: 'cause.what.rpm', tpm: 'cause.what.tpm', concurrency: 'cause.what.concurrency', kv: 'cause.what.kv', fair_share: 'cause.what.fair_share',
+};
 
 /** The limits that accept the requests of a trace file, by parameter. */
 function raisedBy({ code, params: { settings } }: Diagnostic): Record<string, number> | null {

@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, CapacityLoad, ComparedPair, Comparison, MeasuredRun, OverlayTold, ReadResult, ScenarioPatch, SeedRun, SeedSpans, TraceColumns } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, TraceColumns, WaitCause } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -16,8 +16,12 @@ export const SHIPPED: Inputs = { trace: null, profile: null };
 /** Work of many milliseconds: a thread does one at a time, in slices, and can be stopped between two. */
 export type Task =
   | { kind: 'search'; scenario: ScenarioPatch }
-  /** The load as a share of the capacity, by a quick search. */
+  /** The load of the replicas. */
   | { kind: 'load'; scenario: ScenarioPatch }
+  /** What makes requests wait, by runs without it. */
+  | { kind: 'causes'; scenario: ScenarioPatch }
+  /** The highest rate at which the SLO holds, by a quick search. */
+  | { kind: 'slo'; scenario: ScenarioPatch }
   /** What the ranking says that the load needs, simulated. */
   | { kind: 'check'; scenario: ScenarioPatch; replicas: number; requests: number; missed: number | null }
   /** The usual metrics of a run with this seed. */
@@ -33,8 +37,10 @@ export type Task =
 
 export interface TaskResult {
   search: Found;
-  /** Null where no rate meets the goal. */
-  load: CapacityLoad | null;
+  load: ReplicaLoad | null;
+  causes: readonly WaitCause[] | null;
+  /** Requests a second; null where it holds at no rate. */
+  slo: number | null;
   check: CapacityChecked;
   measure: MeasuredRun;
   seed: SeedRun;

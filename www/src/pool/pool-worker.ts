@@ -1,5 +1,6 @@
 // A thread of the pool: one task at a time, in slices, so that it can be stopped between two.
 import { CapacityWork } from '../capacity/capacity-work.js';
+import { LoadWork } from '../capacity/load-work.js';
 import { CompareWork } from '../compare/compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
@@ -16,6 +17,7 @@ let inputs: Inputs = SHIPPED;
 /** What has loaded those inputs. */
 let capacity: CapacityWork | null = null;
 let compare: CompareWork | null = null;
+let load: LoadWork | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -29,8 +31,10 @@ function reply(ticket: number, { value, transfer }: Finished): void {
 
 function workOf(task: Task): Work {
   switch (task.kind) {
-    case 'search':
     case 'load':
+    case 'causes': return (load ??= new LoadWork(inputs)).of(task);
+    case 'search':
+    case 'slo':
     case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
     case 'measure':
     case 'seed':
@@ -77,6 +81,8 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
       capacity = null;
       compare?.free();
       compare = null;
+      load?.free();
+      load = null;
       inputs = message.inputs;
       return;
     case 'stop': return;
@@ -86,6 +92,8 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'standings': reply(message.ticket, answerOf(message)); return;
     case 'search':
     case 'load':
+    case 'causes':
+    case 'slo':
     case 'check':
     case 'measure':
     case 'seed':
@@ -106,6 +114,8 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'stop': wanted = 0; tables.letGo(); break;
     case 'search':
     case 'load':
+    case 'causes':
+    case 'slo':
     case 'check':
     case 'measure':
     case 'seed':

@@ -8,6 +8,7 @@ mod clients;
 mod compare;
 mod debug;
 mod formats;
+mod load;
 mod notes;
 mod overlay;
 mod own_model;

@@ -126,6 +126,8 @@ pub struct PrefixCacheUse {
 pub struct GpuUse {
     /// Share of time in iterations (adapter loading is not counted).
     pub busy: Option<f64>,
+    /// Work that reached the replicas over what they serve when they are saturated; missing until that was simulated.
+    pub load: Option<f64>,
     /// FLOPs over the peak's, where the cost model knows them; of a calibration 2 x parameters a token.
     pub mfu: Option<f64>,
     /// Bytes read and written over what the memory can do; missing where the cost model does not know it.
@@ -314,6 +316,7 @@ pub fn summarise_spans(
         prefix_cache: prefix_cache(report),
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
+            load: None,
             mfu: context
                 .flops
                 .and_then(|(parameters, peak)| mean_over_time(tokens * 2.0 * parameters / peak * 1e6)),

@@ -50,7 +50,7 @@ pub fn alarms(runs: u32) -> Vec<Alarms> {
 
 /// The same as a table.
 pub fn alarms_table(rows: &[Alarms]) -> String {
-    let title = format!("Warning \"arrivals exceed the capacity\" on M/M/1, {ALARM_ARRIVALS} arrivals");
+    let title = format!("Warning \"the backlog grows\" on M/M/1, {ALARM_ARRIVALS} arrivals");
     let line = |row: &Alarms| {
         let kind = if row.load < 1.0 { "false alarms, at most 8 %" } else { "found, at least 95 %" };
         let verdict = if row.is_met() { "within" } else { "off" };

@@ -1,5 +1,5 @@
-//! What the requests that wait when the traffic ends mean: arrivals above the capacity, a burst near the end, a quota, or a run
-//! that is too short to decide.
+//! What the requests that wait when the traffic ends show: a backlog that grows, requests that wait at the gateway, a queue that
+//! was empty late, or a run that is too short to decide. What makes them wait is found by simulation ([`crate::blame`]).
 //!
 //! The growth of the backlog and its test of significance are those of the capacity search ([`crate::growth`]). Arrivals exceed
 //! the capacity where the backlog grows by more than chance, and some request waited at every moment of the second half of the
@@ -33,9 +33,9 @@ pub enum Backlog {
         /// Of that.
         noise: f64,
     },
-    /// A check of the gateway holds the requests back, not the engine.
-    HeldBack {
-        /// A rate limit, a bound on concurrency, or the fair share of a client.
+    /// Most of the requests wait at the gateway.
+    AtGateway {
+        /// The check that holds most of them, or the fair share of a client.
         reason: GatewayHoldReason,
     },
     /// The waiting queue was empty in the second half of the traffic, or grows no more than chance explains.
@@ -62,7 +62,7 @@ pub fn backlog(report: &Report) -> Option<(usize, Backlog)> {
     }
     let is_noteworthy = share >= NOTEWORTHY_SHARE;
     let own = match report.gateway.as_deref().and_then(|log| held_by(log, &waiting, last_us)) {
-        Some(reason) => Some(Backlog::HeldBack { reason }).filter(|_| is_noteworthy),
+        Some(reason) => Some(Backlog::AtGateway { reason }).filter(|_| is_noteworthy),
         None => of_capacity(report, last_us, is_noteworthy),
     };
     own.map(|own| (waiting.len(), own))
@@ -77,7 +77,7 @@ fn waits_at(report: &Report, id: usize, at_us: f64) -> bool {
     report.trace.arrival_us[id] <= at_us && (is_served_later || never() || left_later())
 }
 
-/// What holds most of the requests that wait at the gateway, if most wait there and it is not the engine's KV memory.
+/// What holds most of the requests that wait at the gateway, if most wait there.
 fn held_by(log: &GatewayLog, waiting: &[usize], at_us: f64) -> Option<GatewayHoldReason> {
     let is_outside = |&&id: &&usize| log.forwarded_us[id].is_nan() || log.forwarded_us[id] > at_us;
     let outside: Vec<usize> = waiting.iter().filter(is_outside).copied().collect();
@@ -89,7 +89,7 @@ fn held_by(log: &GatewayLog, waiting: &[usize], at_us: f64) -> Option<GatewayHol
         |reason: GatewayHoldReason| outside.iter().filter(|&&id| log.passages[id].held == reason).count();
     let most =
         checks.into_iter().chain([GatewayHoldReason::FairShare]).max_by_key(|&reason| count(reason))?;
-    (count(most) > 0 && most != GatewayHoldReason::By(Check::Kv)).then_some(most)
+    (count(most) > 0).then_some(most)
 }
 
 fn of_capacity(report: &Report, last_us: f64, is_noteworthy: bool) -> Option<Backlog> {
@@ -134,16 +134,15 @@ fn last_empty_us(report: &Report, until_us: f64) -> f64 {
 }
 
 /// The warning about the backlog of a run.
-pub(crate) fn warning(report: &Report) -> Option<Diagnostic> {
-    let (waiting, backlog) = backlog(report)?;
+pub(crate) fn warning(report: &Report, waiting: usize, backlog: Backlog) -> Diagnostic {
     let requests = report.results.len();
     let rate = Id::Rate.row().id;
     let warning = match backlog {
         Backlog::Overloaded { slope_rps, growth, noise } => {
             let message = format!(
-                "arrivals exceed the capacity: the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals; up to \
-                 {:.1} % may be chance); {waiting} of {requests} requests wait at the last arrival, and every wait \
-                 depends on how long the traffic goes on",
+                "the backlog grows by {slope_rps:.3} requests/s ({:.1} % of the arrivals; up to {:.1} % may be chance); \
+                 {waiting} of {requests} requests wait at the last arrival, and every wait depends on how long the traffic \
+                 goes on",
                 100.0 * growth,
                 100.0 * noise
             );
@@ -152,31 +151,28 @@ pub(crate) fn warning(report: &Report) -> Option<Diagnostic> {
                 .number("growth", three_digits(100.0 * growth))
                 .number("noise", three_digits(100.0 * noise))
         }
-        Backlog::HeldBack { reason } => {
-            let name = reason.name();
+        Backlog::AtGateway { .. } => {
             let message = format!(
-                "{waiting} of {requests} requests wait at the last arrival, held back at the gateway ({name}) and not by the \
-                 capacity of the engine"
+                "{waiting} of {requests} requests wait at the last arrival, most of them at the gateway"
             );
-            Diagnostic::warning("backlog_held_back", Id::GatewayChecks.row().id, message).text("check", name)
+            Diagnostic::warning("backlog_at_gateway", Id::GatewayChecks.row().id, message)
         }
         Backlog::Burst { empty_s } => {
             let message = format!(
-                "{waiting} of {requests} requests wait at the last arrival after a burst: no request waited at \
-                 {empty_s:.1} s, and over the whole traffic the backlog grows no more than chance explains"
+                "{waiting} of {requests} requests wait at the last arrival: no request waited at {empty_s:.1} s, and over the whole traffic the backlog grows no more than chance explains"
             );
             Diagnostic::warning("backlog_burst", rate, message).number("time", empty_s.round())
         }
         Backlog::TooShort { needs_s } => {
             let message = format!(
-                "{waiting} of {requests} requests wait at the last arrival: the run is too short to tell whether arrivals \
-                 exceed the capacity; a duration of {needs_s:.0} s tells"
+                "{waiting} of {requests} requests wait at the last arrival: the run is too short to tell whether the backlog \
+                 grows; a duration of {needs_s:.0} s tells"
             );
             Diagnostic::warning("backlog_short", Id::Duration.row().id, message)
                 .number("needs", needs_s.round())
         }
     };
-    Some(warning.number("waiting", waiting as f64).number("requests", requests as f64))
+    warning.number("waiting", waiting as f64).number("requests", requests as f64)
 }
 
 /// For reading: a number with three digits.
@@ -194,9 +190,9 @@ mod tests {
     fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Diagnostic>) {
         let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
         let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let found = backlog(&run.report).map(|own| own.1);
-        assert_eq!(warning(&run.report).is_some(), found.is_some());
-        (found, warning(&run.report))
+        let found = backlog(&run.report);
+        let warning = found.map(|(waiting, backlog)| warning(&run.report, waiting, backlog));
+        (found.map(|own| own.1), warning)
     }
 
     #[test]
@@ -223,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_holds_requests_back_is_no_overload() {
+    fn a_quota_that_holds_requests_is_no_growth() {
         let settings = [
             ("workload.rate_rps", "1"),
             ("workload.duration_s", "300"),
@@ -234,8 +230,8 @@ mod tests {
             ("gateway.over_quota", "wait"),
         ];
         let (found, warning) = of(&settings);
-        assert_eq!(found, Some(Backlog::HeldBack { reason: GatewayHoldReason::By(Check::Tpm) }));
-        assert_eq!(warning.unwrap().code, "backlog_held_back");
+        assert_eq!(found, Some(Backlog::AtGateway { reason: GatewayHoldReason::By(Check::Tpm) }));
+        assert_eq!(warning.unwrap().code, "backlog_at_gateway");
     }
 
     #[test]

@@ -20,18 +20,17 @@ mod check;
 mod goal;
 mod grid;
 mod lateness;
-mod load;
 mod plan;
 mod price;
 mod probe;
 mod ranking;
+mod rates;
 mod search;
 pub mod steadiness;
 
 pub use check::{CHECKED, CapacityCheck, Checked, Limit};
 pub use goal::{Goal, METRICS};
 pub use grid::{Configuration, ConfigurationGrid, GridAxis, MAX_CONFIGURATIONS, is_of_workload};
-pub use load::{Load, quick_search};
 pub use plan::{plan, search, to_json};
 pub use price::{FleetPrice, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
@@ -39,4 +38,5 @@ pub use ranking::{
     CapacityEntry, CapacityStanding, Found, Need, Ranked, Tried, Unranked, columns, costs, csv, rank,
     rank_again, standings,
 };
+pub use rates::{CapacityRates, quick_search};
 pub use search::{Capacity, Search};

@@ -47,6 +47,7 @@ export const metrics: Translation<typeof english> = {
   'metric.prefix.block_tokens': '前缀块大小',
   'metric.prefix.hit_share': '无容量上限时的前缀缓存命中率',
   'metric.gpu.busy': 'GPU 忙碌占比',
+  'metric.gpu.load': 'GPU 负载率',
   'metric.gpu.mfu': 'MFU',
   'metric.gpu.bandwidth': '显存带宽利用率',
   'metric.preemptions': '抢占次数',

@@ -10,7 +10,7 @@ export const replicas: Translation<typeof english> = {
   'table.requests': '请求数',
   'table.completed': '已完成',
   'table.iterations': '迭代数',
-  'table.busy': '利用率',
+  'table.busy': '忙碌占比',
   'table.mean_size': '批大小',
   'table.tokens_per_iteration': '每次迭代 token 数',
   'table.mean_kv': 'KV 平均占用',

@@ -46,6 +46,13 @@ impl Scenario {
         }
     }
 
+    /// The chain of checks without one of them, as `gateway.checks` has it.
+    pub(crate) fn checks_without(&self, without: Check) -> String {
+        let kept = self.checks().into_iter().filter(|&check| check != without);
+        let names: Vec<&str> = kept.map(Check::name).collect();
+        if names.is_empty() { NO_CHECKS.to_owned() } else { names.join("|") }
+    }
+
     /// What does not fit in the settings of the proxy.
     pub(super) fn gateway_problems(&self) -> Vec<Diagnostic> {
         if !self.has_proxy() {

@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 use super::check::CapacityCheck;
 use super::grid::{Configuration, ConfigurationGrid};
 use super::ranking::{Found, Ranked, rank, rank_again};
-use super::search::Search;
+use super::search::{Capacity, Search, at_rate};
 use crate::link;
 use crate::parameters::{Id, Value};
-use crate::run::LoadedTrace;
+use crate::run::{LoadedTrace, Saturation, trace_of};
 use crate::scenario::Scenario;
 use crate::vllm_serve::vllm_serve;
 use crate::what_if::threads::on_threads;
@@ -41,9 +41,18 @@ pub fn search(place: usize, configuration: &Configuration, loaded: Option<&Loade
     let Configuration { values, workload, scenario } = configuration;
     let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
         while search.advance(usize::MAX) < 1.0 {}
-        search.finish()
+        let capacity = search.finish();
+        Capacity { saturated_rps: saturated_rps(scenario, loaded, &capacity), ..capacity }
     });
     Found { place, values: values.clone(), workload: workload.clone(), result }
+}
+
+/// What the replicas serve when they are saturated with requests as those of the search's last runs.
+fn saturated_rps(scenario: &Scenario, loaded: Option<&LoadedTrace>, found: &Capacity) -> Option<f64> {
+    let probe = found.probes.last()?;
+    let scenario = at_rate(scenario, loaded, probe.asked_rps, probe.duration_s).ok()?;
+    let trace = trace_of(&scenario, loaded).ok()?;
+    Saturation::rate_rps(&scenario, &trace).ok().flatten()
 }
 
 impl Ranked {

@@ -40,6 +40,8 @@ pub struct Capacity {
     /// The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
     /// its own speed.
     pub load_rps: f64,
+    /// What the replicas serve when they are saturated, requests a second; missing where that was not simulated.
+    pub saturated_rps: Option<f64>,
     /// Every run, in the order in which they were made.
     pub probes: Vec<Probe>,
 }
@@ -395,6 +397,7 @@ impl Search {
             notes,
             price: FleetPrice::of(&self.scenario),
             load_rps: self.load_rps(),
+            saturated_rps: None,
             probes: self.probes,
         }
     }

@@ -105,6 +105,7 @@ pub const ROWS: &[Row] = &[
     row("prefix.block_tokens", Number, Tokens, Neither, "the prefix block size"),
     row("prefix.hit_share", Number, Share, Neither, "the hit rate of a prefix cache without limit"),
     row("gpu.busy", Number, Share, Neither, "the busy share of the GPUs"),
+    row("gpu.load", Number, Share, Neither, "the load of the GPUs"),
     row("gpu.mfu", Number, Share, More, "MFU"),
     row("gpu.bandwidth", Number, Share, Neither, "the memory bandwidth used"),
     row("preemptions", Number, Count, Less, "the number of preemptions"),
