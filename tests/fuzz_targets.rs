@@ -39,6 +39,7 @@ macro_rules! targets {
 }
 
 targets! {
+    file_kind: "fuzz/targets/file_kind.rs",
     kernels: "fuzz/targets/kernels.rs",
     model_config: "fuzz/targets/model_config.rs",
     profile: "fuzz/targets/profile.rs",

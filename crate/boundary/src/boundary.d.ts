@@ -1024,16 +1024,16 @@ export type ListedRow = {
 /** How a series is drawn. */
 export type Mark = "line" | "step" | "area" | "band" | "bars" | "points" | "rule_x" | "rule_y";
 
-/** Means over all requests, of a file without single requests. */
+/** Times and rates over all requests, of a file without single requests. */
 export type MeasuredMeans = {
-  /** Time to first token, seconds. */
-  ttft_s: number | null,
-  /** Time between tokens, seconds: of each request its mean. */
-  tpot_s: number | null,
-  /** Gap between tokens, seconds: of all requests together. */
-  itl_s: number | null,
-  /** End-to-end time, seconds. */
-  e2e_s: number | null,
+  /** Time to first token. */
+  ttft_s: MeasuredTime,
+  /** Time between tokens: of each request its mean. */
+  tpot_s: MeasuredTime,
+  /** Gap between tokens: of all requests together. */
+  itl_s: MeasuredTime,
+  /** End-to-end time. */
+  e2e_s: MeasuredTime,
   /** Output tokens a second. */
   output_tokens_per_s: number | null,
   /** Requests a second. */
@@ -1048,6 +1048,20 @@ export type MeasuredRun = {
   values: Array<number | null>,
   /** The run's digest, hexadecimal. */
   digest: string,
+};
+
+/** A time over all requests as a file sums it up, seconds. */
+export type MeasuredTime = {
+  /** Mean. */
+  mean: number | null,
+  /** Median. */
+  p50: number | null,
+  /** 90th percentile. */
+  p90: number | null,
+  /** 95th percentile. */
+  p95: number | null,
+  /** 99th percentile. */
+  p99: number | null,
 };
 
 /** One part of the memory. */
@@ -1248,10 +1262,18 @@ export type OverlayTold = {
   metrics: { [key in string]: OverlaidMetric },
   /** By prompt length, shortest first. */
   by_input_length: Array<LengthBucket>,
-  /** The terminal's sentence. */
-  likely_cause: string,
-  /** Where the difference comes from. */
-  cause: OverlayCause,
+  /** Where the difference comes from; nothing while something is missing. */
+  cause: OverlayCause | null,
+  /** Paths of what neither the file nor the user says: the GPU, the model. */
+  missing: Array<string>,
+  /** Whether single requests of both runs belong together. */
+  is_matched: boolean,
+  /** The runs of the file, where there are several, and which of them this is, from 1 on. */
+  benchmarks: Array<string>,
+  /** See `benchmarks`. */
+  benchmark: number,
+  /** Paths of the constants that can be fitted; none where the file has no times to fit to. */
+  fittable: Array<string>,
   /** The fit, where one was asked for. */
   fit?: OverlayFit,
   /** Both runs. */
@@ -1548,6 +1570,31 @@ export type ReadResult = {
   reported: Array<[string, string]>,
   /** What a reader should know. */
   notes: Array<string>,
+  /** The runs of the file, in a few words each, where there are several. */
+  benchmarks: Array<string>,
+  /** Which of them this is, from 1 on; 0 where there is only one. */
+  benchmark: number,
+};
+
+/** What a file was found to be. */
+export type RecognisedFile = {
+  /**
+   * Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
+   * `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
+   */
+  kind: string,
+  /** The name of the tool, the format or the server. */
+  detail: string,
+  /** The keys, columns or words that decided it, or the first ones. */
+  keys: Array<string>,
+  /** The terminal's command that goes on with it; "" where there is none. */
+  command: string,
+  /** The scenario with what a launch line sets. */
+  scenario: ScenarioPatch | null,
+  /** Paths of what a launch line sets. */
+  set: Array<string>,
+  /** Flags of a launch line that have no parameter, or whose value has none. */
+  unknown_flags: Array<string>,
 };
 
 /** Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %. */
@@ -1806,7 +1853,7 @@ export type SeedSpans = {
 };
 
 /** How requests were sent. */
-export type Sending = "Times" | { "InFlight": number };
+export type Sending = "Times" | { "InFlight": number } | "Drawn";
 
 /** One series of a chart. Columns of unequal length are read up to the shortest of `x` and `y`. */
 export type Series = {

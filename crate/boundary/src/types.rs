@@ -176,6 +176,9 @@ extern "C" {
     /// A profile that was loaded.
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
+    /// What a file is.
+    #[wasm_bindgen(typescript_type = "RecognisedFile")]
+    pub type JsRecognisedFile;
     /// A scenario with the model of a config.json.
     #[wasm_bindgen(typescript_type = "OwnModel")]
     pub type JsOwnModel;

@@ -20,6 +20,7 @@ mod inspect;
 mod kernel_import;
 mod merge;
 mod notes;
+mod open;
 mod output;
 mod overlay;
 mod overlay_charts;
@@ -79,6 +80,9 @@ enum Verb {
     Simulate(simulate::SimulateArguments),
     /// Steps through the decisions of gateway and schedulers, forward and back, with the test and the numbers behind each.
     Debug(Box<debug::DebugArguments>),
+    /// Says what a file or a line is (scenario, trace, result, config.json, adapter, operator table, vllm serve or sglang line,
+    /// link), which keys decided it, and the command that goes on with it.
+    Open(open::OpenArguments),
     /// Prints the statistics of a trace file.
     Inspect(inspect::InspectArguments),
     /// Reads trace files of any known format and writes them in another, one after another where there are several.
@@ -133,6 +137,7 @@ fn main() -> ExitCode {
         Verb::Aibrix(arguments) => aibrix::run(&arguments),
         Verb::Simulate(arguments) => simulate::run(&arguments),
         Verb::Debug(arguments) => debug::run(&arguments),
+        Verb::Open(arguments) => open::run(&arguments),
         Verb::Inspect(arguments) => inspect::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Bodies(arguments) => bodies::run(&arguments),

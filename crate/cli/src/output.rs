@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use servescope_lab::Diagnostic;
 use servescope_lab::diagnostic::Severity;
 use servescope_lab::sweep::journal::JournalError;
+use servescope_lab::workload::formats::unpacked;
 
 /// Why a verb did not succeed.
 pub(crate) enum CliError {
@@ -94,6 +95,14 @@ pub(crate) fn report_all<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnosti
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(|error| CliError::input(format!("{}: {error}", path.display())))
+}
+
+/// Reads a text, packed with gzip or not.
+pub(crate) fn unpacked_text(path: &Path) -> Result<String, CliError> {
+    let bytes = read(path)?;
+    let unpacked = unpacked(&bytes).map_err(|error| Diagnostic::of_file(&name(path), &error))?;
+    String::from_utf8(unpacked.into_owned())
+        .map_err(|_| CliError::input(format!("{}: not UTF-8", path.display())))
 }
 
 /// Reads a text.

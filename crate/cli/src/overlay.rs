@@ -6,22 +6,26 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 use servescope_lab::overlay::{
-    CostFit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read, requests_csv, take_over,
+    CostFit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read_benchmark, requests_csv, take_over,
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
 
-use crate::output::{CliError, name, note, print, text, write};
+use crate::output::{CliError, name, note, print, unpacked_text, write};
 use crate::overlay_charts::write_charts;
 use crate::overlay_text;
 use crate::scenario_args::ScenarioArguments;
 
 #[derive(Args)]
 pub(crate) struct OverlayArguments {
-    /// Result file of vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX
-    /// (agg_*.json) or LLMServingSim (CSV, requests.jsonl). The settings that AIPerf and LLMServingSim write beside it
-    /// (profile_export_aiperf.json, meta.json) are read where they lie in its folder.
+    /// Result file of vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile_export.jsonl, profile_export_aiperf.json),
+    /// GenAI-Perf, GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json), llm-d-benchmark, InferenceX (agg_*.json) or
+    /// LLMServingSim (CSV, requests.jsonl). The settings that AIPerf and LLMServingSim write beside it (profile_export_aiperf.json,
+    /// meta.json) are read where they lie in its folder. Of a file without single requests the means are compared.
     #[arg(value_name = "RESULT")]
     result: PathBuf,
+    /// Which run of a file with several (GuideLLM's sweep, lines that were appended), from 1 on.
+    #[arg(long, value_name = "N")]
+    benchmark: Option<usize>,
     /// Scenario file or address of the page: its settings override those of the result file.
     #[arg(long, value_name = "FILE")]
     scenario: Option<String>,
@@ -55,19 +59,20 @@ pub(crate) struct Options {
 pub(crate) fn run(arguments: &OverlayArguments) -> Result<(), CliError> {
     let scenario =
         ScenarioArguments::named(arguments.scenario.as_deref(), arguments.settings.clone()).scenario()?;
-    let (document, table) = arguments.options.overlay(&scenario, &measured(&arguments.result)?)?;
+    let (document, table) =
+        arguments.options.overlay(&scenario, &measured(&arguments.result, arguments.benchmark)?)?;
     if arguments.options.json { print(&format!("{document:#}\n")) } else { print(&table) }
 }
 
 /// Reads a result file, with the one that its tool writes beside it.
-fn measured(path: &Path) -> Result<MeasuredRun, CliError> {
-    let own = text(path)?;
+fn measured(path: &Path, benchmark: Option<usize>) -> Result<MeasuredRun, CliError> {
+    let own = unpacked_text(path)?;
     let beside = OnceCell::new();
     let companion = |name: &str| {
         let text = std::fs::read_to_string(path.with_file_name(name)).ok()?;
         Some(beside.get_or_init(|| text).as_str())
     };
-    read(NamedText { name: &name(path), text: &own }, companion)
+    read_benchmark(NamedText { name: &name(path), text: &own }, companion, benchmark)
         .map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
@@ -85,7 +90,9 @@ impl Options {
     ) -> Result<(Value, String), CliError> {
         let mut measured = measured.clone();
         if self.as_sent {
-            if measured.requests.iter().all(|request| request.sent_s == 0.0) {
+            if measured.sending == Sending::Drawn
+                || measured.requests.iter().all(|request| request.sent_s == 0.0)
+            {
                 return Err(CliError::input(
                     "--as-sent: the file does not contain the times at which requests were sent",
                 ));
@@ -93,8 +100,24 @@ impl Options {
             measured.sending = Sending::Times;
         }
         let mut scenario = given.clone();
-        let (taken, told) = take_over(&measured, &mut scenario);
-        measured.notes.iter().chain(&told).for_each(|told| note(told));
+        let taken = take_over(&measured, &mut scenario);
+        measured.notes.iter().chain(&taken.notes).for_each(|told| note(told));
+        if let Some(missing) = taken.missing_text() {
+            note(&missing);
+        }
+        if !measured.benchmarks.is_empty() {
+            let runs: Vec<String> = measured
+                .benchmarks
+                .iter()
+                .enumerate()
+                .map(|(place, told)| format!("{} = {told}", place + 1))
+                .collect();
+            let (read, count) = (measured.benchmark, runs.len());
+            note(&format!(
+                "the file has {count} runs; run {read} is read, --benchmark N reads another: {}",
+                runs.join("; ")
+            ));
+        }
         let loaded = LoadedTrace::from_trace("measured", measured.trace());
         let run = Run::simulate(&scenario, Some(&loaded))?;
         let overlay = Overlay::of(&measured, &run);

@@ -1,8 +1,6 @@
 //! An overlay as text.
 
-use servescope_lab::overlay::{
-    CostFit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, TakenSetting,
-};
+use servescope_lab::overlay::{CostFit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, Taken};
 
 use crate::compare::aligned;
 
@@ -29,13 +27,15 @@ fn value(name: &str, x: Option<f64>) -> String {
 /// What is shown of an overlay.
 pub(crate) fn table(
     measured: &MeasuredRun,
-    taken: &[TakenSetting],
+    taken: &Taken,
     overlay: &Overlay,
     fit: Option<&CostFit>,
 ) -> String {
     let mut lines =
         vec![format!("{}, {} requests, {}", measured.tool.name(), measured.requests.len(), sent(measured))];
-    lines.extend(taken.iter().map(|taken| format!("  {} = {}  ({})", taken.path, taken.value, taken.from)));
+    lines.extend(
+        taken.settings.iter().map(|taken| format!("  {} = {}  ({})", taken.path, taken.value, taken.from)),
+    );
     if overlay.unfinished > 0 {
         lines.push(format!(
             "{} requests do not end in the simulated run and are left out",
@@ -51,7 +51,10 @@ pub(crate) fn table(
         lines.extend(lengths(&overlay.by_length));
     }
     lines.push(String::new());
-    lines.push(format!("likely cause: {}", overlay.cause.sentence));
+    lines.push(match taken.missing_text() {
+        None => format!("likely cause: {}", overlay.cause.sentence),
+        Some(missing) => missing,
+    });
     if let Some(fit) = fit {
         lines.push(String::new());
         lines.extend(fitted(fit));
@@ -62,6 +65,7 @@ pub(crate) fn table(
 fn sent(measured: &MeasuredRun) -> String {
     match measured.sending {
         Sending::Times => "sent at their times".to_owned(),
+        Sending::Drawn => "sent at drawn times".to_owned(),
         Sending::InFlight(most) => format!("{most} in flight"),
     }
 }

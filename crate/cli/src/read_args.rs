@@ -65,7 +65,7 @@ impl ReadArguments {
         };
         let bytes = read(path)?;
         let reading = read_with(&bytes, &options, &mut |_, _| ControlFlow::Continue(()));
-        let (loaded, bad) = LoadedTrace::of_reading(&name(path), reading)?;
+        let (loaded, bad) = LoadedTrace::of_reading(&name(path), &bytes, reading)?;
         list(&loaded.name, &bad);
         Ok(Input { loaded, digest: digest(&bytes) })
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_lab::file_kind::trace_error;
 use servescope_lab::model_config::ModelConfig;
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::real_traffic::{REAL_TRAFFIC, RealTraffic};
@@ -181,7 +182,9 @@ fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
 
 /// Takes pairs of lengths from a file; requests that failed have none.
 fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
-    let file = formats::open(&read(path)?).map_err(|error| of_file(path, error))?;
+    let bytes = read(path)?;
+    let file =
+        formats::open(&bytes).map_err(|error| trace_error(&path.display().to_string(), &bytes, &error))?;
     let (inputs, outputs) = if let Contents::Lengths(lengths) = file.contents {
         (lengths.input_tokens, lengths.output_tokens)
     } else {
@@ -191,7 +194,10 @@ fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     let pairs = inputs.into_iter().zip(outputs).filter(|&(input, output)| input > 0 && output > 0);
     let numbers: Vec<f64> = pairs.flat_map(|(input, output)| [input.into(), output.into()]).collect();
     if numbers.is_empty() {
-        return Err(of_file(path, "no request has both a prompt and an answer"));
+        return Err(of_file(
+            path,
+            "no request has both a prompt and an answer, or a bound on its answer (max_tokens)",
+        ));
     }
     scenario.set(Id::LengthPairs, Value::List(numbers))?;
     Ok(scenario.set_text(Id::LengthSource.row().id, "pairs")?)

@@ -16,8 +16,9 @@ use crate::output::{CliError, name, note, read};
 #[derive(Args)]
 pub(crate) struct ServeGenArguments {
     /// ServeGen's windows: a folder of chunk files as ServeGen publishes it (chunk-N-trace.csv, chunk-N-dataset.json with the
-    /// lengths), or one CSV with a header: rate, cv and distribution of gaps by client and window. The scenario gives seed,
-    /// adapters, the correlation of lengths, factors by client, and `workload.trace.rate_scale`.
+    /// lengths), or one CSV with a header: rate, cv and distribution of gaps by client and window. Where the scenario sets them,
+    /// `workload.duration_s` is the length of the part that is taken and `workload.rate_rps` its mean rate. The scenario gives seed,
+    /// adapters, the correlation of lengths and factors by client as well; other settings of the workload are named in a note.
     #[arg(long, value_name = "FILE")]
     servegen: Option<PathBuf>,
     /// ServeGen's length files (JSONL); a client without any has the scenario's lengths.
@@ -26,7 +27,7 @@ pub(crate) struct ServeGenArguments {
     /// Seconds at which the part of the recording to take begins.
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, requires = "servegen")]
     from_s: f64,
-    /// Seconds at which it ends; the end of the recording if none.
+    /// Seconds at which it ends; if none, after `workload.duration_s` where that is set, else at the end of the recording.
     #[arg(long, value_name = "SECONDS", requires = "servegen")]
     to_s: Option<f64>,
 }
@@ -59,7 +60,22 @@ impl ServeGenArguments {
             part_s: (self.from_s, f64::INFINITY),
             rate_scale: scenario.number(Id::RateScale),
         };
-        source.part_s.1 = self.to_s.unwrap_or_else(|| source.end_s());
+        let given: Vec<Id> = scenario.given().collect();
+        let is_given = |id: Id| given.contains(&id);
+        let end_s = source.end_s();
+        source.part_s.1 = match self.to_s {
+            Some(to_s) => to_s,
+            None if is_given(Id::Duration) => {
+                let wanted_s = self.from_s + scenario.number(Id::Duration);
+                if wanted_s > end_s {
+                    note(&format!(
+                        "the recording ends at {end_s} s, before the {wanted_s} s that are asked for"
+                    ));
+                }
+                wanted_s.min(end_s)
+            }
+            None => end_s,
+        };
         if !(source.part_s.0 >= 0.0 && source.part_s.0 < source.part_s.1) {
             let (from, to) = source.part_s;
             return Err(CliError::input(format!("--from-s {from} is not between 0 and the end, {to}")));
@@ -68,6 +84,12 @@ impl ServeGenArguments {
             scenario.problems().into_iter().filter(|p| p.path.starts_with("workload.clients")).collect();
         if !problems.is_empty() {
             return Err(problems.into());
+        }
+        if is_given(Id::Rate) {
+            let mean_rps = source.expected_requests() / (source.part_s.1 - source.part_s.0);
+            if mean_rps > 0.0 {
+                source.rate_scale *= scenario.number(Id::Rate) / mean_rps;
+            }
         }
         let expected = source.expected_requests();
         if expected > MAX_ROWS as f64 {
@@ -88,8 +110,40 @@ impl ServeGenArguments {
                 without.join(", ")
             ));
         }
+        let has_lengths = !lengths.is_empty() && without.is_empty();
+        let silent = without_effect(&given, has_lengths, self.to_s.is_some());
+        if !silent.is_empty() {
+            note(&format!(
+                "without effect on ServeGen's clients, whose own it replaces: {}",
+                silent.join(", ")
+            ));
+        }
         Ok(Some(trace))
     }
+}
+
+/// Groups of the workload that ServeGen's files replace; lengths where every client has its own.
+const REPLACED: [&str; 10] = [
+    "workload.arrivals.",
+    "workload.curve.",
+    "workload.users.",
+    "workload.loop",
+    "workload.closed.",
+    "workload.think.",
+    "workload.sessions.",
+    "workload.prefix.",
+    "workload.clients.cvs",
+    "workload.cut_at_duration",
+];
+const LENGTHS: [&str; 3] = ["workload.lengths.", "workload.input_tokens.", "workload.output_tokens."];
+
+/// The settings that were given and change nothing.
+fn without_effect(given: &[Id], has_lengths: bool, has_end: bool) -> Vec<&'static str> {
+    let is_silent = |path: &&str| {
+        let in_any = |groups: &[&str]| groups.iter().any(|group| path.starts_with(group));
+        in_any(&REPLACED) || (has_lengths && in_any(&LENGTHS)) || (has_end && *path == Id::Duration.row().id)
+    };
+    given.iter().map(|id| id.row().id).filter(is_silent).collect()
 }
 
 /// The chunk files of a folder as ServeGen publishes them, client by client: `chunk-N-trace.csv`, `chunk-N-dataset.json`.

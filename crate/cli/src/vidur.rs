@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use servescope_lab::cost::profile::ExactTables;
+use servescope_lab::json_text::parse_bytes;
 use servescope_lab::vidur::{VidurRun, operator_tables};
 use servescope_lab::{Diagnostic, Run, Scenario};
 
@@ -87,8 +88,7 @@ fn with_host(
 }
 
 fn json(path: &Path) -> Result<serde_json::Value, CliError> {
-    serde_json::from_slice(&read(path)?)
-        .map_err(|error| CliError::input(format!("{}: no JSON: {error}", path.display())))
+    parse_bytes(&read(path)?).map_err(|error| CliError::input(format!("{}: {error}", path.display())))
 }
 
 /// A table, packed with gzip or not.

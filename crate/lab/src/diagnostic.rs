@@ -88,10 +88,13 @@ pub const CODES: &[&str] = &[
     "bad_overlay",
     "not_an_object",
     "not_a_scenario",
+    "other_kind",
     "repeated_key",
     "bad_link",
     "bad_columns",
     "bad_gzip",
+    "unpacks_too_large",
+    "file_too_large",
     "needs_table",
     "other_table",
     "unknown_check",
@@ -150,6 +153,7 @@ pub const CODES: &[&str] = &[
     "cell_count",
     "bad_cell",
     "cell_out_of_range",
+    "wrong_unit",
     "rank_conflict",
     "too_many_rows",
     "no_column",
@@ -300,6 +304,17 @@ impl Diagnostic {
                 .text("value", value)
                 .number("min", *min)
                 .number("max", *max),
+            FormatError::WrongUnit { row, column, value, min, max, unit, likely } => diagnostic
+                .number("row", *row as f64)
+                .text("column", column)
+                .text("value", value)
+                .number("min", *min)
+                .number("max", *max)
+                .text("unit", unit)
+                .text("likely", likely),
+            FormatError::UnpacksTooLarge { max_bytes } => {
+                diagnostic.number("max_mib", (max_bytes >> 20) as f64).number("max", *max_bytes as f64)
+            }
             FormatError::RankConflict { row, adapter, rank, former } => diagnostic
                 .number("row", *row as f64)
                 .number("adapter", f64::from(*adapter))

@@ -28,8 +28,8 @@ pub use ordered::Ordered;
 pub use output::{debugger, files, monitor, replies, views, why};
 pub use run::{backlog, growth, limits};
 pub use settings::{
-    expected_error, kernels, link, model_config, notes, parameters, profiles, real_traffic, repeated_keys,
-    scenario, schema, tables, vidur, vllm_serve,
+    expected_error, file_kind, json_text, kernels, link, model_config, notes, parameters, profiles,
+    real_traffic, repeated_keys, scenario, schema, tables, vidur, vllm_serve,
 };
 pub use traces::{bodies, fit, inspect, recipe, scenario_file};
 pub use what_if::{blame, capacity, compare, metric, replications, sweep, turn};

@@ -2,6 +2,8 @@
 //! effect, models of one's own, operator tables of one's own, measured kernels, and Vidur's flags.
 
 pub mod expected_error;
+pub mod file_kind;
+pub mod json_text;
 pub mod kernels;
 pub mod link;
 pub mod model_config;

@@ -12,6 +12,7 @@ mod matrix;
 mod notes;
 mod orders;
 mod overlay;
+mod overlay_summaries;
 mod stories;
 mod time_error;
 mod workloads;

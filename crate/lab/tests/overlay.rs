@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use servescope_lab::overlay::{
-    Culprit, Means, MeasuredRequest, MeasuredRun, NamedText, Overlay, Sending, Tool, document, fit, read,
+    Culprit, MeasuredRequest, MeasuredRun, NamedText, Overlay, Sending, Taken, Tool, document, fit, read,
     read_among, take_over,
 };
 use servescope_lab::{LoadedTrace, Run, Scenario};
@@ -59,12 +59,14 @@ fn a_result_is_found_among_the_files_that_were_opened_with_it() {
     let names = ["profile_export_aiperf.json", "profile_export.jsonl"];
     let texts = names.map(|name| text(&format!("aiperf/{name}")));
     let files = [0, 1].map(|place| NamedText { name: names[place], text: &texts[place] });
-    let found = read_among(&files).unwrap();
+    let found = read_among(&files, None).unwrap();
     assert_eq!(found, measured("aiperf/profile_export.jsonl", Some("aiperf/profile_export_aiperf.json")));
-    assert_ne!(found.reported, read_among(&files[1..]).unwrap().reported);
-    let other = read_among(&files[..1]).unwrap_err().to_string();
-    assert!(other.starts_with("profile_export_aiperf.json, "), "{other}");
-    assert!(read_among(&[]).is_err());
+    assert_ne!(found.reported, read_among(&files[1..], None).unwrap().reported);
+    // The settings alone are the summary of the same run.
+    let summary = read_among(&files[..1], None).unwrap();
+    assert_eq!((summary.tool, summary.requests.len()), (Tool::AiPerfSummary, found.requests.len()));
+    near(summary.means.ttft_s.mean, mean(&found, |r| r.ttft_s).unwrap());
+    assert!(read_among(&[], None).is_err());
     // As one module of the page hands it to the other.
     let json = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<MeasuredRun>(&json).unwrap(), found);
@@ -74,10 +76,10 @@ fn a_result_is_found_among_the_files_that_were_opened_with_it() {
 fn what_inferencexs_client_wrote_has_lengths_and_means() {
     let run = measured("inferencex_client.json", None);
     assert_eq!((run.tool, run.requests.len(), run.sending), (Tool::VllmBench, 40, Sending::InFlight(4)));
-    assert!(!run.has_times() && run.means.ttft_s.is_some() && run.notes[0].contains("--save-detailed"));
+    assert!(!run.has_times() && run.means.ttft_s.mean.is_some() && run.notes[0].contains("--save-detailed"));
     let row = measured("inferencex.json", None);
     assert_eq!((row.tool, row.requests.len(), row.sending), (Tool::InferenceX, 40, Sending::InFlight(4)));
-    near(row.means.ttft_s, run.means.ttft_s.unwrap());
+    near(row.means.ttft_s.mean, run.means.ttft_s.mean.unwrap());
     near(row.means.output_tokens_per_s, run.means.output_tokens_per_s.unwrap());
     assert!(row.requests.iter().all(|r| (204..=256).contains(&r.input_tokens)));
     let mut scenario = Scenario::default();
@@ -129,13 +131,13 @@ fn a_recorded_server_gives_its_settings() {
     near(run.requests[0].ttft_s, 27_537.350_135_653 - 27_536.660_701_067);
     let mut scenario = Scenario::default();
     scenario.set_text("scheduler.max_running_requests", "200").unwrap();
-    let (taken, notes) = take_over(&run, &mut scenario);
+    let taken = take_over(&run, &mut scenario);
     let json = scenario.to_json();
     assert_eq!(json["fleet"]["gpu"], "rtx4090");
     assert_eq!(json["scheduler"]["max_total_tokens"], 2587.0 * 16.0);
     assert_eq!(json["scheduler"]["max_running_requests"], 200.0, "what the user sets goes first");
-    assert!(taken.iter().any(|t| t.path == "scheduler.batch_max_tokens" && t.value == "2048"));
-    assert_eq!(notes, [] as [String; 0]);
+    assert!(taken.settings.iter().any(|t| t.path == "scheduler.batch_max_tokens" && t.value == "2048"));
+    assert_eq!((&taken.notes[..], &taken.missing[..]), (&[][..], &[][..]));
 }
 
 #[test]
@@ -143,8 +145,6 @@ fn errors_name_the_place_the_bound_and_the_value() {
     let vllm = |from: &str, to: &str| refused(&text("vllm_bench.json").replacen(from, to, 1));
     assert!(vllm("\"ttfts\": [", "\"ttfts\": [-1, ").contains("ttfts: 25 entries, but input_lens has 24"));
     assert!(vllm("\"input_lens\": [2", "\"input_lens\": [-2").starts_with("input_lens[0]: -2"));
-    assert!(vllm("\"input_lens\"", "\"other\"").contains("--save-detailed"));
-    assert!(vllm("\"start_times\"", "\"other\"").starts_with("start_times: missing"));
     let lines = text("llmservingsim/requests.jsonl");
     let reported = refused(&lines.replacen("\"first_token_ts\": 27537", "\"first_token_ts\": 7537", 1));
     assert!(
@@ -182,14 +182,7 @@ fn as_measured(settings: &[(&str, &str)]) -> (Scenario, MeasuredRun) {
         gaps_s: Vec::new(),
     };
     let requests = (0..report.results.len()).map(request).collect();
-    let measured = MeasuredRun {
-        tool: Tool::AiPerf,
-        requests,
-        sending: Sending::Times,
-        means: Means::default(),
-        reported: Vec::new(),
-        notes: Vec::new(),
-    };
+    let measured = MeasuredRun { tool: Tool::AiPerf, requests, ..MeasuredRun::default() };
     (scenario, measured)
 }
 
@@ -219,7 +212,7 @@ fn a_run_over_itself_is_exact() {
     }
     assert_eq!((overlay.cause.culprit, overlay.unfinished), (Culprit::None, 0));
     assert_eq!(overlay.by_length.iter().map(|b| b.requests).sum::<usize>(), measured.requests.len());
-    let json = document(&measured, &scenario, &[], &overlay, None);
+    let json = document(&measured, &scenario, &Taken::default(), &overlay, None);
     assert_eq!(json["requests"].as_array().unwrap().len(), measured.requests.len());
     assert!(json["likely_cause"].as_str().unwrap().contains("nothing to blame"));
 }

@@ -2,6 +2,7 @@
 //! measurements, charts as SVG. The page fetches it when a file or the workload studio is opened; the simulator is the
 //! other module, `servescope-web`.
 
+mod file_kind;
 mod fit_profile;
 mod model_config;
 mod result_file;
@@ -11,6 +12,7 @@ mod sweep;
 mod turn;
 mod vllm_serve;
 
+pub use file_kind::{recognise_file, scenario_file};
 pub use fit_profile::fit_profile;
 pub use model_config::model_config;
 pub use result_file::read_result;

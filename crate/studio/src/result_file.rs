@@ -1,23 +1,37 @@
 //! Result files of load generators, read for the simulator's module.
 
+use js_sys::Uint8Array;
 use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsReadResult};
 use servescope_lab::Diagnostic;
 use servescope_lab::overlay::{NamedText, read_among};
+use servescope_lab::workload::formats::unpacked;
 use wasm_bindgen::prelude::*;
 
-/// The measured run of a result file, among files that were opened together, for the simulator's `Overlayer`. `names` and `texts` go
-/// together.
+/// The measured run of a result file, among files that were opened together, for the simulator's `Overlayer`: the run of that
+/// place in it, from 1 on, or the first for 0. `names` and `files` go together; files may be packed with gzip.
 ///
 /// # Errors
 /// What is wrong with the file, and where.
 #[wasm_bindgen]
-pub fn read_result(names: Vec<String>, texts: Vec<String>) -> Result<JsReadResult, JsCallErrors> {
+pub fn read_result(
+    names: Vec<String>,
+    files: Vec<Uint8Array>,
+    benchmark: usize,
+) -> Result<JsReadResult, JsCallErrors> {
+    let mut texts = Vec::with_capacity(files.len());
+    for (name, bytes) in names.iter().zip(files) {
+        let bytes = bytes.to_vec();
+        let plain = unpacked(&bytes).map_err(|error| to_js_error(vec![Diagnostic::of_file(name, &error)]))?;
+        let text = String::from_utf8(plain.into_owned());
+        texts.push(text.map_err(|_| refused(&format!("{name}: the bytes are not UTF-8")))?);
+    }
     let named = names.iter().zip(&texts);
     let files: Vec<NamedText<'_>> = named.map(|(name, text)| NamedText { name, text }).collect();
-    let run = read_among(&files).map_err(|error| {
-        let why = error.to_string();
-        to_js_error(vec![Diagnostic::error("bad_overlay", "", why.clone()).text("why", &why)])
-    })?;
-    Ok(object(&run).unchecked_into())
+    let run = read_among(&files, (benchmark > 0).then_some(benchmark));
+    Ok(object(&run.map_err(|error| refused(&error.to_string()))?).unchecked_into())
+}
+
+fn refused(why: &str) -> JsCallErrors {
+    to_js_error(vec![Diagnostic::error("bad_overlay", "", why.to_owned()).text("why", why)])
 }

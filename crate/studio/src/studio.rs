@@ -28,6 +28,8 @@ use servescope_boundary::types::{
 
 /// Bad rows that are listed one by one; all are counted.
 const LISTED: usize = 100;
+/// Most bytes of a file: its text and its requests have to stand beside it in 4 GiB.
+const MOST_BYTES: f64 = 1_073_741_824.0;
 /// Part of a file after which progress is reported again.
 const TOLD_EVERY: f64 = 0.02;
 
@@ -61,8 +63,19 @@ impl Studio {
     }
 
     /// Makes room for a file of `bytes`; what was fed of another is forgotten.
-    pub fn reserve(&mut self, bytes: usize) {
-        self.bytes = Vec::with_capacity(bytes);
+    ///
+    /// # Errors
+    /// That it is too large to be read here.
+    pub fn reserve(&mut self, name: &str, bytes: f64) -> Result<(), JsCallErrors> {
+        self.bytes = Vec::new();
+        if bytes <= MOST_BYTES {
+            self.bytes.reserve_exact(bytes as usize);
+            return Ok(());
+        }
+        let message = format!("{name}: {bytes} bytes; at most {MOST_BYTES} can be read here");
+        let error = Diagnostic::error("file_too_large", name, message).text("file", name);
+        let mib = |bytes: f64| (bytes / 1_048_576.0).ceil();
+        Err(to_js_error(vec![error.number("mib", mib(bytes)).number("max_mib", mib(MOST_BYTES))]))
     }
 
     /// Takes the next part of the file.
@@ -107,7 +120,7 @@ impl Studio {
         };
         let reading = formats::read_with(&bytes, &options, &mut tell);
         let (loaded, bad) =
-            LoadedTrace::of_reading(name, reading).map_err(|error| to_js_error(vec![error]))?;
+            LoadedTrace::of_reading(name, &bytes, reading).map_err(|error| to_js_error(vec![error]))?;
         Ok(self.take(loaded, &bad, add))
     }
 

@@ -1,6 +1,6 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::overlay::{CostFit, FitError, FitSearch, MeasuredRun, Overlay, TakenSetting, take_over};
+use servescope_lab::overlay::{CostFit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
 use servescope_lab::replies::OverlayReply;
 use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
@@ -20,7 +20,7 @@ pub struct Overlayer {
 struct OverlayWork {
     measured: MeasuredRun,
     scenario: Scenario,
-    taken: Vec<TakenSetting>,
+    taken: Taken,
     notes: Vec<String>,
     running: Option<SimulationHandle>,
     overlay: Option<Overlay>,
@@ -50,8 +50,8 @@ impl Overlayer {
         let measured: MeasuredRun = serde_wasm_bindgen::from_value(measured.into())
             .map_err(|error| refused("", &error.to_string()))?;
         let mut scenario = scenario_of(scenario)?;
-        let (taken, told) = take_over(&measured, &mut scenario);
-        let notes = measured.notes.iter().cloned().chain(told).collect();
+        let taken = take_over(&measured, &mut scenario);
+        let notes = measured.notes.iter().chain(&taken.notes).cloned().collect();
         let loaded = LoadedTrace::from_trace("measured", measured.trace());
         let running = Some(SimulationHandle::begin(&scenario, Some(&loaded)).map_err(to_js_error)?);
         let search = if fit.is_empty() {

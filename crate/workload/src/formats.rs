@@ -11,14 +11,18 @@ mod assumed;
 pub(crate) mod azure;
 mod bailian;
 mod burstgpt;
+mod conversations;
 mod error;
 pub(crate) mod gzip;
 pub(crate) mod json;
+mod llmservingsim;
 mod log;
 mod lost;
 mod mapped;
 mod mapping;
 mod mooncake;
+mod openai_batch;
+mod otel_spans;
 mod own;
 mod own_jsonl;
 mod servegen;
@@ -39,6 +43,7 @@ use crate::trace::{Trace, TraceMetadata};
 pub use agent_sessions::{AgentSession, Call};
 pub use assumed::{Assumed, AssumedFrom};
 pub use error::FormatError;
+pub use gzip::{unpacked, unpacked_head};
 pub use lost::{LOSSES, lost};
 pub use mapping::{ColumnRole, Mapping, MappingError, ROLES, columns, guess};
 pub use servegen::{Pattern, ServeGenWindow, servegen_chunk_windows};
@@ -87,6 +92,14 @@ pub enum Format {
     Mooncake,
     /// vLLM's custom data set: `prompt`, `output_tokens`; no times.
     VllmCustom,
+    /// LLMServingSim's workload: `input_toks`, `output_toks`, `arrival_time_ns`.
+    LlmServingSim,
+    /// Spans of OpenTelemetry with token counts.
+    OtelSpans,
+    /// Conversations of ShareGPT and LMSYS; no times.
+    Conversations,
+    /// Files of OpenAI's Batch API; no times.
+    OpenAiBatch,
     /// Any other CSV, by a [`Mapping`] of its columns.
     MappedCsv,
     /// Any other JSON Lines, by a [`Mapping`] of its keys.
@@ -99,13 +112,17 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 10] = [
+    pub const JSON: [Self; 14] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
         Self::ServeGenLengths,
         Self::Aibrix,
         Self::Bailian,
         Self::WildChat,
+        Self::OtelSpans,
+        Self::Conversations,
+        Self::OpenAiBatch,
+        Self::LlmServingSim,
         Self::AiPerf,
         Self::TimedTrace,
         Self::Mooncake,
@@ -136,6 +153,10 @@ impl Format {
             Self::TimedTrace => "timed_trace",
             Self::Mooncake => "mooncake",
             Self::VllmCustom => "vllm_custom",
+            Self::LlmServingSim => "llmservingsim",
+            Self::OtelSpans => "otel",
+            Self::Conversations => "sharegpt",
+            Self::OpenAiBatch => "openai_batch",
             Self::MappedCsv => "csv",
             Self::MappedJsonl => "jsonl",
         }
@@ -161,6 +182,10 @@ impl Format {
                 | Self::AgentSessions
                 | Self::WildChat
                 | Self::VllmCustom
+                | Self::LlmServingSim
+                | Self::OtelSpans
+                | Self::Conversations
+                | Self::OpenAiBatch
                 | Self::MappedCsv
                 | Self::MappedJsonl
         )
@@ -184,6 +209,10 @@ impl Format {
             Self::AiPerf => &aiperf::KEYS,
             Self::TimedTrace | Self::Mooncake => &mooncake::KEYS,
             Self::VllmCustom => &vllm_custom::KEYS,
+            Self::LlmServingSim => &llmservingsim::KEYS,
+            Self::OtelSpans => &otel_spans::KEYS,
+            Self::Conversations => &conversations::KEYS,
+            Self::OpenAiBatch => &openai_batch::KEYS,
             Self::MappedCsv | Self::MappedJsonl => &[],
         }
     }
@@ -191,11 +220,26 @@ impl Format {
     /// Whether a file with these columns or keys is of this format.
     fn fits(self, has: impl Fn(&str) -> bool) -> bool {
         let mut columns = self.columns().iter();
-        if self != Self::AiPerf {
-            return columns.all(|c| has(c));
+        match self {
+            // A payload may also have nothing but lengths, in which it differs from a trace of Mooncake by what it lacks.
+            Self::AiPerf => {
+                columns.any(|c| has(c)) || (has("input_length") && !mooncake::KEYS.iter().all(|c| has(c)))
+            }
+            Self::OtelSpans => otel_spans::fits(&has),
+            Self::Conversations => columns.any(|c| has(c)),
+            _ => columns.all(|c| has(c)),
         }
-        // A payload may also have nothing but lengths, in which it differs from a trace of Mooncake by what it lacks.
-        columns.any(|c| has(c)) || (has("input_length") && !mooncake::KEYS.iter().all(|c| has(c)))
+    }
+
+    /// The format of a file with these columns, or these keys in its objects, and those of them that decided it.
+    pub fn of_columns(is_json: bool, has: impl Fn(&str) -> bool) -> Option<(Self, Vec<&'static str>)> {
+        let formats: &[Self] = if is_json { &Self::JSON } else { &Self::CSV };
+        let format = formats.iter().copied().find(|format| format.fits(&has))?;
+        let mut keys: Vec<&str> = format.columns().iter().copied().filter(|key| has(key)).collect();
+        if keys.is_empty() {
+            keys.push("input_length");
+        }
+        Some((format, keys))
     }
 }
 
@@ -344,7 +388,7 @@ fn open_text<'a>(
     watch: &mut ReadWatch<'a>,
     options: &ReadOptions,
 ) -> Result<TraceFile, FormatError> {
-    if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') {
+    if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with(['{', '[']) {
         return open_json(text, watch, options.mapping.as_ref());
     }
     open_csv(text, watch, options)
@@ -407,6 +451,10 @@ fn open_json<'a>(
         (Format::Aibrix, _) => aibrix::read(first, lines)?,
         (Format::Bailian, _) => log(bailian::read(first, lines)?),
         (Format::WildChat, _) => log(wildchat::read(first, lines)?),
+        (Format::OtelSpans, _) => otel_spans::read(first, lines)?,
+        (Format::Conversations, _) => Contents::Lengths(conversations::read(first, lines)?),
+        (Format::OpenAiBatch, _) => Contents::Lengths(openai_batch::read(first, lines)?),
+        (Format::LlmServingSim, _) => log(llmservingsim::read(first, lines)?),
         (Format::AiPerf, _) => log(aiperf::read(first, lines)?),
         (Format::TimedTrace, _) => log(timed_trace::read(first, lines)?),
         _ => log(mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS)?),

@@ -45,6 +45,7 @@ fn declarations() -> String {
     all.visit::<lab::replies::MonitorView>();
     all.visit::<lab::replies::OverlayReply>();
     all.visit::<lab::replies::OwnModel>();
+    all.visit::<lab::replies::RecognisedFile>();
     all.visit::<lab::replies::ParsedLink>();
     all.visit::<lab::replies::Peeked>();
     all.visit::<lab::replies::ProfileFiles>();

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         measured.requests.iter().map(|request| u64::from(of(request))).sum::<u64>()
     };
     let mut scenario = Scenario::default();
-    let _ = take_over(&measured, &mut scenario);
+    let taken = take_over(&measured, &mut scenario);
     let is_small = tokens(|r| r.input_tokens) < 4_000 && tokens(|r| r.output_tokens) < 1_000;
     if !is_small || measured.requests.len() > 100 {
         return;
@@ -25,5 +25,5 @@ fuzz_target!(|bytes: &[u8]| {
         let numbers = [metric.measured, metric.simulated, metric.mape, metric.bias, metric.correlation];
         assert!(numbers.iter().flatten().all(|x| x.is_finite()), "{metric:?}");
     }
-    let _ = document(&measured, &scenario, &[], &overlay, None);
+    let _ = document(&measured, &scenario, &taken, &overlay, None);
 });

@@ -6,7 +6,8 @@ import type { Say } from '../i18n/area.js';
 import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
-import type { OverlaidMetric, OverlayFit, OverlayTold } from '../simulation/types.js';
+import { openFiles } from '../panels/open-file.js';
+import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import { errorText, signedError } from '../validation/errors.js';
 import { MOST_CONSTANTS, type MeasuredRunState } from './measured-run-state.js';
@@ -14,7 +15,7 @@ import './measured-run.css';
 
 const NONE = '–';
 /** What the tools call their result files. */
-const FILES = 'vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX (agg_*.json), LLMServingSim (CSV, requests.jsonl)';
+const FILES = 'vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile_export.jsonl), GenAI-Perf, GuideLLM, inference-perf, llm-d-benchmark, InferenceX (agg_*.json), LLMServingSim (CSV, requests.jsonl)';
 
 export class MeasuredRunSection extends LightElement {
   static override properties = { ...LightElement.properties, run: { attribute: false } };
@@ -50,8 +51,7 @@ export class MeasuredRunSection extends LightElement {
 
   #chosen(event: Event): void {
     const input = event.target as HTMLInputElement;
-    const files = [...(input.files ?? [])];
-    if (files.length > 0) void this.run.open(files);
+    this.#open([...(input.files ?? [])]);
     // The same file chosen again is a change, too.
     input.value = '';
   }
@@ -59,8 +59,14 @@ export class MeasuredRunSection extends LightElement {
   #dropped(event: DragEvent): void {
     event.preventDefault();
     event.stopPropagation();
-    const files = [...(event.dataTransfer?.files ?? [])];
-    if (files.length > 0) void this.run.open(files);
+    dispatchEvent(new DragEvent('dragleave'));
+    this.#open([...(event.dataTransfer?.files ?? [])]);
+  }
+
+  /** Several together are a result with its settings beside it; one alone may be of any kind. */
+  #open(files: readonly File[]): void {
+    if (files.length === 1) void openFiles(this.app, files);
+    else if (files.length > 1) void this.run.open(files);
   }
 
   #told(told: OverlayTold): TemplateResult {
@@ -68,17 +74,22 @@ export class MeasuredRunSection extends LightElement {
     const say = this.#say;
     const { format } = app.text;
     const sent = told.in_flight === null ? say('sent.times') : say('sent.in_flight', { n: told.in_flight });
-    return html`
+    const read = html`
       <p data-tool=${told.tool}>${say('read', { names: run.answer.value.names.join(', '), tool: told.tool, n: format.whole(told.requests), sent })}</p>
+      ${told.benchmarks.length === 0 ? nothing : html`<p class="measured-run-row"><label>${say('benchmark')} <select data-item="benchmark" @change=${(event: Event) => { void run.choose(Number((event.target as HTMLSelectElement).value)); }}>
+        ${told.benchmarks.map((label, place) => html`<option value=${place + 1} .selected=${told.benchmark === place + 1}>${place + 1}: ${label}</option>`)}</select></label></p>`}`;
+    if (told.missing.length > 0) return html`${read}${this.#question(told)}`;
+    return html`
+      ${read}
       ${told.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: told.unfinished })}</p>`}
       ${told.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
       ${this.#metrics(told)}
-      <p class="measured-run-cause" data-culprit=${told.cause.culprit}>${this.#cause(told)}</p>
+      ${told.cause === null ? nothing : html`<p class="measured-run-cause" data-culprit=${told.cause.culprit}>${this.#cause(told.cause, told)}</p>`}
       ${run.charts.value.size === 0 ? html`<p class="published-note">${say('no_times')}</p>` : html`
         <div class="chart-grid measured-run-charts">${[...run.charts.value.keys()].map((name) => html`<chart-view .app=${app} .name=${name} .feed=${run.feed}></chart-view>`)}</div>`}
       ${told.by_input_length.length === 0 ? nothing : this.#byLength(told)}
       ${this.#taken(told)}
-      ${run.charts.value.size === 0 ? nothing : this.#fit(told)}
+      ${told.fittable.length === 0 ? nothing : this.#fit(told)}
       <p><a data-action="open-simulation" href=${`#${encodeLink(told.scenario)}`}>${say('explore')}</a> ${say('explore.note')}</p>`;
   }
 
@@ -103,7 +114,27 @@ export class MeasuredRunSection extends LightElement {
             <td>${share(metric.correlation, (value) => value.toFixed(3))}</td></tr>`)}</tbody></table></div>`;
   }
 
-  #cause({ cause, metrics }: OverlayTold): string {
+  /** What the file does not say is asked before both runs are compared: on another GPU every difference has that cause. */
+  #question({ missing }: OverlayTold): TemplateResult {
+    const { app, run } = this;
+    const say = this.#say;
+    const chosen: Record<string, string> = {};
+    const choice = (path: string): TemplateResult | typeof nothing => {
+      const parameter = app.parameters.get(path);
+      if (parameter?.type !== 'choice') return nothing;
+      const now = String(app.store.resolved.values[path]);
+      chosen[path] = now;
+      return html`<label>${app.text.label(parameter)} <select data-missing=${path} @change=${(event: Event) => { chosen[path] = (event.target as HTMLSelectElement).value; }}>
+        ${parameter.options.map((value) => html`<option value=${value} .selected=${value === now}>${app.text.choice(parameter, value)}</option>`)}</select></label>`;
+    };
+    return html`
+      <div class="measured-run-question" role="group" aria-label=${say('question')}>
+        <p>${say('question')}</p>
+        <p class="measured-run-row">${missing.map(choice)} <button type="button" data-action="compare" @click=${() => { void run.say(chosen); }}>${say('question.compare')}</button></p>
+      </div>`;
+  }
+
+  #cause(cause: OverlayCause, { metrics }: OverlayTold): string {
     const { text } = this.app;
     const seconds = (value: number | null): string => text.format.seconds(Math.abs(value ?? 0));
     const bias = metrics['tpot_s']?.bias ?? 0;
@@ -140,7 +171,7 @@ export class MeasuredRunSection extends LightElement {
     const say = this.#say;
     const chosen = run.fit.value;
     const isBusy = run.answer.value.state === 'running';
-    const constants = app.schema.parameters.filter(({ type, id }) => type === 'number' && id.startsWith('cost.'));
+    const constants = told.fittable.flatMap((path) => app.parameters.get(path) ?? []);
     const name = (path: string): string => { const parameter = app.parameters.get(path); return parameter === undefined ? path : app.text.label(parameter); };
     return html`
       <h3>${say('fit')}</h3><p class="published-note">${say('fit.about')}</p>
@@ -149,7 +180,7 @@ export class MeasuredRunSection extends LightElement {
           const select = event.target as HTMLSelectElement;
           run.fit.set([...chosen, select.value]);
           select.value = '';
-        }}><option value="">${say('fit.choose')}</option>${constants.filter(({ id }) => !chosen.includes(id)).map((parameter) => html`<option value=${parameter.id}>${name(parameter.id)} (${parameter.id})</option>`)}</select></label>
+        }}><option value="">${say('fit.choose')}</option>${constants.filter(({ id }) => !chosen.includes(id)).map((parameter) => html`<option value=${parameter.id}>${name(parameter.id)}</option>`)}</select></label>
         ${chosen.map((path) => html`<button type="button" class="quiet" data-constant=${path} aria-label=${say('fit.remove', { name: name(path) })} @click=${() => { run.fit.set(chosen.filter((other) => other !== path)); }}>${name(path)} ×</button>`)}
         <button type="button" data-action="fit" ?disabled=${chosen.length === 0 || isBusy} @click=${() => { void run.run(); }}>${say('fit.run')}</button>
       </div>

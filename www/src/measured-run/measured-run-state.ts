@@ -10,11 +10,10 @@ import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayTold
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 import { StudioLink } from '../workload/studio-link.js';
+import { measuredFiles } from '../state/measured-files.js';
 
 /** Constants that one fit may move. */
 export const MOST_CONSTANTS = 3;
-/** Larger files than this hold more requests than a result may have. */
-const MOST_BYTES = 1e9;
 
 export interface MeasuredRunAnswer {
   state: 'none' | 'running' | 'ready' | 'failed';
@@ -33,8 +32,11 @@ export class MeasuredRunState {
   readonly ofControls = new Topic(false);
   /** Constants to fit. */
   readonly fit = new Topic<readonly string[]>([]);
+  /** What the reader has said of the server where the file does not; it stands for further files too. */
+  readonly said = new Topic<Readonly<Record<string, string>>>({});
   readonly feed: ChartFeed;
   readonly #desk = new StudioLink(() => undefined, () => undefined);
+  #files: readonly File[] = [];
   #measured: ReadResult | null = null;
   #given: Given<OverlayTold> | null = null;
 
@@ -53,24 +55,40 @@ export class MeasuredRunState {
       yName: (name) => say(`upwards.${kind(name)}`),
       point: (name, id) => this.#readOut(name, id),
     };
+    const takeUp = (files: readonly File[]): void => {
+      if (files.length === 0) return;
+      measuredFiles.set([]);
+      void this.open(files).then(() => { document.querySelector('measured-run-section')?.scrollIntoView({ block: 'start' }); });
+    };
+    measuredFiles.subscribe(takeUp);
+    takeUp(measuredFiles.value);
   }
 
-  /** Reads the files that were chosen together; a run's settings may lie in a file of their own. */
-  async open(files: readonly File[]): Promise<void> {
+  /** Reads the files that were chosen together; a run's settings may lie in a file of their own. Of a file with several runs
+      `benchmark` is the place of the one that is read, from 1 on; 0 is the first. */
+  async open(files: readonly File[], benchmark = 0): Promise<void> {
     this.cancel();
     this.#measured = null;
+    this.#files = files;
     this.fit.set([]);
-    const names = files.map(({ name }) => name);
-    this.answer.set({ ...NOTHING, state: 'running', names });
+    this.answer.set({ ...NOTHING, state: 'running', names: files.map(({ name }) => name) });
     try {
-      const large = files.find(({ size }) => size > MOST_BYTES);
-      if (large !== undefined) throw new Error(`${large.name}: more than ${String(MOST_BYTES)} bytes`);
-      const read = await Promise.all(files.map((file) => file.text()));
-      this.#measured = await this.#desk.call('result', { names, texts: read });
+      this.#measured = await this.#desk.call('result', { files, benchmark });
       await this.run();
     } catch (thrown) {
       this.#fail(thrown);
     }
+  }
+
+  /** Reads another run of the same file. */
+  async choose(benchmark: number): Promise<void> {
+    await this.open(this.#files, benchmark);
+  }
+
+  /** Says what the file does not: the GPU, the model. */
+  async say(settings: Record<string, string>): Promise<void> {
+    this.said.set({ ...this.said.value, ...settings });
+    await this.run();
   }
 
   /** Simulates the measured run, and fits what is chosen. */
@@ -79,7 +97,8 @@ export class MeasuredRunState {
     if (this.#measured === null) return;
     const { app } = this;
     this.answer.update({ state: 'running', fraction: 0, errors: [] });
-    const scenario = this.ofControls.value ? app.store.values.value : {};
+    const { 'fleet.gpu': gpu, 'fleet.model': model } = app.store.resolved.values;
+    const scenario = { ...(this.ofControls.value ? { 'fleet.gpu': gpu, 'fleet.model': model, ...app.store.values.value } : {}), ...this.said.value };
     const given = sharedPool().give({ kind: 'overlay', measured: this.#measured, scenario, fit: this.fit.value }, {
       priority: 'asked', inputs: SHIPPED, progress: (fraction) => { this.answer.update({ fraction }); },
     });

@@ -1,31 +1,95 @@
-// A file that was dropped or chosen: a scenario of ours, the config.json of a model, or a trace of requests.
+// A file that was dropped or chosen anywhere: what it is is decided from its beginning, and it is opened where it belongs.
 import type { App } from '../app.js';
-import { scenarioFromJson } from '../simulation/module.js';
-import { errorsOf } from '../simulation/types.js';
+import { measuredFiles } from '../state/measured-files.js';
 import { part } from '../part.js';
+import { parseLink } from '../simulation/module.js';
+import { codesOf, type RecognisedFile } from '../simulation/types.js';
+import { Refusal } from '../simulation/worker-link.js';
+import type { StudioLink } from '../workload/studio-link.js';
 
-export async function openFile(app: App, file: File): Promise<void> {
-  if (file.name.toLowerCase().endsWith('.json')) await openScenario(app, file);
-  else await app.traceFile.load(file);
+/** A thread of its own: the one that reads requests may be at a large file. */
+let desk: Promise<StudioLink> | null = null;
+
+async function reader(): Promise<StudioLink> {
+  desk ??= part(() => import('../workload/studio-link.js')).then(({ StudioLink: Link }) => new Link(() => undefined, () => undefined)).catch((thrown: unknown) => {
+    desk = null;
+    throw thrown;
+  });
+  return desk;
 }
 
-async function openScenario(app: App, file: File): Promise<void> {
-  const text = await file.text();
+/** Opens files that were dropped or chosen together: the first decides what they are. `operatorTables` takes those where they were
+    dropped on the place for them. */
+export async function openFiles(app: App, files: readonly File[], operatorTables?: () => Promise<void>): Promise<void> {
+  const [file] = files;
+  if (file === undefined) return;
   try {
-    app.editor.replace(scenarioFromJson(text), 'file');
-    app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name: file.name }));
+    const found = await (await reader()).call('recognise', { file, scenario: app.store.values.value });
+    if (found.kind === 'operator_table' && operatorTables !== undefined) await operatorTables();
+    else await openAs(app, files, file, found);
   } catch (thrown) {
-    const errors = errorsOf(thrown);
-    if (errors.some(({ code }) => code === 'not_a_scenario') && text.includes('"model_type"')) {
-      const { takeModel } = await part(() => import('../profile/own-model.js'));
-      await takeModel(app, file.name, text);
-      return;
-    }
-    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.diagnostics(errors, (error) => app.named(error)) }));
+    if (!(thrown instanceof Refusal)) throw thrown;
+    app.notices.error(codesOf(thrown.errors), () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.diagnostics(thrown.errors, (error) => app.named(error)) }));
   }
 }
 
-/** Lets a file be dropped anywhere on the page. `over` hears whether one hangs over it. */
+async function openAs(app: App, files: readonly File[], file: File, found: RecognisedFile): Promise<void> {
+  const { name } = file;
+  switch (found.kind) {
+    case 'scenario': {
+      const { scenario } = await (await reader()).call('scenario', { file });
+      app.editor.replace(scenario, 'file');
+      app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name }));
+      return;
+    }
+    case 'result':
+      measuredFiles.set([...files]);
+      app.show('validation');
+      return;
+    case 'model_config': {
+      const { takeModelFile } = await part(() => import('../profile/own-model.js'));
+      await takeModelFile(app, file);
+      return;
+    }
+    case 'launch_line':
+      if (found.scenario !== null) app.editor.replace(found.scenario, 'file');
+      app.notices.info('launch_line', () => launchText(app, name, found));
+      return;
+    case 'link':
+      app.editor.replace(parseLink((await file.text()).trim()).scenario, 'file');
+      app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name }));
+      return;
+    case 'adapter_config':
+    case 'operator_table':
+    case 'clients':
+    case 'summary': {
+      const key = `notice.file_${found.kind}` as const;
+      app.notices.info(`file_${found.kind}`, () => app.text.t(key, { name, keys: found.keys.join(', '), command: found.command }));
+      return;
+    }
+    case 'trace':
+    case 'lengths':
+    case 'table':
+      await app.traceFile.load(file);
+      return;
+    default:
+      // The keys of JSON Lines can be named as the columns of a table can.
+      if (found.kind === 'json' && /\.jsonl(\.gz)?$/iu.test(name)) await app.traceFile.load(file);
+      else app.notices.error('file_unknown', () => app.text.t('notice.file_unknown', { name, keys: found.keys.length === 0 ? '–' : found.keys.join(', ') }));
+  }
+}
+
+/** What a line that launches a server sets, by the names of the controls. */
+function launchText({ text, parameters }: App, name: string, { detail, set, unknown_flags: unknown }: RecognisedFile): string {
+  const labels = set.map((path) => {
+    const parameter = parameters.get(path);
+    return parameter === undefined ? '' : text.label(parameter);
+  }).filter((label) => label !== '');
+  const told = text.t('notice.launch_line', { name, server: detail, settings: labels.length === 0 ? '–' : labels.join(', ') });
+  return unknown.length === 0 ? told : `${told} ${text.t('notice.launch_flags', { flags: unknown.join(', ') })}`;
+}
+
+/** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */
 export function acceptDrops(app: App, over: (hanging: boolean) => void): void {
   const carriesFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') === true;
   addEventListener('dragover', (event) => {
@@ -38,7 +102,6 @@ export function acceptDrops(app: App, over: (hanging: boolean) => void): void {
     if (!carriesFile(event)) return;
     event.preventDefault();
     over(false);
-    const file = event.dataTransfer?.files[0];
-    if (file !== undefined) void openFile(app, file);
+    void openFiles(app, [...(event.dataTransfer?.files ?? [])]);
   });
 }

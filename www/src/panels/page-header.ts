@@ -11,7 +11,7 @@ import type { Watchable } from '../state/topic.js';
 import { exportItems } from './export-all.js';
 import { tellOfControls } from '../belonging-words.js';
 import { menu } from '../menu.js';
-import { openFile } from './open-file.js';
+import { openFiles } from './open-file.js';
 import { part } from '../part.js';
 
 export class PageHeader extends LightElement {
@@ -48,7 +48,7 @@ export class PageHeader extends LightElement {
         <button type="button" data-action="command" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
         ${menu({ className: 'export', label: t('menu.export'), content: exportItems(app) })}
         <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
-        <input type="file" hidden accept=".csv,.json,.jsonl,.txt,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
+        <input type="file" hidden multiple accept=".csv,.json,.jsonl,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>`;
   }
@@ -96,8 +96,7 @@ export class PageHeader extends LightElement {
 
   #opened(event: Event): void {
     const input = event.target as HTMLInputElement;
-    const file = input.files?.[0];
-    if (file !== undefined) void openFile(this.app, file);
+    void openFiles(this.app, [...(input.files ?? [])]);
     // The same file chosen again is a change too.
     input.value = '';
   }

@@ -4,6 +4,7 @@ import { LightElement } from '../element.js';
 import { ownModel } from '../i18n/en/own_model.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import type { Watchable } from '../state/topic.js';
+import { openFiles } from '../panels/open-file.js';
 import { modelDiagnostic, readModel, takeModel } from './own-model.js';
 import './profile-section.css';
 
@@ -59,7 +60,7 @@ export class ModelSection extends LightElement {
   }
 
   async #take(file: File | undefined): Promise<void> {
-    if (file !== undefined) await takeModel(this.app, file.name, await file.text());
+    if (file !== undefined) await openFiles(this.app, [file]);
   }
 }
 

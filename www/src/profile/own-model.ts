@@ -18,6 +18,15 @@ export function modelDiagnostic(app: App, error: Diagnostic): string {
   return template === undefined ? app.named(error) : app.text.fill(template, error.params);
 }
 
+/** Longest config.json that is read, bytes; one has some thousands. */
+const MOST_BYTES = 1_048_576;
+
+/** A longer file is not even read. */
+export async function takeModelFile(app: App, file: File): Promise<void> {
+  if (file.size <= MOST_BYTES) await takeModel(app, file.name, await file.text());
+  else app.notices.error('model_failed', () => app.text.fill(app.text.find(WORDS, 'config_too_long') ?? '', { file: file.name, value: file.size, max: MOST_BYTES }));
+}
+
 /** The settings stay as they are where the text is bad; the notices say what is wrong with it. */
 export async function takeModel(app: App, name: string, text: string): Promise<void> {
   try {

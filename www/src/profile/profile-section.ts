@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../element.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { openFiles } from '../panels/open-file.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { DeploymentView, FittedProfile } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -88,7 +89,8 @@ export class ProfileSection extends LightElement {
     // The page would take a file for requests; it is notified that no file is dragged over it any more.
     event.stopPropagation();
     dispatchEvent(new DragEvent('dragleave'));
-    void this.#take([...(event.dataTransfer?.files ?? [])]);
+    const files = [...(event.dataTransfer?.files ?? [])];
+    void openFiles(this.app, files, () => this.#take(files));
   }
 
   #inUse(say: Say<typeof profile>, own: FittedProfile): TemplateResult {

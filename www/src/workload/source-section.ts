@@ -1,6 +1,7 @@
 // Where requests come from: the settings, or a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../element.js';
+import { openFiles } from '../panels/open-file.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { codesOf, type SourceInfo } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
@@ -110,7 +111,8 @@ export class SourceSection extends LightElement {
   #opened(event: Event, add: boolean): void {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
-    if (file !== undefined) void this.app.traceFile.load(file, add);
+    if (file !== undefined && add) void this.app.traceFile.load(file, add);
+    else if (file !== undefined) void openFiles(this.app, [file]);
     // The same file chosen again is a change too.
     input.value = '';
   }

@@ -1,10 +1,17 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, model_config, read_result, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, vllm_serve, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, vllm_serve, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
-import { isCallErrors, messageOf } from '../simulation/types.js';
+import { isCallErrors, messageOf, pageError, type Diagnostic } from '../simulation/types.js';
 import type { CallName, FromStudio, StudioCalls, ToStudio } from './studio-calls.js';
+
+/** What this thread itself has against a call. */
+class CallRefused extends Error {
+  constructor(readonly errors: Diagnostic[]) {
+    super(errors.map(({ message }) => message).join(' '));
+  }
+}
 
 /** Fetching the bytes is the smaller part of opening a file, by the time it takes. */
 const READING_PART = 0.2;
@@ -19,7 +26,7 @@ const studioReady = startedOnce(async () => {
 });
 
 async function feed(studio: Studio, file: File, told: (part: number) => void): Promise<void> {
-  studio.reserve(file.size);
+  studio.reserve(file.name, file.size);
   const reader = file.stream().getReader();
   let got = 0;
   for (;;) {
@@ -39,6 +46,23 @@ async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }:
 async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
   await feed(studio, file, told);
   return studio.peek(file.name);
+}
+
+/** Bytes of a file from which its kind is decided; packed, they stand for more. */
+const HEAD_BYTES = 131_072;
+/** A scenario has some thousands of bytes; its longest lists some millions. */
+const MOST_SCENARIO_BYTES = 33_554_432;
+/** Larger files than this hold more requests than a result may have. */
+const MOST_RESULT_BYTES = 1e9;
+
+async function bytesOf(file: File, most: number): Promise<Uint8Array> {
+  if (file.size > most) throw new CallRefused([pageError('file_too_large', `${file.name}: ${String(file.size)} bytes; at most ${String(most)}`, file.name, { file: file.name, mib: Math.ceil(file.size / 1_048_576), max_mib: Math.floor(most / 1_048_576) })]);
+  return new Uint8Array(await file.arrayBuffer());
+}
+
+async function result({ files, benchmark }: StudioCalls['result']['args']): Promise<StudioCalls['result']['reply']> {
+  const all = await Promise.all(files.map((file) => bytesOf(file, MOST_RESULT_BYTES)));
+  return read_result(files.map(({ name }) => name), all, benchmark);
 }
 
 /** Made when the first sweep comes. */
@@ -87,7 +111,9 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'forms': return body_forms();
     case 'turn_step': return turnStep(message.args);
     case 'vllm_serve': return vllm_serve(message.args.scenario);
-    case 'result': return read_result(message.args.names, message.args.texts);
+    case 'recognise': return recognise_file(message.args.file.name, new Uint8Array(await message.args.file.slice(0, HEAD_BYTES).arrayBuffer()), message.args.scenario);
+    case 'scenario': return { scenario: scenario_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES)) };
+    case 'result': return result(message.args);
     case 'sweep_inputs': takeInputs(message.args); return null;
     case 'sweep_plan': return (sweeps ??= new Sweeps()).plan(message.args.spec);
     case 'sweep_scenario': return { scenario: (sweeps ??= new Sweeps()).scenario(message.args.spec, message.args.index) };
@@ -113,7 +139,7 @@ async function reply(message: ToStudio): Promise<void> {
     const value = await answer(await studioReady(), message);
     post({ kind: 'reply', ticket: message.ticket, value }, transferable(value));
   } catch (thrown) {
-    if (isCallErrors(thrown)) post({ kind: 'refused', ticket: message.ticket, errors: thrown.errors });
+    if (isCallErrors(thrown) || thrown instanceof CallRefused) post({ kind: 'refused', ticket: message.ticket, errors: thrown.errors });
     else post({ kind: 'died', message: messageOf(thrown) });
   }
 }

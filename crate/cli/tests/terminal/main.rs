@@ -10,6 +10,7 @@ mod debug;
 mod formats;
 mod load;
 mod notes;
+mod open;
 mod overlay;
 mod own_model;
 mod profile;

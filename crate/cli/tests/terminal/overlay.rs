@@ -30,10 +30,34 @@ fn every_tools_file_is_laid_over_its_simulation() {
             let (measured, simulated) = (both[0].as_f64().unwrap(), both[1].as_f64().unwrap());
             assert!((metric["bias"].as_f64().unwrap() - (simulated / measured - 1.0)).abs() < 1e-12);
         }
-        assert!(found["likely_cause"].as_str().is_some_and(|cause| cause.ends_with('.')), "{file}");
-        let (table, _) = good(&["overlay", &data(file)]);
+        // A cause is named where GPU and model are known, from the file or from the user.
+        assert_eq!(found["likely_cause"].is_null(), found["missing"] != json!([]), "{file}");
+        let server = ["--set", "fleet.gpu=h100_sxm", "--set", "fleet.model=llama-3.1-8b"];
+        let arguments = |more: &[&str]| [&["overlay", &data(file)], &server[..], more].concat().join("\n");
+        let with = json(&arguments(&["--json"]).lines().collect::<Vec<_>>());
+        assert!(with["likely_cause"].as_str().is_some_and(|cause| cause.ends_with('.')), "{file}");
+        let (table, _) = good(&arguments(&[]).lines().collect::<Vec<_>>());
         assert!(table.contains("likely cause: ") && table.contains("ttft_s"), "{table}");
     }
+}
+
+#[test]
+fn gpu_and_model_are_asked_for_and_runs_of_a_file_are_chosen() {
+    let file = data("summaries/guidellm_sweep.json");
+    let (table, notes) = good(&["overlay", &file]);
+    let asked = "the file does not name the GPU; no cause is named until you do: --set fleet.gpu=NAME";
+    assert!(
+        notes.contains(asked) && table.contains(asked) && !table.contains("likely cause"),
+        "{notes}{table}"
+    );
+    assert!(
+        notes.contains("the file has 3 runs; run 1 is read") && notes.contains("3 = constant, 4/s"),
+        "{notes}"
+    );
+    let third = json(&["overlay", &file, "--benchmark", "3", "--json"]);
+    assert_eq!((&third["benchmark"], third["requests"].as_array().unwrap().len()), (&3.into(), 40));
+    assert_eq!(third["metrics"]["ttft_s"]["measured"], 0.045);
+    assert!(refused(&["overlay", &file, "--benchmark", "4"]).contains("4 is not between 1 and 3"));
 }
 
 #[test]

@@ -12,16 +12,15 @@ mod pair;
 mod read;
 mod report;
 mod taken;
-mod tool;
 
+pub use crate::file_kind::Tool;
 pub use cause::{Culprit, OverlayCause};
 pub use compare::{LengthBucket, Overlay};
-pub use fit::{CostFit, FitError, FitSearch, MAX_CONSTANTS, RefittedConstant, fit};
-pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, Sending};
+pub use fit::{CostFit, FitError, FitSearch, MAX_CONSTANTS, RefittedConstant, fit, fittable};
+pub use measured::{MAX_REQUESTS, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 pub use pair::{Pair, PairedMetric, Times};
-pub use read::{NamedText, ReadError, read, read_among};
+pub use read::{NamedText, ReadError, read, read_among, read_benchmark};
 pub use report::{
     FittedConstant, FittedHalf, OverlaidMetric, OverlayFit, document, overlaid_metrics, requests_csv,
 };
-pub use taken::{TakenSetting, take_over};
-pub use tool::Tool;
+pub use taken::{Taken, TakenSetting, take_over};

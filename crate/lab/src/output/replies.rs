@@ -4,6 +4,7 @@
 mod capacity;
 mod compare;
 mod debugger;
+mod file_kind;
 mod model;
 mod monitor;
 mod overlay;
@@ -21,6 +22,7 @@ pub use capacity::{
 };
 pub use compare::ComparedPair;
 pub use debugger::DebuggerStep;
+pub use file_kind::{RecognisedFile, scenario_of_file};
 pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;

@@ -6,6 +6,7 @@ use servescope_workload::Trace;
 use servescope_workload::formats::{self, BadRows, Format, FormatError, ReadTrace, Reading, Warning};
 
 use crate::diagnostic::Diagnostic;
+use crate::file_kind::trace_error;
 use crate::notes::{NoteContext, Purpose, Traffic};
 
 /// A trace that was read from a file.
@@ -29,7 +30,9 @@ impl LoadedTrace {
     /// # Errors
     /// [`Diagnostic`] with the row and the column.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
-        Self::of(name, formats::read(bytes))
+        let read = formats::read(bytes).map_err(|error| trace_error(name, bytes, &error))?;
+        let warnings = formats::warnings(&read);
+        Ok(Self::assembled(name, read, &warnings))
     }
 
     /// A trace that was read elsewhere, or that was made from one.
@@ -53,15 +56,16 @@ impl LoadedTrace {
         Ok(Self::assembled(name, read, &warnings))
     }
 
-    /// What reading a file with options gave.
+    /// What reading a file of these bytes with options gave.
     ///
     /// # Errors
     /// [`Diagnostic`] with the row and the column.
     pub fn of_reading(
         name: &str,
+        bytes: &[u8],
         reading: Result<Reading, FormatError>,
     ) -> Result<(Self, BadRows), Diagnostic> {
-        let reading = reading.map_err(|error| Diagnostic::of_file(name, &error))?;
+        let reading = reading.map_err(|error| trace_error(name, bytes, &error))?;
         let warnings = reading.warnings();
         Ok((Self::assembled(name, reading.read, &warnings), reading.bad))
     }

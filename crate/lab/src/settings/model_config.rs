@@ -7,9 +7,9 @@
 mod family;
 mod fields;
 
-use serde_json::Value as Json;
-
 use crate::diagnostic::Diagnostic;
+use crate::file_kind::{self, FileKind};
+use crate::json_text;
 use crate::parameters::choices::{CostKind, Weights};
 use crate::parameters::{Id, Value};
 use crate::repeated_keys::repeated_keys;
@@ -41,12 +41,11 @@ impl ModelConfig {
             let error = Diagnostic::error("config_too_long", name, message).text("file", name);
             return Err(vec![error.number("value", text.len() as f64).number("max", MOST_BYTES as f64)]);
         }
-        let json: Json = serde_json::from_str(text).map_err(|error| {
-            vec![
-                Diagnostic::error("bad_json", name, format!("{name}: no JSON: {error}"))
-                    .text("reason", &error.to_string()),
-            ]
-        })?;
+        let json = json_text::parse(text).map_err(|error| vec![error.in_file(name)])?;
+        if let Some(other) = file_kind::of_value(&json).filter(|found| found.kind != FileKind::ModelConfig) {
+            let told = other.instead_of("config.json of a model", name);
+            return Err(vec![Diagnostic { message: format!("{name}: {}", told.message), ..told }]);
+        }
         let repeated = repeated_keys(text);
         if !repeated.is_empty() {
             return Err(repeated);

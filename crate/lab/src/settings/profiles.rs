@@ -20,6 +20,7 @@ pub use held_out::{
     HELD_OUT, HeldOutError, UNSEEN_HEADS, UnseenHeads, formula_errors, held_out, held_out_of, law_attention,
     unseen_heads, unseen_heads_table,
 };
+pub(crate) use loaded::operator_table_column;
 pub use loaded::{LoadedProfile, MeasurementSettings, NamedText};
 pub use operators::operators_csv;
 pub(crate) use shipped::take;

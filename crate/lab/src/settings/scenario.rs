@@ -17,6 +17,7 @@ pub(crate) mod vllm;
 mod workload;
 
 pub use adapters::AdapterRanks;
+pub(crate) use recognise::is_scenario;
 pub use recognise::objections;
 pub use sampling::sampling_problems;
 use serde::Serialize;

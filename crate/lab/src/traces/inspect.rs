@@ -11,6 +11,7 @@ use servescope_workload::statistics::{DISPERSION_WINDOWS_S, PERCENTILES, PrefixH
 use servescope_workload::trace::NO_REQUEST;
 
 use crate::diagnostic::Diagnostic;
+use crate::file_kind::trace_error;
 use crate::run::LoadedTrace;
 use parts::tidy;
 pub use settings::settings;
@@ -40,7 +41,7 @@ pub struct Inspected {
 /// # Errors
 /// [`Diagnostic`] with the row and the column.
 pub fn file(name: &str, bytes: &[u8], any_output_tokens: Option<u32>) -> Result<Inspected, Diagnostic> {
-    let mut file = formats::open(bytes).map_err(|error| Diagnostic::of_file(name, &error))?;
+    let mut file = formats::open(bytes).map_err(|error| trace_error(name, bytes, &error))?;
     file.assume_output(any_output_tokens);
     let format = file.format.name();
     let of_kind = kinds::statistics(&file);

@@ -10,6 +10,7 @@ use servescope_workload::formats::{self, Format, RECIPE_KEY, RECIPE_MARK};
 use servescope_workload::transform::{self, StepEffect, TransformStep};
 
 use crate::diagnostic::Diagnostic;
+use crate::json_text;
 use crate::parameters::Id;
 use crate::repeated_keys::repeated_keys;
 use crate::run::trace_of;
@@ -120,7 +121,7 @@ impl Recipe {
         }
         let (text, json) = match serde_json::from_str::<Json>(first) {
             Ok(json) => (first, json),
-            Err(_) => (text, serde_json::from_str::<Json>(text).ok()?),
+            Err(_) => (text, json_text::parse(text).ok()?),
         };
         let inside = json.get(RECIPE_KEY).cloned();
         let own = || Some(json).filter(|json| json.get("steps").is_some() && json.get("format").is_some());

@@ -1,10 +1,11 @@
 //! The files that a scenario is read from: its own JSON, a preset of the page, or the recipe of a trace file.
 
-use serde_json::Value as Json;
 use servescope_workload::transform::TransformStep;
 
 use super::recipe::{Recipe, Source};
 use crate::diagnostic::Diagnostic;
+use crate::file_kind::{FileKind, recognise};
+use crate::json_text::parse_bytes;
 use crate::repeated_keys::repeated_keys;
 use crate::scenario::{Scenario, objections};
 
@@ -47,10 +48,14 @@ impl ScenarioFile {
         if let Some(Recipe { source: Source::Scenario(scenario), steps, .. }) = recipe(name, bytes)? {
             return Ok(Self { scenario: *scenario, steps });
         }
-        let json: Json = serde_json::from_slice(bytes).map_err(|error| {
-            let message = format!("{name}: no JSON: {error}");
-            vec![Diagnostic::error("bad_json", "", message).text("reason", &error.to_string())]
-        })?;
+        let json = match parse_bytes(bytes) {
+            Ok(json) => json,
+            Err(error) => {
+                let other = recognise(bytes).ok().filter(|found| found.kind != FileKind::Scenario);
+                let told = other.map(|found| found.instead_of("Servescope scenario", name));
+                return Err(told.map_or_else(|| vec![error.in_file(name)], |told| of_file(name, vec![told])));
+            }
+        };
         // A preset of the page has its scenario beside its words.
         let own = json.get("scenario").filter(|inner| inner.is_object()).unwrap_or(&json);
         let (scenario, errors) = Scenario::from_json(own);

@@ -78,8 +78,13 @@ fn text_tokens(line: &Line<'_>) -> Result<Option<u32>, FormatError> {
     if let Some(second) = keys.next() {
         return Err(line.bad(second, "one text"));
     }
+    text_tokens_of(line, key).map(Some)
+}
+
+/// Tokens of the text, or the texts, of a key, estimated.
+pub(super) fn text_tokens_of(line: &Line<'_>, key: &str) -> Result<u32, FormatError> {
     let count = line.get(key).and_then(characters).ok_or_else(|| line.bad(key, "a text"))?;
-    Ok(Some(tokens_of(count)))
+    Ok(tokens_of(count))
 }
 
 /// [`quarters`] of a text, or of a list of them; in lists also of objects with the text under `content`, or texts under

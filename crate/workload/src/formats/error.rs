@@ -10,7 +10,9 @@ pub enum FormatError {
     #[error("the file has a header and no rows")]
     NoRows,
     /// The file says how requests look, and not when they arrive.
-    #[error("the file has no arrival times (format {format}): it can be inspected and not simulated")]
+    #[error(
+        "the file has no arrival times (format {format}): it can be inspected, and give a generated workload its lengths (--lengths-from FILE)"
+    )]
     NoTimes {
         /// Name of the format.
         format: &'static str,
@@ -67,6 +69,26 @@ pub enum FormatError {
         /// Largest value.
         max: f64,
     },
+    /// A time is outside its bounds in the unit that was said, and would be inside in a smaller one.
+    #[error(
+        "row {row}, column {column}: {value} is not between {min} and {max} ({unit}); it looks like a smaller unit: arrival={column}:{likely}"
+    )]
+    WrongUnit {
+        /// Line of the file.
+        row: u64,
+        /// Name of the column.
+        column: String,
+        /// The cell, shortened.
+        value: String,
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+        /// The unit that was said.
+        unit: &'static str,
+        /// The unit that the value seems to have.
+        likely: &'static str,
+    },
     /// Two rows give one adapter two ranks.
     #[error("row {row}: adapter {adapter} has rank {rank} here and {former} above")]
     RankConflict {
@@ -93,6 +115,12 @@ pub enum FormatError {
         /// Bytes that came out of it.
         bytes: u64,
     },
+    /// A gzip stream unpacks to too many bytes.
+    #[error("the gzip stream unpacks to more than {} MiB ({max_bytes} bytes); unpack or split it first", max_bytes >> 20)]
+    UnpacksTooLarge {
+        /// Most bytes.
+        max_bytes: u64,
+    },
     /// The reader was stopped.
     #[error("reading was stopped")]
     Cancelled,
@@ -118,9 +146,11 @@ impl FormatError {
             Self::CellCount { .. } => "cell_count",
             Self::BadCell { .. } => "bad_cell",
             Self::OutOfRange { .. } => "cell_out_of_range",
+            Self::WrongUnit { .. } => "wrong_unit",
             Self::RankConflict { .. } => "rank_conflict",
             Self::NoColumn { .. } => "no_column",
             Self::Packed { .. } => "bad_gzip",
+            Self::UnpacksTooLarge { .. } => "unpacks_too_large",
             Self::Cancelled => "cancelled",
             Self::TooManyRows { .. } => "too_many_rows",
         }
@@ -132,6 +162,7 @@ impl FormatError {
         | Self::CellCount { row, .. }
         | Self::BadCell { row, .. }
         | Self::OutOfRange { row, .. }
+        | Self::WrongUnit { row, .. }
         | Self::RankConflict { row, .. }
         | Self::TooManyRows { row, .. } = &mut self
         {
@@ -146,7 +177,9 @@ impl FormatError {
             Self::NotText { row, .. } | Self::CellCount { row, .. } | Self::RankConflict { row, .. } => {
                 Some((*row, ""))
             }
-            Self::BadCell { row, column, .. } | Self::OutOfRange { row, column, .. } => Some((*row, column)),
+            Self::BadCell { row, column, .. }
+            | Self::OutOfRange { row, column, .. }
+            | Self::WrongUnit { row, column, .. } => Some((*row, column)),
             _ => None,
         }
     }

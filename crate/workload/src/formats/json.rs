@@ -1,4 +1,5 @@
-//! JSON Lines: one object a line (RFC 8259), with errors that name the line and the key.
+//! Objects of JSON (RFC 8259), with errors that name the line and the key: one a line (JSON Lines), or the entries of one array,
+//! or objects after one another that take several lines each.
 //!
 //! A reader of its own: a general one would weigh as much in the page as the rest of the formats together. Numbers stay
 //! text until they are asked for, so that a time is rounded once. `NaN` and `Infinity`, which Python writes, are null.
@@ -31,6 +32,15 @@ impl<'a> Json<'a> {
         let Self::Object(fields) = self else { return None };
         // The last one wins, as in most readers.
         fields.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The value at a path of keys with dots between; a key that has dots itself goes first.
+    pub(super) fn at_path(&self, path: &str) -> Option<&Json<'a>> {
+        if let Some(value) = self.get(path) {
+            return Some(value);
+        }
+        let ends = path.match_indices('.').map(|(end, _)| end);
+        ends.into_iter().find_map(|end| self.get(&path[..end])?.at_path(&path[end + 1..]))
     }
 
     /// The text of a string.
@@ -85,17 +95,25 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The lines of a file, blank ones left out.
+/// How the objects of a file lie in it.
+enum Layout<'a> {
+    /// One a line; a bad line spoils no other.
+    Lines(std::iter::Enumerate<std::str::Lines<'a>>),
+    /// In one array, or after one another, over several lines.
+    Values(Values<'a>),
+}
+
+/// The objects of a file; blank lines are left out.
 pub(crate) struct Lines<'a> {
-    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    layout: Layout<'a>,
     text: &'a str,
     objects: usize,
     watch: ReadWatch<'a>,
 }
 
-/// One line: an object, and where it is.
+/// One object, and where it is.
 pub(crate) struct Line<'a> {
-    /// Line of the file.
+    /// Line of the file on which it begins.
     pub(crate) row: u64,
     /// The object, or an object inside it that [`Line::inside`] went to.
     pub(crate) object: Json<'a>,
@@ -109,7 +127,12 @@ impl<'a> Lines<'a> {
 
     /// The lines of a text.
     pub(super) fn of(text: &'a str, watch: ReadWatch<'a>) -> Self {
-        Self { lines: text.lines().enumerate(), text, objects: 0, watch }
+        let layout = if takes_lines(text) {
+            Layout::Lines(text.lines().enumerate())
+        } else {
+            Layout::Values(Values::of(text))
+        };
+        Self { layout, text, objects: 0, watch }
     }
 
     /// The same lines from the first one on, without a word about bad ones.
@@ -141,21 +164,111 @@ impl<'a> Lines<'a> {
     /// The next line, if any.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'a>>, FormatError> {
         loop {
-            let Some((at, line)) = self.lines.find(|(_, line)| !line.trim().is_empty()) else {
-                return Ok(None);
+            let (row, start, text, parsed) = match &mut self.layout {
+                Layout::Lines(lines) => {
+                    let Some((at, line)) = lines.find(|(_, line)| !line.trim().is_empty()) else {
+                        return Ok(None);
+                    };
+                    let start = line.as_ptr() as usize - self.text.as_ptr() as usize;
+                    (at as u64 + 1, start, line, None)
+                }
+                Layout::Values(values) => match values.next() {
+                    None => return Ok(None),
+                    Some((row, start, value)) => {
+                        (row, start, self.text.get(start..values.at()).unwrap_or(""), Some(value))
+                    }
+                },
             };
-            let (row, start) = (at as u64 + 1, line.as_ptr() as usize - self.text.as_ptr() as usize);
             self.watch.reached(start, self.text.len())?;
             self.objects += 1;
             if self.objects > MAX_ROWS {
                 return Err(FormatError::TooManyRows { row, max: MAX_ROWS });
             }
-            let checked = self.watch.row_text(row, start, line);
-            match checked.and_then(|()| object(row, line)) {
+            let checked = self.watch.row_text(row, start, text);
+            match checked.and_then(|()| parsed.unwrap_or_else(|| object(row, text))) {
                 Ok(object) => return Ok(Some(Line { row, object })),
                 Err(error) => self.watch.spoiled(error)?,
             }
         }
+    }
+}
+
+/// Whether every object has a line of its own: where the text is no array, and its first line is whole, or broken off before a
+/// line that begins another object.
+fn takes_lines(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let Some(first) = lines.next() else { return true };
+    if first.starts_with('[') {
+        return false;
+    }
+    let is_broken_off = first.starts_with('{') && Parser::whole(first).is_err_and(|at| at >= first.len());
+    if !is_broken_off || (Parser { text, at: 0 }).value(0).is_ok() {
+        return !is_broken_off;
+    }
+    lines.next().is_none_or(|second| second.starts_with('{'))
+}
+
+/// Values of an array, or after one another, over several lines.
+struct Values<'a> {
+    parser: Parser<'a>,
+    is_array: bool,
+    /// Line of the byte `counted`.
+    row: u64,
+    counted: usize,
+    has_ended: bool,
+}
+
+impl<'a> Values<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut parser = Parser { text, at: 0 };
+        let is_array = parser.take(b'[');
+        let has_ended = is_array && parser.take(b']');
+        Self { parser, is_array, row: 1, counted: 0, has_ended }
+    }
+
+    /// The byte behind what was read.
+    fn at(&self) -> usize {
+        self.parser.at
+    }
+
+    /// The line of a byte that is not before the last one asked for.
+    fn row_of(&mut self, at: usize) -> u64 {
+        let between = self.parser.text.as_bytes().get(self.counted..at).unwrap_or(&[]);
+        self.row += between.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.counted = at;
+        self.row
+    }
+
+    /// The next object with its line and its first byte. After an error there is none: nothing says where the next would begin.
+    fn next(&mut self) -> Option<(u64, usize, Result<Json<'a>, FormatError>)> {
+        self.parser.space();
+        let start = self.parser.at;
+        if self.has_ended || (start == self.parser.text.len() && !self.is_array) {
+            return None;
+        }
+        let row = self.row_of(start);
+        let parsed = self.parser.value(0).and_then(|value| self.behind().map(|()| value));
+        let value = match parsed {
+            Ok(value @ Json::Object(_)) => Ok(value),
+            Ok(other) => Err(bad(row, "entry", "an object", &other)),
+            Err(at) => {
+                self.has_ended = true;
+                self.parser.at = at.min(self.parser.text.len());
+                Err(not_json(self.parser.text, at, "a JSON value"))
+            }
+        };
+        Some((row, start, value))
+    }
+
+    /// Goes to where the next value of an array begins, or past its end.
+    fn behind(&mut self) -> Parsed<()> {
+        if !self.is_array || self.parser.take(b',') {
+            return Ok(());
+        }
+        self.parser.expect(b']')?;
+        self.parser.space();
+        self.has_ended = true;
+        if self.parser.at == self.parser.text.len() { Ok(()) } else { Err(self.parser.at) }
     }
 }
 
@@ -179,16 +292,19 @@ pub(crate) fn document(bytes: &[u8]) -> Result<Json<'_>, FormatError> {
     if text.trim().is_empty() {
         return Err(FormatError::EmptyFile);
     }
-    Parser::whole(text).map_err(|at| {
-        let before = text.get(..at).unwrap_or(text);
-        let line = before.rfind('\n').map_or(0, |end| end + 1);
-        FormatError::BadCell {
-            row: before.bytes().filter(|&b| b == b'\n').count() as u64 + 1,
-            column: format!("byte {}", at - line + 1),
-            expected: "a JSON value",
-            value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
-        }
-    })
+    Parser::whole(text).map_err(|at| not_json(text, at, "a JSON value"))
+}
+
+/// The error that a text is no JSON from a byte on.
+fn not_json(text: &str, at: usize, expected: &'static str) -> FormatError {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    FormatError::BadCell {
+        row: before.bytes().filter(|&b| b == b'\n').count() as u64 + 1,
+        column: format!("byte {}", at - line + 1),
+        expected,
+        value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
+    }
 }
 
 /// An error about a value.
@@ -215,16 +331,7 @@ impl<'a> Line<'a> {
 
     /// The value at a path of keys with dots between; a key that has dots itself goes first.
     pub(super) fn at_path(&self, path: &str) -> Option<&Json<'a>> {
-        let mut at = &self.object;
-        let mut rest = path;
-        loop {
-            if let Some(value) = at.get(rest) {
-                return Some(value);
-            }
-            let (key, more) = rest.split_once('.')?;
-            at = at.get(key)?;
-            rest = more;
-        }
+        self.object.at_path(path)
     }
 
     /// Shows every number and text of the object with its path, those in objects inside included.
@@ -282,7 +389,7 @@ impl<'a> Line<'a> {
         if (0.0..=MAX_ARRIVAL_S * 1e6).contains(&us) {
             return Ok(us);
         }
-        let max = if exponent == 6 { MAX_ARRIVAL_S } else { MAX_ARRIVAL_S * 1e3 };
+        let max = MAX_ARRIVAL_S * libm::pow(10.0, f64::from(6 - exponent));
         Err(FormatError::OutOfRange {
             row: self.row,
             column: key.to_owned(),
@@ -312,6 +419,18 @@ impl<'a> Line<'a> {
                 .collect::<Result<_, _>>()
                 .map(Some),
             Some(_) => Err(self.bad(key, "a list of whole numbers")),
+        }
+    }
+
+    /// The object of a key, as a line of the same row.
+    pub(crate) fn object_of(&mut self, key: &str) -> Result<Line<'a>, FormatError> {
+        let row = self.row;
+        let Json::Object(fields) = &mut self.object else { return Err(self.bad(key, "an object")) };
+        match fields.iter_mut().rev().find(|(name, _)| name == key) {
+            Some((_, object @ Json::Object(_))) => {
+                Ok(Line { row, object: std::mem::replace(object, Json::Null) })
+            }
+            _ => Err(self.bad(key, "an object")),
         }
     }
 

@@ -136,7 +136,8 @@ impl<'m> Mapped<'m> {
     fn time(&self, row: &dyn RowSource) -> Result<f64, FormatError> {
         let place = role("arrival");
         let cell = row.cell(place);
-        let exponent = match self.unit("arrival") {
+        let unit = self.unit("arrival");
+        let exponent = match unit {
             "date" => {
                 let ticks = parse_time(cell).map(|ticks| ticks as f64);
                 return ticks.ok_or_else(|| row.bad(place, "a date and time (2023-11-16 18:17:03.9799600)"));
@@ -148,8 +149,26 @@ impl<'m> Mapped<'m> {
         };
         let time = exact_shifted(cell, exponent).ok_or_else(|| row.bad(place, "a time"))?;
         // 2^53: above it not every microsecond has a number.
-        let most = 9_007_199_254_740_992.0;
-        if (0.0..=most).contains(&time) { Ok(time) } else { Err(out_of_range(row, place, most)) }
+        let most_us = 9_007_199_254_740_992.0;
+        if (0.0..=most_us).contains(&time) {
+            return Ok(time);
+        }
+        let most = most_us / libm::pow(10.0, f64::from(exponent));
+        let smaller = [("ms", 3), ("us", 0), ("ns", -3)].into_iter().find(|&(_, smaller)| {
+            smaller < exponent && exact_shifted(cell, smaller).is_some_and(|us| (0.0..=most_us).contains(&us))
+        });
+        Err(match smaller {
+            Some((likely, _)) => FormatError::WrongUnit {
+                row: row.row(),
+                column: row.column(place).to_owned(),
+                value: shorten(cell, 40),
+                min: 0.0,
+                max: most,
+                unit,
+                likely,
+            },
+            None => out_of_range(row, place, most),
+        })
     }
 
     fn length(&self, row: &dyn RowSource, name: &str) -> Result<u32, FormatError> {

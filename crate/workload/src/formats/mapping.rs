@@ -274,7 +274,7 @@ pub fn columns(bytes: &[u8]) -> Result<Vec<(String, Vec<String>)>, FormatError> 
     let unpacked = gzip::unpacked(bytes)?;
     let text = &*watch.text(without_mark(&unpacked))?;
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
-    if !text.trim_start().starts_with('{') {
+    if !text.trim_start().starts_with(['{', '[']) {
         let mut table = Table::of(text, watch)?;
         columns.extend(table.columns().map(|(name, _)| (name.to_owned(), Vec::new())));
         let places: Vec<_> = table.columns().map(|(_, column)| column).collect();

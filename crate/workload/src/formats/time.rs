@@ -19,10 +19,11 @@ pub(super) fn span_error(column: &str) -> FormatError {
     }
 }
 
-/// `YYYY-MM-DD hh:mm:ss[.fffffff]`, with a `T`, a `Z` or `+00:00` allowed, as ticks of 100 ns since 1970.
+/// `YYYY-MM-DD hh:mm:ss[.fffffff]`, with a `T` or a `t` in place of the blank and an offset from UTC behind it (RFC 3339), as
+/// ticks of 100 ns since 1970. Without an offset it is UTC.
 pub(crate) fn parse_time(text: &str) -> Option<i64> {
-    let text = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")).unwrap_or(text);
-    let (date, clock) = text.split_once([' ', 'T'])?;
+    let (date, clock) = text.split_once([' ', 'T', 't'])?;
+    let (clock, offset_min) = without_offset(clock)?;
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
     let mut date = date.splitn(3, '-').map(|part| number(part, 4));
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
@@ -33,7 +34,30 @@ pub(crate) fn parse_time(text: &str) -> Option<i64> {
         return None;
     }
     let nanoseconds = if fraction.is_empty() { 0 } else { number(&format!("{fraction:0<9}"), 9)? };
-    Some(((days * 24 + hour) * 60 + minute) * 60 * TICKS_PER_S + second * TICKS_PER_S + nanoseconds / 100)
+    let minutes = (days * 24 + hour) * 60 + minute - offset_min;
+    Some(minutes * 60 * TICKS_PER_S + second * TICKS_PER_S + nanoseconds / 100)
+}
+
+/// A time of day without its offset from UTC, and the offset in minutes: `Z`, `+hh:mm`, or as ISO 8601 also has it `+hhmm` and
+/// `+hh`, with or without a blank before.
+fn without_offset(clock: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
+        return Some((clock.trim_end(), 0));
+    }
+    if let Some(clock) = clock.strip_suffix(" UTC") {
+        return Some((clock, 0));
+    }
+    let Some(at) = clock.find(['+', '-']) else { return Some((clock, 0)) };
+    let (clock, offset) = clock.split_at(at);
+    let (hours, minutes) = match offset.len() {
+        3 => (&offset[1..], "00"),
+        5 if offset.is_char_boundary(3) => offset[1..].split_at(2),
+        6 => offset[1..].split_once(':')?,
+        _ => return None,
+    };
+    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    let minutes = if hours < 24 && minutes < 60 { 60 * hours + minutes } else { return None };
+    Some((clock.trim_end(), if offset.starts_with('-') { -minutes } else { minutes }))
 }
 
 fn number(digits: &str, most: usize) -> Option<i64> {
@@ -87,10 +111,37 @@ mod tests {
         assert_eq!(parse_time("1970-01-01 00:00:00"), Some(0));
         assert_eq!(parse_time("1970-01-02 00:00:01.0000001"), Some(864_010_000_001));
         assert_eq!(parse_time("2024-02-29T23:59:59.5Z").map(|t| t % 10_000_000), Some(5_000_000));
-        for bad in
-            ["", "2023-02-29 00:00:00", "2023-13-01 00:00:00", "2023-01-01", "2023-01-01 24:00:00", "x y"]
-        {
+        for bad in [
+            "",
+            "2023-02-29 00:00:00",
+            "2023-13-01 00:00:00",
+            "2023-01-01",
+            "2023-01-01 24:00:00",
+            "x y",
+            "2023-01-01T00:00:00+1:00",
+            "2023-01-01T00:00:00+24:00",
+            "2023-01-01T00:00:00+01:60",
+            "2023-01-01T00:00:00+0é0",
+            "2023-01-01T00:00:00+",
+        ] {
             assert_eq!(parse_time(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_offset_from_utc_is_read() {
+        let noon = parse_time("2025-03-01T12:00:00.25Z");
+        for same in [
+            "2025-03-01T12:00:00.25+00:00",
+            "2025-03-01T13:00:00.25+01:00",
+            "2025-03-01t17:30:00.25+05:30",
+            "2025-03-01 02:45:00.25-09:15",
+            "2025-03-01 13:00:00.25 +0100",
+            "2025-03-02T01:00:00.25+13",
+            "2025-03-01 12:00:00.25 UTC",
+            "2025-03-01T12:00:00.25-00:00",
+        ] {
+            assert_eq!(parse_time(same), noon, "{same}");
         }
     }
 

@@ -9,7 +9,7 @@
 //! crash on it or drop it.
 
 use crate::aibrix::matching::PromptLengths;
-use crate::formats::json::{Json, Line, Lines, bad, document};
+use crate::formats::json::{Json, Line, Lines, bad};
 use crate::formats::{FormatError, MAX_ROWS, MAX_TOKENS, gzip};
 use crate::prompts::tokens::{CountTokens, is_cjk};
 
@@ -67,25 +67,15 @@ impl Collection {
     /// Reads a collection, and counts the conversations without a prompt that were left out.
     ///
     /// # Errors
-    /// [`FormatError`], with the row and the key; in a JSON array the row is the place of the entry.
+    /// [`FormatError`], with the row and the key.
     pub fn read_counted(bytes: &[u8]) -> Result<(Self, usize), FormatError> {
         let bytes = &*gzip::unpacked(bytes)?;
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-        if text.first() == Some(&b'[') {
-            let Json::List(entries) = document(bytes)? else { return Err(FormatError::EmptyFile) };
-            let line = |(place, object)| Line { row: place as u64 + 1, object };
-            let mut entries = entries.into_iter().enumerate().map(line);
-            return Self::of_lines(&mut || Ok(entries.next()));
-        }
         let lines = &mut Lines::open(bytes)?;
         Self::of_lines(&mut || lines.next_line())
     }
 
     fn of_lines(next: NextLine<'_, '_>) -> Result<(Self, usize), FormatError> {
         let first = next()?.ok_or(FormatError::EmptyFile)?;
-        if !matches!(first.object, Json::Object(_)) {
-            return Err(bad(first.row, "entry", "an object", &first.object));
-        }
         if first.has("conversations") || first.has("messages") {
             let all = rows(first, next, conversation)?;
             let count = all.len();
@@ -308,7 +298,7 @@ mod tests {
             ("", "empty"),
             ("[]\n", "empty"),
             ("[3]\n", "row 1, column entry: an object"),
-            ("[{\"prompt\": \"a\"}, {\"prompt\": 4}]", "row 2, column prompt"),
+            ("[{\"prompt\": \"a\"},\n {\"prompt\": 4}]", "row 2, column prompt"),
             ("{\"id\": 1, \"conversations\": 3}\n", "row 1, column conversations: a list of messages"),
             ("{\"id\": 1, \"conversations\": [{\"value\": \"a\"}]}\n", "messages that say who speaks"),
             ("{\"id\": 1, \"conversations\": [{\"from\": \"human\"}]}\n", "messages of text"),

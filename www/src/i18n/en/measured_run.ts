@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const measuredRun = area('measured_run', {
   'title': 'A measured run of your own',
-  'intro': 'Open the result file of a load generator: {files}. Its requests are simulated with the settings that the file contains, and both runs are compared request by request. The file stays in this browser.',
+  'intro': 'Open the result file of a load generator: {files}. Its requests are simulated with the settings that the file contains, and both runs are compared request by request; of a file without single requests the means. The file stays in this browser.',
   'open': 'Open a result file…',
   'drop': 'or drop it here, with the settings file that AIPerf or LLMServingSim writes beside it.',
   'of_controls': 'The settings in the controls override those of the file',
@@ -12,6 +12,9 @@ export const measuredRun = area('measured_run', {
   'read': '{names}: {tool}, {n} requests, {sent}.',
   'sent.times': 'sent at their times',
   'sent.in_flight': '{n} in flight',
+  'benchmark': 'Run of the file',
+  'question': 'The file does not say on which server the run was measured. Choose, then both runs are compared:',
+  'question.compare': 'Compare',
   'unfinished': '{n} {n|request does|requests do} not end in the simulated run and {n|is|are} left out.',
   'no_times': 'The file has no times of single requests, so there is nothing to draw or to fit.',
   'table': 'Means of both runs, and errors of single requests',

@@ -3,7 +3,7 @@ import type { measuredRun as english } from '../en/measured_run.js';
 
 export const measuredRun: Translation<typeof english> = {
   'title': '对照自己的实测运行',
-  'intro': '打开压测工具的结果文件：{files}。系统按文件给出的设置模拟其中的请求，并逐个请求对照两次运行。文件不会离开此浏览器。',
+  'intro': '打开压测工具的结果文件：{files}。系统按文件给出的设置模拟其中的请求，并逐个请求对照两次运行；文件没有单个请求时对照均值。文件不会离开此浏览器。',
   'open': '打开结果文件…',
   'drop': '或拖放到这里；AIPerf 或 LLMServingSim 另写的设置文件可一并放入。',
   'of_controls': '控件中的设置优先于文件给出的设置',
@@ -12,6 +12,9 @@ export const measuredRun: Translation<typeof english> = {
   'read': '{names}：{tool}，{n} 个请求，{sent}。',
   'sent.times': '按各自的时刻发送',
   'sent.in_flight': '同时在途 {n} 个',
+  'benchmark': '文件中的运行',
+  'question': '文件没有说明这次运行是在什么服务器上测得的。请选择，然后对照两次运行：',
+  'question.compare': '对照',
   'unfinished': '{n} 个请求在模拟中没有结束，不计入。',
   'no_times': '文件没有给出单个请求的时间，因此无法画图或拟合。',
   'table': '两次运行的均值，以及单个请求的误差',

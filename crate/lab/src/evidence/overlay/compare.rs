@@ -5,7 +5,7 @@ use servescope_engine::Report;
 use servescope_engine::metrics::distribution::Distribution;
 
 use super::cause::OverlayCause;
-use super::measured::{Means, MeasuredRun};
+use super::measured::{Means, MeasuredRun, Sending};
 use super::pair::{Pair, PairedMetric, Times};
 use crate::run::Run;
 
@@ -47,6 +47,8 @@ pub struct Overlay {
     pub by_length: Vec<LengthBucket>,
     /// Where the difference comes from, as far as the numbers show it.
     pub cause: OverlayCause,
+    /// Whether single requests of both runs belong together.
+    pub is_matched: bool,
 }
 
 impl Overlay {
@@ -55,7 +57,11 @@ impl Overlay {
         let report = &run.report;
         let pairs = pairs(measured, report);
         let means = (!measured.has_times()).then_some(&measured.means);
+        let is_matched = measured.is_matched();
         let mut metrics = times_of(&pairs.iter().collect::<Vec<_>>(), means);
+        if !is_matched {
+            metrics.iter_mut().for_each(|metric| (metric.mape, metric.correlation) = (None, None));
+        }
         if let Some(itl) = metrics.iter_mut().find(|metric| metric.name == "itl_s") {
             let mut gaps: Vec<f64> =
                 measured.requests.iter().flat_map(|request| &request.gaps_s).copied().collect();
@@ -65,12 +71,13 @@ impl Overlay {
             }
         }
         metrics.extend(rates(measured, report, &pairs));
-        let cause = OverlayCause::of(&pairs, &metrics);
+        let cause = OverlayCause::of(if is_matched { &pairs } else { &[] }, &metrics);
         Self {
             unfinished: measured.requests.len() - pairs.len(),
             by_length: if means.is_some() { Vec::new() } else { by_length(&pairs) },
             metrics,
             cause,
+            is_matched,
             pairs,
         }
     }
@@ -123,17 +130,17 @@ pub(super) const TIMES: [(&str, TimeOf); 4] = [
 
 /// The metrics of some requests; `means` stands for what was measured where single requests are not known.
 pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<PairedMetric> {
-    let of_means = |name: &str| match name {
-        "ttft_s" => means?.ttft_s,
-        "tpot_s" => means?.tpot_s,
-        "itl_s" => means?.itl_s,
-        _ => means?.e2e_s,
-    };
     let metric = |(name, of): (&'static str, TimeOf)| {
-        if means.is_some() {
-            let simulated: Vec<f64> = pairs.iter().filter_map(|pair| of(&pair.simulated)).collect();
-            let measured = of_means(name);
-            let distribution = Distribution::of(&mut simulated.clone());
+        if let Some(means) = means {
+            let time = match name {
+                "ttft_s" => means.ttft_s,
+                "tpot_s" => means.tpot_s,
+                "itl_s" => means.itl_s,
+                _ => means.e2e_s,
+            };
+            let measured = time.mean;
+            let mut simulated: Vec<f64> = pairs.iter().filter_map(|pair| of(&pair.simulated)).collect();
+            let distribution = Distribution::of(&mut simulated);
             let known = measured.zip(distribution.mean);
             return PairedMetric {
                 name,
@@ -142,7 +149,7 @@ pub(super) fn times_of(pairs: &[&Pair], means: Option<&Means>) -> Vec<PairedMetr
                 mape: None,
                 bias: known.and_then(|(measured, simulated)| relative(simulated, measured)),
                 correlation: None,
-                measured_distribution: Distribution { mean: measured, ..Distribution::default() },
+                measured_distribution: time.distribution(),
                 simulated_distribution: distribution,
             };
         }
@@ -245,8 +252,9 @@ fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<PairedM
     let mean = |of: &Produced, value: fn(&[f64; 3]) -> f64| {
         (of.end_s > 0.0).then(|| of.requests.iter().map(value).sum::<f64>() / of.end_s)
     };
-    // In a closed loop without times of sending only the file's own rates are known.
-    let has_sent = measured.requests.iter().any(|request| request.sent_s > 0.0);
+    // In a closed loop without times of sending, and at drawn ones, only the file's own rates are known.
+    let has_sent =
+        measured.sending != Sending::Drawn && measured.requests.iter().any(|request| request.sent_s > 0.0);
     let has_windows = theirs.end_s > 0.0 && (has_sent || measured.requests.len() < 2);
     let [our_windows, their_windows] =
         [&ours, &theirs].map(|of| has_windows.then(|| of.windows(theirs.end_s.max(ours.end_s))));

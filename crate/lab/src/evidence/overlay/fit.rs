@@ -7,7 +7,7 @@ use super::compare::{TIMES, pairs, times_of};
 use super::measured::MeasuredRun;
 use super::pair::{Pair, PairedMetric};
 use crate::diagnostic::Diagnostic;
-use crate::parameters::{Id, Value};
+use crate::parameters::{Id, TABLE, Value};
 use crate::run::{LoadedTrace, Run};
 use crate::scenario::Scenario;
 
@@ -36,8 +36,8 @@ pub enum FitError {
     /// A parameter that changes nothing here.
     #[error("--fit {0}: has no effect in this scenario")]
     NoEffect(&'static str),
-    /// A file without times of single requests.
-    #[error("--fit: the file has no times of single requests")]
+    /// A file without times of single requests, or without the times at which they were sent.
+    #[error("--fit: the file has no times of single requests, or does not say when they were sent")]
     NoTimes,
     /// The scenario does not run.
     #[error("{}", .0.first().map_or("", |error| &error.message))]
@@ -93,6 +93,13 @@ fn constants(paths: &[String], scenario: &Scenario) -> Result<Vec<Id>, FitError>
     Ok(ids)
 }
 
+/// The constants that can be fitted to a scenario: numbers of the iteration-time model that have an effect in it.
+pub fn fittable(scenario: &Scenario) -> Vec<&'static str> {
+    let is_number = |id: Id| matches!(id.row().type_name(), "number" | "integer");
+    let ids = TABLE.iter().filter(|row| row.id.starts_with("cost.")).filter_map(|row| Id::from_path(row.id));
+    ids.filter(|&id| is_number(id) && scenario.is_active(id)).map(|id| id.row().id).collect()
+}
+
 /// Steps of a constant: by the factor, and by its inverse.
 const STEPS: usize = 2;
 
@@ -121,7 +128,7 @@ impl FitSearch {
     /// # Errors
     /// [`FitError`] names the constant.
     pub fn begin(measured: &MeasuredRun, scenario: &Scenario, paths: &[String]) -> Result<Self, FitError> {
-        if !measured.has_times() {
+        if !measured.is_matched() {
             return Err(FitError::NoTimes);
         }
         let ids = constants(paths, scenario)?;

@@ -1,10 +1,11 @@
 //! A measured run in one form, whatever tool wrote it.
 
 use serde::{Deserialize, Serialize};
+use servescope_engine::metrics::distribution::Distribution;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::tool::Tool;
+use crate::file_kind::Tool;
 
 /// Most requests of a result file.
 pub const MAX_REQUESTS: usize = 1_000_000;
@@ -57,30 +58,56 @@ pub enum Sending {
     Times,
     /// The next one as soon as another one has ended, with this many in flight.
     InFlight(u32),
+    /// At times that were drawn, as the file has a rate and not the times: single requests of both runs do not belong together.
+    Drawn,
 }
 
 impl Sending {
     /// How many are in flight, in a closed loop.
     pub fn in_flight(self) -> Option<u32> {
         match self {
-            Self::Times => None,
+            Self::Times | Self::Drawn => None,
             Self::InFlight(most) => Some(most),
         }
     }
 }
 
-/// Means over all requests, of a file without single requests.
+/// A time over all requests as a file sums it up, seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct MeasuredTime {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+impl MeasuredTime {
+    /// As a distribution.
+    pub(super) fn distribution(self) -> Distribution {
+        let Self { mean, p50, p90, p95, p99 } = self;
+        Distribution { mean, p50, p90, p95, p99, max: None }
+    }
+}
+
+/// Times and rates over all requests, of a file without single requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MeasuredMeans"))]
 pub struct Means {
-    /// Time to first token, seconds.
-    pub ttft_s: Option<f64>,
-    /// Time between tokens, seconds: of each request its mean.
-    pub tpot_s: Option<f64>,
-    /// Gap between tokens, seconds: of all requests together.
-    pub itl_s: Option<f64>,
-    /// End-to-end time, seconds.
-    pub e2e_s: Option<f64>,
+    /// Time to first token.
+    pub ttft_s: MeasuredTime,
+    /// Time between tokens: of each request its mean.
+    pub tpot_s: MeasuredTime,
+    /// Gap between tokens: of all requests together.
+    pub itl_s: MeasuredTime,
+    /// End-to-end time.
+    pub e2e_s: MeasuredTime,
     /// Output tokens a second.
     pub output_tokens_per_s: Option<f64>,
     /// Requests a second.
@@ -105,6 +132,25 @@ pub struct MeasuredRun {
     pub reported: Vec<(String, String)>,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// The runs of the file, in a few words each, where there are several.
+    pub benchmarks: Vec<String>,
+    /// Which of them this is, from 1 on; 0 where there is only one.
+    pub benchmark: usize,
+}
+
+impl Default for MeasuredRun {
+    fn default() -> Self {
+        Self {
+            tool: Tool::VllmBench,
+            requests: Vec::new(),
+            sending: Sending::Times,
+            means: Means::default(),
+            reported: Vec::new(),
+            notes: Vec::new(),
+            benchmarks: Vec::new(),
+            benchmark: 0,
+        }
+    }
 }
 
 impl MeasuredRun {
@@ -123,7 +169,7 @@ impl MeasuredRun {
         for (place, request) in self.requests.iter().enumerate() {
             let is_held = matches!(self.sending, Sending::InFlight(most) if place >= most as usize);
             trace.push(Request {
-                arrival_us: if self.sending == Sending::Times { request.sent_s * 1e6 } else { 0.0 },
+                arrival_us: if self.sending.in_flight().is_none() { request.sent_s * 1e6 } else { 0.0 },
                 user: 0,
                 adapter: BASE_MODEL,
                 input_tokens: request.input_tokens.max(1),
@@ -136,6 +182,12 @@ impl MeasuredRun {
             trace.closed_loop = Some(Box::new(closed_loop));
         }
         trace
+    }
+
+    /// Whether single requests of this run and of its simulation belong together: the file contains their times, and the order or
+    /// the times in which they were sent.
+    pub fn is_matched(&self) -> bool {
+        self.has_times() && self.sending != Sending::Drawn
     }
 
     /// Whether the file contains times of single requests.

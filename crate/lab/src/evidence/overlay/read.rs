@@ -1,18 +1,22 @@
 //! Readers of result files. Each tool has its own; which one wrote a file is seen by its keys or columns.
 
 mod aiperf;
+mod described;
+mod genai_perf;
 mod guidellm;
+mod inference_perf;
 mod inferencex;
 mod json;
 mod lines;
+mod llm_d;
 mod servingsim;
 mod servingsim_bench;
 mod vllm_bench;
 
-use serde_json::Value as Json;
+use json::JsonField;
 
 use super::measured::{MAX_REQUESTS, MeasuredRequest, MeasuredRun};
-use super::tool::Tool;
+use crate::file_kind::{FileKind, Tool, recognise};
 pub use crate::profiles::NamedText;
 
 /// Why a file cannot be read.
@@ -36,33 +40,8 @@ impl ReadError {
     }
 }
 
-/// What wrote a text, where that can be seen.
-fn recognised(text: &str) -> Option<Tool> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    if !text.starts_with('{') {
-        let header = text.lines().next().unwrap_or("");
-        return servingsim::is_header(header).then_some(Tool::ServingSim);
-    }
-    let first_line: Option<Json> = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
-    if let Some(Json::Object(fields)) = &first_line {
-        if fields.contains_key("metadata") && fields.contains_key("metrics") {
-            return Some(Tool::AiPerf);
-        }
-        if fields.contains_key("queued_ts") {
-            return Some(Tool::ServingSimBench);
-        }
-    }
-    let whole: Json = serde_json::from_str(text).ok()?;
-    let has = |key: &str| whole.get(key).is_some();
-    match () {
-        () if has("benchmarks") => Some(Tool::GuideLlm),
-        () if has("infmax_model_prefix") => Some(Tool::InferenceX),
-        () if has("model_id") && has("num_prompts") => Some(Tool::VllmBench),
-        () => None,
-    }
-}
-
-/// Reads a result file; `companion` hands over the file that its tool writes beside it, by name, where it is there.
+/// Reads a result file; `companion` hands over the file that its tool writes beside it, by name, where it is there. Of several runs
+/// in one file the first is read.
 ///
 /// # Errors
 /// [`ReadError`] with the place, the bound and the value.
@@ -70,56 +49,141 @@ pub fn read<'a>(
     file: NamedText<'_>,
     companion: impl Fn(&str) -> Option<&'a str>,
 ) -> Result<MeasuredRun, ReadError> {
+    read_benchmark(file, companion, None)
+}
+
+/// Reads a run of a result file, by its place from 1 on: the first where none is named.
+///
+/// # Errors
+/// [`ReadError`] with the place, the bound and the value.
+pub fn read_benchmark<'a>(
+    file: NamedText<'_>,
+    companion: impl Fn(&str) -> Option<&'a str>,
+    benchmark: Option<usize>,
+) -> Result<MeasuredRun, ReadError> {
     let text = file.text.trim_start_matches('\u{feff}');
-    let tool = recognised(text).ok_or_else(|| unknown(text))?;
+    let tool = match recognise(text.as_bytes()).map(|found| found.kind) {
+        Ok(FileKind::Result(tool)) => tool,
+        _ => return Err(unknown(text)),
+    };
     let names = tool.companions(file.name);
     let beside = names.iter().find_map(|name| Some(NamedText { name, text: companion(name)? }));
     let run = match tool {
-        Tool::VllmBench => vllm_bench::read(&json::document(text)?)?,
         Tool::AiPerf => aiperf::read(text, beside)?,
-        Tool::GuideLlm => guidellm::read(&json::document(text)?)?,
-        Tool::InferenceX => inferencex::read(&json::document(text)?)?,
         Tool::ServingSim => servingsim::read(text)?,
         Tool::ServingSimBench => servingsim_bench::read(text, beside)?,
+        _ => return of_documents(tool, text, benchmark),
     };
+    match benchmark {
+        None | Some(1) => finished(run),
+        Some(other) => Err(no_benchmark(other, 1)),
+    }
+}
+
+fn no_benchmark(asked: usize, most: usize) -> ReadError {
+    ReadError::new("the benchmark", format!("{asked} is not between 1 and {most}, the runs of the file"))
+}
+
+fn finished(run: MeasuredRun) -> Result<MeasuredRun, ReadError> {
     if run.requests.is_empty() {
         return Err(ReadError::new("the file", "no request was answered"));
     }
     Ok(run.in_order())
 }
 
-/// Reads a result file among others that lie beside it: the first one that is a result, with the companion of its tool.
+/// Reads a run of a file of JSON documents: each is one, and GuideLLM's has several inside.
+fn of_documents(tool: Tool, text: &str, benchmark: Option<usize>) -> Result<MeasuredRun, ReadError> {
+    let documents = json::documents(text)?;
+    let mut runs = Vec::new();
+    for document in &documents {
+        let root = JsonField::root(document);
+        if tool == Tool::GuideLlm {
+            runs.extend(guidellm::benchmarks(&root)?.into_iter().map(|run| (document, run)));
+        } else {
+            runs.push((document, root));
+        }
+    }
+    let chosen = benchmark.unwrap_or(1);
+    let place = chosen.checked_sub(1).filter(|place| *place < runs.len());
+    let (document, root) = &runs[place.ok_or_else(|| no_benchmark(chosen, runs.len()))?];
+    let run = match tool {
+        Tool::GuideLlm => guidellm::read(&JsonField::root(document), root),
+        Tool::InferenceX => inferencex::read(root),
+        Tool::InferencePerf => inference_perf::read(root),
+        Tool::LlmD => llm_d::read(root),
+        Tool::AiPerfSummary | Tool::GenAiPerf => genai_perf::read(root.json, tool),
+        _ => vllm_bench::read(root, tool),
+    };
+    let mut run = finished(
+        run.map_err(|error| if runs.len() > 1 { error.within(&format!("run {chosen}")) } else { error })?,
+    )?;
+    if runs.len() > 1 {
+        run.benchmark = chosen;
+        run.benchmarks = runs.iter().map(|(_, root)| label(tool, root)).collect();
+    }
+    Ok(run)
+}
+
+/// A run in a few words.
+fn label(tool: Tool, root: &JsonField) -> String {
+    match tool {
+        Tool::GuideLlm => guidellm::label(root),
+        Tool::InferencePerf => inference_perf::label(root),
+        Tool::LlmD => llm_d::label(root),
+        Tool::AiPerfSummary | Tool::GenAiPerf => genai_perf::label(root),
+        Tool::InferenceX => root
+            .get("conc")
+            .and_then(|conc| conc.setting())
+            .map_or_else(String::new, |conc| format!("{conc} in flight")),
+        _ => vllm_bench::label(root),
+    }
+}
+
+/// Reads a result file among others that lie beside it: one with single requests before a summary, with the companion of its tool.
+/// `benchmark` is the place of a run in it, from 1 on.
 ///
 /// # Errors
 /// [`ReadError`] of the first file, where none is a result.
-pub fn read_among(files: &[NamedText<'_>]) -> Result<MeasuredRun, ReadError> {
+pub fn read_among(files: &[NamedText<'_>], benchmark: Option<usize>) -> Result<MeasuredRun, ReadError> {
     let beside = |name: &str| files.iter().find(|file| file.name == name).map(|file| file.text);
-    let mut first = None;
+    let (mut first, mut summary) = (None, None);
     for file in files {
-        match read(*file, beside) {
-            Ok(run) => return Ok(run),
+        match read_benchmark(*file, beside, benchmark) {
+            Ok(run) if run.has_times() => return Ok(run),
+            Ok(run) => summary = summary.or(Some(run)),
             Err(error) => first = first.or(Some(error.within(file.name))),
         }
     }
-    Err(first.unwrap_or_else(|| ReadError::new("the file", "there is none")))
+    summary.ok_or_else(|| first.unwrap_or_else(|| ReadError::new("the file", "there is none")))
 }
 
 /// Of a text that no reader knows.
 fn unknown(text: &str) -> ReadError {
-    if text.trim_start().starts_with('{')
-        && let Err(error) = json::document(text)
-        && let Err(of_line) = json::document(text.trim_start().lines().next().unwrap_or(""))
+    let what = match recognise(text.as_bytes()) {
+        Ok(found) => {
+            let command = found.kind.command("FILE", text);
+            return ReadError::new(
+                "the file",
+                format!(
+                    "no result but {}, by {}; open it with: {command}",
+                    found.kind.text(),
+                    found.keys_text()
+                ),
+            );
+        }
+        Err(unknown) => unknown,
+    };
+    if what.looks == "json"
+        && let Err(error) = json::documents(text)
     {
-        // A file of JSON lines is no document, and a document of several lines has no JSON in its first.
-        return if text.trim_start().lines().nth(1).is_some_and(|line| line.starts_with('{')) {
-            of_line
-        } else {
-            error
-        };
+        return error;
     }
     ReadError::new(
         "the file",
-        "not recognised; expected are results of vLLM bench (--save-result --save-detailed), AIPerf (profile_export.jsonl), GuideLLM (JSON), InferenceX (agg_*.json) and LLMServingSim (CSV, requests.jsonl)",
+        format!(
+            "not recognised: {}; expected are results of vLLM bench (--save-result), SGLang bench_serving (--output-file), AIPerf (profile_export.jsonl, profile_export_aiperf.json), GenAI-Perf (profile_export_genai_perf.json), GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json), llm-d-benchmark (JSON), InferenceX (agg_*.json) and LLMServingSim (CSV, requests.jsonl)",
+            what.text()
+        ),
     )
 }
 

@@ -9,29 +9,36 @@ use super::compare::Overlay;
 use super::fit::{CostFit, RefittedConstant};
 use super::measured::MeasuredRun;
 use super::pair::PairedMetric;
-use super::taken::TakenSetting;
+use super::taken::Taken;
 use crate::ordered::Ordered;
 use crate::scenario::Scenario;
 
-/// Everything: `metrics` by name with the means of both runs, `distributions`, `by_input_length`, `likely_cause`, the settings
-/// and where they come from, and every request.
+/// Everything: `metrics` by name with the means of both runs, `distributions`, `by_input_length`, `likely_cause` (null while GPU or
+/// model are `missing`), the settings and where they come from, and every request.
 pub fn document(
     measured: &MeasuredRun,
     scenario: &Scenario,
-    taken: &[TakenSetting],
+    taken: &Taken,
     overlay: &Overlay,
     fit: Option<&CostFit>,
 ) -> Json {
+    // Of another GPU or model than the measured one every difference has that cause.
+    let is_told = taken.missing.is_empty();
     let mut document = json!({
         "tool": measured.tool.name(),
         "in_flight": measured.sending.in_flight(),
         "scenario": scenario.to_json(),
-        "taken_over": taken,
+        "benchmarks": measured.benchmarks,
+        "benchmark": measured.benchmark,
+        "sending": measured.sending,
+        "matched": overlay.is_matched,
+        "taken_over": taken.settings,
+        "missing": taken.missing,
         "metrics": overlaid_metrics(&overlay.metrics),
         "distributions": distributions(&overlay.metrics),
         "by_input_length": overlay.by_length,
-        "likely_cause": overlay.cause.sentence,
-        "cause": overlay.cause,
+        "likely_cause": is_told.then_some(&overlay.cause.sentence),
+        "cause": is_told.then_some(&overlay.cause),
         "unfinished": overlay.unfinished,
     });
     if let Some(fit) = fit {

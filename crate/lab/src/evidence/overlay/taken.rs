@@ -21,18 +21,46 @@ pub struct TakenSetting {
     pub from: String,
 }
 
+/// What was taken over from a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// The settings.
+    pub settings: Vec<TakenSetting>,
+    /// What could not be taken over, in English.
+    pub notes: Vec<String>,
+    /// Paths of what neither the file nor the user says and without which no cause can be named: the GPU, the model.
+    pub missing: Vec<&'static str>,
+}
+
+impl Taken {
+    /// That something is missing, and how it is set; none where nothing is.
+    pub fn missing_text(&self) -> Option<String> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let name = |path: &&str| if *path == Id::FleetGpu.row().id { "the GPU" } else { "the model" };
+        let names: Vec<&str> = self.missing.iter().map(name).collect();
+        let sets: Vec<String> = self.missing.iter().map(|path| format!("--set {path}=NAME")).collect();
+        Some(format!(
+            "the file does not name {}; no cause is named until you do: {}",
+            names.join(" and "),
+            sets.join(" ")
+        ))
+    }
+}
+
 /// Sets what the file contains about the server, and what such a server has by default, except what the scenario was given.
 /// Says what was set, and what could not be.
-pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> (Vec<TakenSetting>, Vec<String>) {
+pub fn take_over(run: &MeasuredRun, scenario: &mut Scenario) -> Taken {
     let given: Vec<Id> = scenario.given().collect();
-    let mut taking = Taking { scenario, given, taken: Vec::new(), notes: Vec::new() };
+    let mut taking = Taking { scenario, given, taken: Vec::new(), notes: Vec::new(), missing: Vec::new() };
     taking.default(Id::SchedulerKind, "vllm_v1", "result files are of servers that schedule so");
     for (key, value) in &run.reported {
         taking.reported(run, key, value);
     }
     taking.lengths(run);
     taking.cost();
-    (taking.taken, taking.notes)
+    Taken { settings: taking.taken, notes: taking.notes, missing: taking.missing }
 }
 
 struct Taking<'a> {
@@ -40,6 +68,7 @@ struct Taking<'a> {
     given: Vec<Id>,
     taken: Vec<TakenSetting>,
     notes: Vec<String>,
+    missing: Vec<&'static str>,
 }
 
 impl Taking<'_> {
@@ -142,16 +171,12 @@ impl Taking<'_> {
 
     /// Measured kernels where the deployment has them, else the roofline.
     fn cost(&mut self) {
-        if !self.is_set(Id::FleetGpu) && !self.is_set(Id::CostKind) {
-            let name = Gpu::named(self.scenario.choice(Id::FleetGpu)).map_or("", |gpu| gpu.name);
-            self.notes
-                .push(format!("the file does not name the GPU; simulated on {name} (--set fleet.gpu=…)"));
-        }
-        if !self.is_set(Id::FleetModel) && !self.is_set(Id::CostKind) {
-            let name = self.scenario.choice(Id::FleetModel);
-            self.notes.push(format!(
-                "the file does not name the model; simulated with {name} (--set fleet.model=…)"
-            ));
+        // A time model with constants of its own knows neither.
+        let has_hardware = !self.is_set(Id::CostKind) || self.scenario.is_active(Id::FleetGpu);
+        for id in [Id::FleetGpu, Id::FleetModel] {
+            if has_hardware && !self.is_set(id) {
+                self.missing.push(id.row().id);
+            }
         }
         if self.is_set(Id::CostKind) {
             return;

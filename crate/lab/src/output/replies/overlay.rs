@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::ordered::Ordered;
 use crate::overlay::{
-    CostFit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, TakenSetting,
-    overlaid_metrics,
+    CostFit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, Taken,
+    TakenSetting, fittable, overlaid_metrics,
 };
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
@@ -33,10 +33,18 @@ pub struct OverlayReply {
     pub metrics: Ordered<OverlaidMetric>,
     /// By prompt length, shortest first.
     pub by_input_length: Vec<LengthBucket>,
-    /// The terminal's sentence.
-    pub likely_cause: String,
-    /// Where the difference comes from.
-    pub cause: OverlayCause,
+    /// Where the difference comes from; nothing while something is missing.
+    pub cause: Option<OverlayCause>,
+    /// Paths of what neither the file nor the user says: the GPU, the model.
+    pub missing: Vec<&'static str>,
+    /// Whether single requests of both runs belong together.
+    pub is_matched: bool,
+    /// The runs of the file, where there are several, and which of them this is, from 1 on.
+    pub benchmarks: Vec<String>,
+    /// See `benchmarks`.
+    pub benchmark: usize,
+    /// Paths of the constants that can be fitted; none where the file has no times to fit to.
+    pub fittable: Vec<&'static str>,
     /// The fit, where one was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -51,7 +59,7 @@ impl OverlayReply {
     pub fn of(
         measured: &MeasuredRun,
         scenario: &Scenario,
-        taken: Vec<TakenSetting>,
+        taken: Taken,
         notes: Vec<String>,
         overlay: &Overlay,
         fit: Option<&CostFit>,
@@ -62,12 +70,16 @@ impl OverlayReply {
             requests: overlay.pairs.len(),
             unfinished: overlay.unfinished,
             notes,
-            taken_over: taken,
+            cause: taken.missing.is_empty().then(|| overlay.cause.clone()),
+            taken_over: taken.settings,
+            missing: taken.missing,
+            is_matched: overlay.is_matched,
+            benchmarks: measured.benchmarks.clone(),
+            benchmark: measured.benchmark,
+            fittable: if overlay.is_matched { fittable(scenario) } else { Vec::new() },
             scenario: fit.map_or(scenario, |fit| &fit.scenario).patch(),
             metrics: overlaid_metrics(&overlay.metrics),
             by_input_length: overlay.by_length.clone(),
-            likely_cause: overlay.cause.sentence.clone(),
-            cause: overlay.cause.clone(),
             fit: fit.map(OverlayFit::of),
             charts: overlay_charts(overlay),
         }

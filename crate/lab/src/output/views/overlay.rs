@@ -31,9 +31,11 @@ pub fn overlay_charts(overlay: &Overlay) -> Vec<Chart> {
             continue;
         }
         charts.push(Chart { name: of_all, ..distribution(&told) });
-        charts.push(Chart { name: of_each, ..same_in_both(&told) });
+        if overlay.is_matched {
+            charts.push(Chart { name: of_each, ..same_in_both(&told) });
+        }
     }
-    if charts.iter().any(|chart| chart.name == TIMES[0].0) {
+    if overlay.is_matched && charts.iter().any(|chart| chart.name == TIMES[0].0) {
         charts.push(by_input(&overlay.pairs));
     }
     charts

@@ -194,12 +194,12 @@ proptest! {
         cut in prop::option::of(0..700usize),
     ) {
         let text = [LLAMA, QWEN3_MOE, GEMMA3, GPT2][which];
-        let mut json: serde_json::Map<String, Json> = serde_json::from_str(text).unwrap();
+        let mut json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
         for (place, value) in &changes {
             let keys: Vec<String> = json.keys().cloned().collect();
             json.insert(place.get(&keys).clone(), serde_json::from_str(value).unwrap());
         }
-        let mut text = Json::Object(json).to_string();
+        let mut text = serde_json::Value::Object(json).to_string();
         if let Some(cut) = cut.filter(|cut| *cut < text.len() && changes.is_empty()) {
             text.truncate((0..=cut).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0));
         }

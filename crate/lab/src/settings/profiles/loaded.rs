@@ -63,6 +63,12 @@ const COLUMNS: [(&str, Content); 5] = [
     ("time_stats.mlp_up_proj.median", Content::Mlp),
 ];
 
+/// The column by which the header of a table is one of Vidur's profiler.
+pub(crate) fn operator_table_column(header: &str) -> Option<&'static str> {
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    COLUMNS.iter().map(|(column, _)| *column).find(|column| columns.contains(column))
+}
+
 impl Content {
     fn of(file: NamedText<'_>) -> Result<Self, Diagnostic> {
         let NamedText { name, text } = file;

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::{edit_distance, is_group};
 use crate::diagnostic::{Diagnostic, shown};
+use crate::file_kind;
 use crate::parameters::{Id, TABLE};
 
 /// Why `json` is no scenario; `None` where it is one, be it with mistakes. It is none where it is no object, or where most of
@@ -17,6 +18,9 @@ pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
     let foreign: Vec<&String> = fields.keys().filter(|name| !is_ours(name)).collect();
     if foreign.len() * 2 <= fields.len() {
         return None;
+    }
+    if let Some(known) = file_kind::of_value(json) {
+        return Some(known.instead_of("Servescope scenario", ""));
     }
     let first = shown(foreign[0]);
     let message = format!(
@@ -35,8 +39,14 @@ pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
 
 /// What is wrong with a scenario's text: that it is none, or else the keys that it gives twice and what its fields are.
 pub fn objections(repeated: Vec<Diagnostic>, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let is_none = |error: &Diagnostic| matches!(error.code, "not_an_object" | "not_a_scenario");
+    let is_none =
+        |error: &Diagnostic| matches!(error.code, "not_an_object" | "not_a_scenario" | "other_kind");
     if errors.iter().any(is_none) { errors } else { repeated.into_iter().chain(errors).collect() }
+}
+
+/// Whether an object with these fields is a scenario, be it with mistakes.
+pub(crate) fn is_scenario(fields: &[&str]) -> bool {
+    fields.iter().filter(|name| !is_ours(name)).count() * 2 <= fields.len()
 }
 
 fn kind_of(json: &Json) -> &'static str {
@@ -84,6 +94,8 @@ mod tests {
             codes(&object(&["digest", "requests", "gpu", "kv", "slo", "gateway"])),
             ["not_a_scenario"]
         );
+        assert_eq!(codes(&object(&["model_id", "num_prompts", "request_rate"])), ["other_kind"]);
+        assert_eq!(codes(&object(&["peft_type", "r"])), ["other_kind"]);
         for json in ["[1, 2]", "3", "null", "\"text\"", "true"] {
             let (scenario, errors) = Scenario::from_json(&serde_json::from_str(json).unwrap());
             assert_eq!(errors[0].code, "not_an_object", "{json}");

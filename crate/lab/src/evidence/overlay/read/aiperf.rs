@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::json::{JsonField, document};
 use super::lines::{RequestLine, RequestLines, lines};
 use super::{NamedText, ReadError, Tool};
-use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MeasuredRequest, MeasuredRun, Sending};
 
 /// Reads the lines, and the settings.
 pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, settings: Option<NamedText>) -> Result<MeasuredRu
             (reported(&json), sending(&json, lines).map_err(|error| error.within(file.name))?)
         }
     };
-    Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, means: Means::default(), reported, notes })
+    Ok(MeasuredRun { tool: Tool::AiPerf, requests, sending, reported, notes, ..MeasuredRun::default() })
 }
 
 fn is_warm_up(line: &JsonField) -> bool {
@@ -31,13 +31,13 @@ fn is_warm_up(line: &JsonField) -> bool {
 }
 
 /// A metric with its unit as seconds.
-fn unit_s(metric: &JsonField) -> Result<f64, ReadError> {
+pub(super) fn unit_s(metric: &JsonField) -> Result<f64, ReadError> {
     let unit = metric.need("unit")?;
     match unit.text()? {
-        "ns" => Ok(1e-9),
+        "ns" | "nanoseconds" => Ok(1e-9),
         "us" => Ok(1e-6),
-        "ms" => Ok(1e-3),
-        "s" | "sec" => Ok(1.0),
+        "ms" | "milliseconds" => Ok(1e-3),
+        "s" | "sec" | "seconds" => Ok(1.0),
         _ => Err(unit.bad("one of ns, us, ms, s")),
     }
 }
@@ -95,14 +95,23 @@ fn sending(json: &Json, requests: usize) -> Result<Sending, ReadError> {
     Ok(if (most as usize) < requests { Sending::InFlight(most) } else { Sending::Times })
 }
 
-fn reported(json: &Json) -> Vec<(String, String)> {
+pub(super) fn reported(json: &Json) -> Vec<(String, String)> {
     let server = json.pointer("/servescope/server").map(JsonField::root);
     let of_server = server.iter().flat_map(|server| server.json.as_object().into_iter().flatten());
     let mut reported: Vec<(String, String)> =
         of_server.filter_map(|(key, value)| Some((key.clone(), JsonField::root(value).setting()?))).collect();
     if !reported.iter().any(|(key, _)| key == "model") {
-        let model = json.pointer("/input_config/models/items/0/name");
-        let model = model.or_else(|| json.pointer("/input_config/endpoint/model_names/0"));
+        let places = [
+            "models/items/0/name",
+            "endpoint/model_names/0",
+            "model_names/0",
+            "model/0",
+            "model",
+            "formatted_model_name",
+        ];
+        let model = places.iter().find_map(|place| {
+            json.pointer(&format!("/input_config/{place}")).filter(|model| model.is_string())
+        });
         reported.extend(model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned())));
     }
     reported

@@ -1,28 +1,36 @@
-//! GuideLLM's JSON report (github.com/vllm-project/guidellm, `--output kind=json`): benchmarks, each with its strategy and its
-//! requests. The first benchmark is read.
+//! GuideLLM's JSON report (github.com/vllm-project/guidellm, `--output kind=json`): benchmarks, each with its strategy, its metrics
+//! and its requests, which are left out where the report is written with a sample size of 0. A sweep has one benchmark a rate.
 
-use serde_json::Value as Json;
-
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
 use super::json::JsonField;
 use super::{ReadError, Tool, room, tell_failed};
-use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 
-/// Reads a document.
-pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = JsonField::root(json);
+/// The benchmarks of a report.
+pub(super) fn benchmarks<'a>(root: &JsonField<'a>) -> Result<Vec<JsonField<'a>>, ReadError> {
     let all = root.need("benchmarks")?;
     let items = all.items()?;
-    let first = items.first().ok_or_else(|| ReadError::new("benchmarks", "the list is empty"))?;
-    let benchmark = all.item(first, 0);
-    let mut notes = Vec::new();
-    if items.len() > 1 {
-        notes.push(format!("the file has {} benchmarks; the first is read", items.len()));
+    if items.is_empty() {
+        return Err(ReadError::new(all.place(), "the list is empty"));
     }
+    Ok(items.iter().enumerate().map(|(place, item)| all.item(item, place)).collect())
+}
+
+/// Reads a benchmark of a report.
+pub(super) fn read(root: &JsonField, benchmark: &JsonField) -> Result<MeasuredRun, ReadError> {
+    let model = ["/config/spec/backend/model", "/args/model", "/args/backend/model"];
+    let model = model.into_iter().find_map(|path| root.json.pointer(path)?.as_str());
+    let reported: Vec<(String, String)> =
+        model.map(|name| ("model".to_owned(), name.to_owned())).into_iter().collect();
     let of_status = benchmark.need("requests")?;
     let successful = of_status.need("successful")?;
+    if successful.items()?.is_empty() {
+        return described(benchmark, reported);
+    }
+    let mut notes = Vec::new();
     let mut requests = Vec::new();
     for (place, item) in successful.items()?.iter().enumerate() {
-        room(&requests, "benchmarks[0].requests.successful")?;
+        room(&requests, &successful.place())?;
         requests.extend(request(&successful.item(item, place))?);
     }
     let others =
@@ -30,16 +38,78 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
     let [errored, incomplete] = others;
     let asked = successful.items()?.len() + errored? + incomplete?;
     tell_failed(&mut notes, asked - requests.len(), asked);
-    let sending = sending(&benchmark, asked)?;
-    let model = json.pointer("/config/spec/backend/model").or_else(|| json.pointer("/args/model"));
-    let reported = model.and_then(Json::as_str).map(|name| ("model".to_owned(), name.to_owned()));
-    Ok(MeasuredRun {
-        tool: Tool::GuideLlm,
-        requests,
-        sending,
-        means: Means::default(),
-        reported: reported.into_iter().collect(),
-        notes,
+    let sending = match offered(benchmark)? {
+        Some(Offered::InFlight(most)) if (most as usize) < asked => Sending::InFlight(most),
+        _ => Sending::Times,
+    };
+    Ok(MeasuredRun { tool: Tool::GuideLlm, requests, sending, reported, notes, ..MeasuredRun::default() })
+}
+
+/// A benchmark without its requests.
+fn described(benchmark: &JsonField, reported: Vec<(String, String)>) -> Result<MeasuredRun, ReadError> {
+    let Some(metrics) = benchmark.get("metrics") else {
+        return Err(ReadError::new(benchmark.place(), "neither requests nor metrics are in the file"));
+    };
+    let total = |key: &str| metrics.get("request_totals").and_then(|totals| totals.get(key));
+    let successful = |key: &str| metrics.get(key).and_then(|metric| metric.get("successful"));
+    let requests = match total("successful") {
+        Some(total) => count(&total)?,
+        None => {
+            let of_metric = successful("request_latency").or_else(|| successful("time_to_first_token_ms"));
+            of_metric.and_then(|metric| metric.get("count")).map_or(Ok(0), |total| count(&total))?
+        }
+    };
+    let lost: usize =
+        ["errored", "incomplete"].iter().filter_map(|key| total(key)).filter_map(|n| count(&n).ok()).sum();
+    if requests == 0 {
+        let message = format!("no request was answered; {lost} failed or were not complete");
+        return Err(ReadError::new(format!("{}.metrics.request_totals", benchmark.place()), message));
+    }
+    let mut notes = vec!["the report was written without its requests (a sample size of 0)".to_owned()];
+    tell_failed(&mut notes, lost, requests + lost);
+    let length = |key: &str| {
+        let mean = successful(key).and_then(|metric| metric.get("mean"));
+        let place = format!("{}.metrics.{key}.successful.mean", benchmark.place());
+        mean.ok_or_else(|| ReadError::new(place, "missing")).and_then(|mean| mean_length(&mean))
+    };
+    let time = |key: &str, unit_s: f64| {
+        successful(key).map_or(Ok(MeasuredTime::default()), |metric| time(&metric, unit_s))
+    };
+    let rate_of = |key: &str| {
+        successful(key).and_then(|metric| metric.get("mean")).map(|mean| mean.number(0.0, 1e12)).transpose()
+    };
+    let means = Means {
+        ttft_s: time("time_to_first_token_ms", 1e-3)?,
+        // Of each request its mean, without the first token; `time_per_output_token_ms` has the first token in it.
+        tpot_s: time("inter_token_latency_ms", 1e-3)?,
+        e2e_s: time("request_latency", 1.0)?,
+        output_tokens_per_s: rate_of("output_tokens_per_second")?,
+        throughput_rps: rate_of("requests_per_second")?,
+        ..Means::default()
+    };
+    let offered = match offered(benchmark)? {
+        Some(offered) => offered,
+        None => means
+            .throughput_rps
+            .filter(|rps| *rps > 0.0)
+            .map_or(Offered::AtOnce, |rps| Offered::Rate { rps, cv: 1.0 }),
+    };
+    let (input, output) = (length("prompt_token_count")?, length("output_token_count")?);
+    Described { tool: Tool::GuideLlm, requests, input, output, offered, means, reported, notes }.run()
+}
+
+/// A distribution of a metric.
+fn time(metric: &JsonField, unit_s: f64) -> Result<MeasuredTime, ReadError> {
+    let one = |field: Option<JsonField>| {
+        field.map(|field| Ok(field.number(0.0, MAX_S / unit_s)? * unit_s)).transpose()
+    };
+    let percentile = |key: &str| metric.get("percentiles").and_then(|all| all.get(key));
+    Ok(MeasuredTime {
+        mean: one(metric.get("mean"))?,
+        p50: one(metric.get("median").or_else(|| percentile("p50")))?,
+        p90: one(percentile("p90"))?,
+        p95: one(percentile("p95"))?,
+        p99: one(percentile("p99"))?,
     })
 }
 
@@ -62,19 +132,33 @@ fn request(entry: &JsonField) -> Result<Option<MeasuredRequest>, ReadError> {
     }))
 }
 
-/// The strategies `synchronous`, `concurrent` and `throughput` keep requests in flight, the others send at times.
-fn sending(benchmark: &JsonField, requests: usize) -> Result<Sending, ReadError> {
-    let strategy = benchmark.get("config").and_then(|config| config.get("strategy"));
-    let Some(strategy) = strategy else { return Ok(Sending::Times) };
-    let most = match strategy.get("type_").map(|kind| kind.text()).transpose()? {
-        Some("synchronous") => Some(1),
-        Some("concurrent") => Some(strategy.need("streams")?.number(1.0, 1e9)? as u32),
-        Some("throughput") => strategy
-            .get("max_concurrency")
-            .map(|most| most.number(1.0, 1e9))
-            .transpose()?
-            .map(|most| most as u32),
-        _ => None,
+fn strategy<'a>(benchmark: &JsonField<'a>) -> Option<JsonField<'a>> {
+    ["config", "args", "scheduler"].into_iter().find_map(|key| benchmark.get(key)?.get("strategy"))
+}
+
+/// The strategies `synchronous`, `concurrent` and `throughput` keep requests in flight, the others send at a rate; none where the
+/// report does not say.
+fn offered(benchmark: &JsonField) -> Result<Option<Offered>, ReadError> {
+    let Some(strategy) = strategy(benchmark) else { return Ok(None) };
+    let at_rate = |cv: f64| {
+        let rps = strategy.get("rate").map(|field| rate(&field)).transpose()?.flatten();
+        Ok(rps.map(|rps| Offered::Rate { rps, cv }))
     };
-    Ok(most.filter(|&most| (most as usize) < requests).map_or(Sending::Times, Sending::InFlight))
+    match strategy.get("type_").map(|kind| kind.text()).transpose()? {
+        Some("synchronous") => Ok(Some(Offered::InFlight(1))),
+        Some("concurrent") => Ok(Some(Offered::InFlight(in_flight(&strategy.need("streams")?)?))),
+        Some("throughput") => {
+            let most = strategy.get("max_concurrency").map(|most| in_flight(&most)).transpose()?;
+            Ok(Some(most.map_or(Offered::AtOnce, Offered::InFlight)))
+        }
+        Some("constant") => at_rate(0.0),
+        _ => at_rate(1.0),
+    }
+}
+
+/// A benchmark in a few words.
+pub(super) fn label(benchmark: &JsonField) -> String {
+    let kind = strategy(benchmark).and_then(|strategy| strategy.get("type_")?.setting());
+    let told = offered(benchmark).ok().flatten().map(told);
+    [kind, told].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

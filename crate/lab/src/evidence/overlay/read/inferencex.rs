@@ -2,12 +2,11 @@
 //! percentiles in seconds, the deployment, and how many requests were in flight. There are no single requests: its workload is
 //! made again, ten requests for each one in flight, lengths uniform from 0.8 of the nominal ones on.
 
-use serde_json::Value as Json;
 use servescope_workload::stream::Stream;
 
 use super::json::JsonField;
 use super::{ReadError, Tool};
-use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 use crate::evidence::silicon::nominal_length;
 
 /// Requests for each one in flight.
@@ -18,8 +17,7 @@ const MAX_IN_FLIGHT: f64 = 20_000.0;
 const SEED: u64 = 42;
 
 /// Reads a document.
-pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = JsonField::root(json);
+pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
     for key in ["disagg", "is_multinode"] {
         if root.get(key).is_some_and(|flag| flag.json == true) {
             return Err(ReadError::new(
@@ -41,12 +39,22 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
         })
         .collect();
     let second = |key: &str| root.get(key).map(|value| value.number(0.0, MAX_S)).transpose();
+    let time = |name: &str| {
+        let of = |mark: &str| second(&format!("{mark}_{name}"));
+        Ok(MeasuredTime {
+            mean: of("mean")?,
+            p50: of("median")?,
+            p90: of("p90")?,
+            p95: of("p95")?,
+            p99: of("p99")?,
+        })
+    };
     let gpus = root.get("tp").map_or(Ok(1.0), |tp| tp.number(1.0, 1024.0))?;
     let means = Means {
-        ttft_s: second("mean_ttft")?,
-        tpot_s: second("mean_tpot")?,
-        itl_s: second("mean_itl")?,
-        e2e_s: second("mean_e2el")?,
+        ttft_s: time("ttft")?,
+        tpot_s: time("tpot")?,
+        itl_s: time("itl")?,
+        e2e_s: time("e2el")?,
         output_tokens_per_s: second("output_tput_per_gpu")?.map(|rate| rate * gpus),
         throughput_rps: None,
     };
@@ -69,5 +77,6 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
         means,
         reported: reported.collect(),
         notes,
+        ..MeasuredRun::default()
     })
 }

@@ -4,15 +4,26 @@ use serde_json::Value as Json;
 
 use super::ReadError;
 use crate::evidence::overlay::measured::{MAX_S, MAX_TOKENS};
+use crate::json_text::{self, NoJson};
 
 /// A JSON document.
 pub(super) fn document(text: &str) -> Result<Json, ReadError> {
-    serde_json::from_str(text).map_err(|error| {
-        ReadError::new(
-            format!("line {}, column {}", error.line(), error.column()),
-            format!("no JSON: {}", error.to_string().split(" at line ").next().unwrap_or_default()),
-        )
-    })
+    json_text::parse(text).map_err(|error| no_json(&error))
+}
+
+/// The document on a line of this number.
+pub(super) fn document_of_line(text: &str, line: usize) -> Result<Json, ReadError> {
+    json_text::parse(text).map_err(|error| no_json(&NoJson { line, ..error }))
+}
+
+/// Documents after one another, or in a list.
+pub(super) fn documents(text: &str) -> Result<Vec<Json>, ReadError> {
+    json_text::documents(text).map_err(|error| no_json(&error))
+}
+
+fn no_json(error: &NoJson) -> ReadError {
+    let NoJson { line, column, reason } = error;
+    ReadError::new(format!("line {line}, column {column}"), format!("no JSON: {reason}"))
 }
 
 /// A value in a document, and where it stands.
@@ -35,6 +46,11 @@ impl<'a> JsonField<'a> {
     /// The whole document.
     pub(super) fn root(json: &'a Json) -> Self {
         Self { json, place: String::new() }
+    }
+
+    /// Where it stands.
+    pub(super) fn place(&self) -> String {
+        self.place.clone()
     }
 
     fn path(&self, key: &str) -> String {

@@ -1,6 +1,6 @@
 //! Files with one request a line, each a JSON document.
 
-use super::json::{JsonField, document};
+use super::json::{JsonField, document_of_line};
 use super::{ReadError, room, tell_failed};
 use crate::evidence::overlay::measured::MeasuredRequest;
 
@@ -39,9 +39,10 @@ pub(super) fn lines(
         if line.trim().is_empty() {
             continue;
         }
-        let place = format!("line {}", place + 1);
+        let number = place + 1;
+        let place = format!("line {number}");
         room(&requests, &place)?;
-        let json = document(line).map_err(|error| error.within(&place))?;
+        let json = document_of_line(line, number)?;
         match read(&JsonField::root(&json), lines + 1).map_err(|error| error.within(&place))? {
             RequestLine::LeftOut => continue,
             RequestLine::Failed => {}

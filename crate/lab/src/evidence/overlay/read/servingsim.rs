@@ -4,17 +4,11 @@
 use servescope_csv::Records;
 
 use super::{ReadError, Tool, room};
-use crate::evidence::overlay::measured::{MAX_S, MAX_TOKENS, Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MAX_S, MAX_TOKENS, MeasuredRequest, MeasuredRun, Sending};
 
 /// The columns that are read.
 const COLUMNS: [&str; 9] =
     ["instance id", "request id", "model", "input", "output", "arrival", "latency", "TTFT", "ITL"];
-
-/// Whether a line is the header of such a table.
-pub(super) fn is_header(line: &str) -> bool {
-    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-    ["request id", "arrival", "TTFT", "ITL"].iter().all(|name| cells.contains(name))
-}
 
 /// A cell of a row, found by the name of its column.
 struct NamedRow<'a> {
@@ -112,8 +106,8 @@ pub(super) fn read(text: &str) -> Result<MeasuredRun, ReadError> {
         tool: Tool::ServingSim,
         requests,
         sending: Sending::Times,
-        means: Means::default(),
         reported,
         notes,
+        ..MeasuredRun::default()
     })
 }

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::json::{JsonField, document};
 use super::lines::{RequestLine, RequestLines, lines};
 use super::{NamedText, ReadError, Tool};
-use crate::evidence::overlay::measured::{Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MeasuredRequest, MeasuredRun, Sending};
 
 /// Reads the lines, and `meta.json`.
 pub(super) fn read(text: &str, meta: Option<NamedText>) -> Result<MeasuredRun, ReadError> {
@@ -21,9 +21,9 @@ pub(super) fn read(text: &str, meta: Option<NamedText>) -> Result<MeasuredRun, R
         tool: Tool::ServingSimBench,
         requests,
         sending: Sending::Times,
-        means: Means::default(),
         reported,
         notes,
+        ..MeasuredRun::default()
     })
 }
 

@@ -1,14 +1,14 @@
-//! `vllm bench serve --save-result --save-detailed` (vllm/benchmarks/serve.py): one JSON object with a list a quantity, each
-//! with one entry a request. InferenceX's client is a fork of it, and what SGLang's writes differs in more than names.
+//! `vllm bench serve --save-result` (vllm/benchmarks/serve.py) and SGLang's `bench_serving --output-file`, which comes from it: one
+//! object a run, with `--save-detailed` (SGLang: `--output-details`) a list a quantity, each with one entry a request. InferenceX's
+//! client is a fork of the first.
 //!
-//! Older versions do not write the end-to-end time of a request: it is its TTFT and the gaps after it. Without
-//! `--save-detailed` there are only means, and in InferenceX's fork the lengths.
+//! Older versions do not write the end-to-end time of a request: it is its TTFT and the gaps after it. vLLM writes the times of
+//! sending since January 2026, SGLang does not: without them arrivals are drawn at the rate of the file.
 
-use serde_json::Value as Json;
-
+use super::described::{Described, Length, Offered, count, in_flight, rate, send, told};
 use super::json::JsonField;
 use super::{ReadError, Tool, room, tell_failed};
-use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, Sending};
+use crate::evidence::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 
 /// Keys about the client or the result; what else stands there was added with `--metadata`.
 const OWN: [&str; 12] = [
@@ -32,30 +32,54 @@ fn column<'a>(root: &JsonField<'a>, key: &str, rows: usize) -> Result<Option<Jso
     match field.items()?.len() {
         found if found == rows => Ok(Some(field)),
         0 => Ok(None),
-        found => Err(ReadError::new(key, format!("{found} entries, but input_lens has {rows}"))),
+        found => Err(ReadError::new(field.place(), format!("{found} entries, but input_lens has {rows}"))),
     }
 }
 
-/// Reads a document.
-pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
-    let root = JsonField::root(json);
-    let lens = root.get("input_lens").ok_or_else(|| {
-        ReadError::new(
-            "input_lens",
-            "missing; run `vllm bench serve` with --save-detailed beside --save-result",
-        )
-    })?;
-    let rows = lens.items()?;
+/// How the requests of a run were offered.
+fn offered(root: &JsonField) -> Result<Offered, ReadError> {
+    let rps = root.get("request_rate").map(|field| rate(&field)).transpose()?.flatten();
+    if let Some(rps) = rps {
+        let burstiness = root.get("burstiness").map_or(Ok(1.0), |field| field.number(1e-6, 1e12))?;
+        // Gaps of a gamma distribution of this shape.
+        return Ok(Offered::Rate { rps, cv: 1.0 / libm::sqrt(burstiness) });
+    }
+    let most = root.get("max_concurrency").map(|field| in_flight(&field)).transpose()?;
+    Ok(most.map_or(Offered::AtOnce, Offered::InFlight))
+}
+
+/// A run in a few words.
+pub(super) fn label(root: &JsonField) -> String {
+    offered(root).map_or_else(|_| "?".to_owned(), told)
+}
+
+/// Reads a run.
+pub(super) fn read(root: &JsonField, tool: Tool) -> Result<MeasuredRun, ReadError> {
     let mut notes = Vec::new();
+    if tool == Tool::SglangBench {
+        notes.push("measured with SGLang, simulated as vLLM".to_owned());
+    }
+    let offered = offered(root)?;
+    if let (Offered::Rate { .. }, Some(most)) = (offered, root.get("max_concurrency")) {
+        let most = in_flight(&most)?;
+        notes.push(format!(
+            "the client held back what would have been above {most} in flight; that is not simulated"
+        ));
+    }
+    let lens = match root.get("input_lens") {
+        Some(lens) if !lens.items()?.is_empty() => lens,
+        _ => return described(root, tool, offered, notes),
+    };
+    let rows = lens.items()?;
     let columns = BenchColumns {
         input: lens.clone(),
-        output: column(&root, "output_lens", rows.len())?
+        output: column(root, "output_lens", rows.len())?
             .ok_or_else(|| ReadError::new("output_lens", "missing"))?,
-        ttft: column(&root, "ttfts", rows.len())?,
-        itls: column(&root, "itls", rows.len())?,
-        latencies: column(&root, "latencies", rows.len())?,
-        starts: column(&root, "start_times", rows.len())?,
-        errors: column(&root, "errors", rows.len())?,
+        ttft: column(root, "ttfts", rows.len())?,
+        itls: column(root, "itls", rows.len())?,
+        latencies: column(root, "latencies", rows.len())?,
+        starts: column(root, "start_times", rows.len())?,
+        errors: column(root, "errors", rows.len())?,
     };
     let mut requests = Vec::with_capacity(rows.len());
     for place in 0..rows.len() {
@@ -63,12 +87,84 @@ pub(super) fn read(json: &Json) -> Result<MeasuredRun, ReadError> {
         requests.extend(columns.request(place)?);
     }
     tell_failed(&mut notes, rows.len() - requests.len(), rows.len());
-    let sending = sending(&root, columns.starts.is_some(), rows.len())?;
-    let means = if columns.ttft.is_some() { Means::default() } else { means(&root)? };
+    let has_starts = columns.starts.is_some();
+    let sending = match offered {
+        Offered::InFlight(most) if (most as usize) < rows.len() => Sending::InFlight(most),
+        _ if has_starts => Sending::Times,
+        Offered::Rate { .. } => {
+            notes.push(format!(
+                "the file has no times of sending (start_times); arrivals are drawn ({}), and distributions are compared, not single requests",
+                told(offered)
+            ));
+            send(&mut requests, offered)
+        }
+        // All of them at once.
+        _ => Sending::Times,
+    };
+    let mut means = means(root)?;
     if columns.ttft.is_none() {
-        notes.push("the file has means only; --save-detailed writes every request".to_owned());
+        let flag = if tool == Tool::SglangBench { "--output-details" } else { "--save-detailed" };
+        notes.push(format!("the file has lengths and means only; {flag} writes every request"));
+    } else {
+        means = Means {
+            ttft_s: MeasuredTime::default(),
+            tpot_s: MeasuredTime::default(),
+            itl_s: MeasuredTime::default(),
+            e2e_s: MeasuredTime::default(),
+            ..means
+        };
+        if has_starts && sending == Sending::Times {
+            means = Means::default();
+        }
     }
-    Ok(MeasuredRun { tool: Tool::VllmBench, requests, sending, means, reported: reported(&root), notes })
+    Ok(MeasuredRun {
+        tool,
+        requests,
+        sending,
+        means,
+        reported: reported(root),
+        notes,
+        ..MeasuredRun::default()
+    })
+}
+
+/// A run of which the file has no lists.
+fn described(
+    root: &JsonField,
+    tool: Tool,
+    offered: Offered,
+    mut notes: Vec<String>,
+) -> Result<MeasuredRun, ReadError> {
+    let completed = root.get("completed").map_or_else(|| root.need("num_prompts"), Ok)?;
+    let requests = count(&completed)?;
+    if requests == 0 {
+        return Err(ReadError::new(completed.place(), "0: no request was answered"));
+    }
+    let length = |total: &str, nominal: &str| -> Result<Length, ReadError> {
+        if tool == Tool::SglangBench
+            && let (Some(most), Some(share)) = (root.get(nominal), root.get("random_range_ratio"))
+            && root
+                .get("dataset_name")
+                .is_some_and(|name| name.json.as_str().is_some_and(|name| name.starts_with("random")))
+        {
+            let most = most.number(1.0, 1e7)?;
+            let low = (most * share.number(0.0, 1.0)?).floor().max(1.0);
+            return Ok(Length::Between(low as u32, most as u32));
+        }
+        let total = root.need(total)?.number(0.0, 1e15)?;
+        Ok(Length::Mean(total / requests as f64))
+    };
+    let (input, output) = (
+        length("total_input_tokens", "random_input_len")?,
+        length("total_output_tokens", "random_output_len")?,
+    );
+    if let (Length::Mean(input), Length::Mean(output)) = (input, output) {
+        notes.push(format!(
+            "every request has the mean lengths, {input:.1} prompt and {output:.1} output tokens"
+        ));
+    }
+    Described { tool, requests, input, output, offered, means: means(root)?, reported: reported(root), notes }
+        .run()
 }
 
 struct BenchColumns<'a> {
@@ -89,7 +185,7 @@ impl<'a> BenchColumns<'a> {
     /// A request; none of one that failed.
     fn request(&self, place: usize) -> Result<Option<MeasuredRequest>, ReadError> {
         let at = |field: &Option<JsonField<'a>>| field.as_ref().map(|f| Self::at(f, place)).transpose();
-        if let Some(error) = at(&self.errors)?
+        if let Some(error) = at(&self.errors)?.filter(|error| !error.json.is_null())
             && !error.text()?.is_empty()
         {
             return Ok(None);
@@ -115,40 +211,34 @@ impl<'a> BenchColumns<'a> {
     }
 }
 
-/// A rate without bound and a bound on the requests in flight make a closed loop.
-fn sending(root: &JsonField, has_starts: bool, rows: usize) -> Result<Sending, ReadError> {
-    let is_unbounded = match root.get("request_rate") {
-        None => true,
-        Some(rate) if rate.json.is_string() => rate.text()? == "inf",
-        Some(rate) => {
-            rate.number(0.0, 1e9)?;
-            false
-        }
-    };
-    let in_flight = root.get("max_concurrency").map(|most| most.number(1.0, 1e9)).transpose()?;
-    match in_flight {
-        Some(most) if is_unbounded && (most as usize) < rows => Ok(Sending::InFlight(most as u32)),
-        // All of them at once.
-        _ if is_unbounded && !has_starts => Ok(Sending::Times),
-        _ if !has_starts => Err(ReadError::new(
-            "start_times",
-            "missing, so it is not known when requests were sent; vLLM writes them from 0.11 on",
-        )),
-        _ => Ok(Sending::Times),
-    }
-}
-
 fn means(root: &JsonField) -> Result<Means, ReadError> {
-    let mean = |key: &str, unit: f64| {
+    let number = |key: &str, unit: f64| {
         root.get(key).map(|value| Ok(value.number(0.0, MAX_S / unit)? * unit)).transpose()
     };
+    let time = |names: &[&str]| -> Result<MeasuredTime, ReadError> {
+        let of = |mark: &str| -> Result<Option<f64>, ReadError> {
+            for name in names {
+                if let Some(value) = number(&format!("{mark}_{name}_ms"), 1e-3)? {
+                    return Ok(Some(value));
+                }
+            }
+            Ok(None)
+        };
+        Ok(MeasuredTime {
+            mean: of("mean")?,
+            p50: of("median")?,
+            p90: of("p90")?,
+            p95: of("p95")?,
+            p99: of("p99")?,
+        })
+    };
     Ok(Means {
-        ttft_s: mean("mean_ttft_ms", 1e-3)?,
-        tpot_s: mean("mean_tpot_ms", 1e-3)?,
-        itl_s: mean("mean_itl_ms", 1e-3)?,
-        e2e_s: mean("mean_e2el_ms", 1e-3)?,
-        output_tokens_per_s: mean("output_throughput", 1.0)?,
-        throughput_rps: mean("request_throughput", 1.0)?,
+        ttft_s: time(&["ttft"])?,
+        tpot_s: time(&["tpot"])?,
+        itl_s: time(&["itl"])?,
+        e2e_s: time(&["e2el", "e2e_latency"])?,
+        output_tokens_per_s: number("output_throughput", 1.0)?,
+        throughput_rps: number("request_throughput", 1.0)?,
     })
 }
 

@@ -1,0 +1,85 @@
+//! What a file is, for the page.
+
+use serde::Serialize;
+use servescope_workload::formats::unpacked_head;
+
+use crate::diagnostic::Diagnostic;
+use crate::file_kind::{FileKind, HEAD_BYTES, recognise};
+use crate::scenario::{Scenario, ScenarioPatch};
+use crate::scenario_file::ScenarioFile;
+
+/// What a file was found to be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct RecognisedFile {
+    /// Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
+    /// `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
+    pub kind: &'static str,
+    /// The name of the tool, the format or the server.
+    pub detail: &'static str,
+    /// The keys, columns or words that decided it, or the first ones.
+    pub keys: Vec<String>,
+    /// The terminal's command that goes on with it; "" where there is none.
+    pub command: String,
+    /// The scenario with what a launch line sets.
+    pub scenario: Option<ScenarioPatch>,
+    /// Paths of what a launch line sets.
+    pub set: Vec<String>,
+    /// Flags of a launch line that have no parameter, or whose value has none.
+    pub unknown_flags: Vec<String>,
+}
+
+impl RecognisedFile {
+    /// Of the beginning of a file of this name; what a launch line sets is set in `scenario`.
+    pub fn of(name: &str, head: &[u8], scenario: &Scenario) -> Self {
+        let plain = unpacked_head(head, HEAD_BYTES);
+        let text = String::from_utf8_lossy(&plain);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let nothing = Self {
+            kind: "",
+            detail: "",
+            keys: Vec::new(),
+            command: String::new(),
+            scenario: None,
+            set: Vec::new(),
+            unknown_flags: Vec::new(),
+        };
+        let found = match recognise(head) {
+            Err(unknown) => return Self { kind: unknown.looks, keys: unknown.keys, ..nothing },
+            Ok(found) => found,
+        };
+        let kind = found.kind;
+        let known = Self {
+            kind: kind.code(),
+            detail: kind.detail(),
+            command: kind.command(name, text),
+            keys: found.keys,
+            ..nothing
+        };
+        match kind {
+            FileKind::LaunchLine(server) => known.with_settings(server.settings(text), scenario),
+            _ => known,
+        }
+    }
+
+    fn with_settings(self, (settings, mut unknown): (Vec<String>, Vec<String>), scenario: &Scenario) -> Self {
+        let mut with = scenario.clone();
+        let mut set = Vec::new();
+        for setting in settings {
+            let Some((path, value)) = setting.split_once('=') else { continue };
+            match with.set_text(path, value) {
+                Ok(()) => set.push(path.to_owned()),
+                Err(_) => unknown.push(setting),
+            }
+        }
+        Self { scenario: Some(with.patch()), set, unknown_flags: unknown, ..self }
+    }
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn scenario_of_file(name: &str, bytes: &[u8]) -> Result<ScenarioPatch, Vec<Diagnostic>> {
+    Ok(ScenarioFile::read(name, bytes)?.scenario.patch())
+}
