@@ -83,6 +83,8 @@ export class App {
   #traffic: Traffic | null = null;
   /** Whether a link of the Validation tab was followed. */
   #leading = false;
+  /** The settings before the first screen of a lesson was entered. */
+  #beforeLesson: Values | null = null;
   /** The last result that is no preview: a cancelled run goes back to it. */
   #whole: { answer: Shown; setting: Setting } | null = null;
   #showing: ReturnType<typeof setTimeout> | null = null;
@@ -149,6 +151,12 @@ export class App {
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
     // What is compared with the present result is drawn behind it.
+    // The clock of a lesson's picture is of that screen.
+    let last = this.view.value;
+    partsOf(this.view, ({ tab }) => tab, ({ lesson }) => lesson).subscribe(() => {
+      if (last.lesson !== null) this.cursor.set(null);
+      last = this.view.value;
+    });
     partsOf(this.belonging.stale, (stale) => stale === null).subscribe(() => { this.scheduler.invalidateAll(); });
     this.editor.drafts.subscribe(() => { this.belonging.look(); });
     this.session.subscribe(() => { this.folded.wake(); });
@@ -266,9 +274,14 @@ export class App {
     this.#leading = true;
   }
 
-  /** Goes to a tab; the Back button leads back. */
+  /** Goes to a tab; the Back button leads back. The list of lessons is shown with the settings from before the lesson. */
   show(tab: Tab): void {
-    this.#address.visit(() => { this.view.update({ tab, lesson: null }); });
+    const isBack = tab === 'learn' && this.view.value.lesson !== null;
+    this.#address.visit(() => {
+      if (isBack) this.editor.replace(this.#beforeLesson ?? {}, 'lesson');
+      this.view.update({ tab, lesson: null });
+    });
+    if (isBack) this.#compareWithNone();
     // What was out of sight is drawn when it comes into sight.
     this.scheduler.invalidateAll();
   }
@@ -287,9 +300,19 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
+  /** Takes settings over in a tab; the Back button leads back to those before. */
+  adopt(values: Values, tab: Tab): void {
+    this.#address.visit(() => {
+      this.editor.replace(values, 'preset');
+      this.view.update({ tab, lesson: null });
+    });
+    this.scheduler.invalidateAll();
+  }
+
   /** Goes to a screen of a lesson; its run comes with it where the lesson is known. */
   learn(lesson: LessonPlace, values: Values | null = null): void {
     if (this.view.value.tab === 'learn' && samePlace(this.view.value.lesson, lesson)) return;
+    if (this.view.value.lesson === null) this.#beforeLesson = this.store.values.value;
     this.#address.visit(() => {
       if (values !== null) this.editor.replace(values, 'lesson');
       this.view.update({ tab: 'learn', lesson });

@@ -98,6 +98,10 @@ export type Capacity = {
   notes: Array<Diagnostic>,
   /** What the GPUs cost. */
   price: Price,
+  /** The limit of the scheduler without which it serves clearly more; none where none was found, or none was looked for. */
+  binding: CapacityBinding | null,
+  /** How far the iteration times are to be expected from a real server's. */
+  expected_error: ExpectedError | null,
   /**
    * The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
    * its own speed.
@@ -107,6 +111,18 @@ export type Capacity = {
   saturated_rps: number | null,
   /** Every run, in the order in which they were made. */
   probes: Array<CapacityProbe>,
+};
+
+/** A limit of the scheduler without which the service serves clearly more. */
+export type CapacityBinding = {
+  /** The path of the parameter. */
+  parameter: string,
+  /** Its value. */
+  value: number,
+  /** A value with which it serves more. */
+  raised: number,
+  /** The rate that then meets the goal, requests a second; the rate that fails is lower. */
+  rate_rps: number,
 };
 
 /** The replicas that serve the load, simulated. */
@@ -149,6 +165,8 @@ export type CapacityEntry = {
   gpu: string,
   /** What one of them costs. */
   usd_per_gpu_hour: number | null,
+  /** How far times are to be expected from a real server's: the larger error of TTFT and TPOT; none where it is not known. */
+  error: number | null,
   /** The goal's quantile of TTFT at that rate, seconds. */
   ttft_s: number | null,
   /** The same of TBT. */
@@ -232,6 +250,10 @@ export type CapacityNeed = {
   load_share: number,
   /** By which share of itself the load can rise until it is at their capacity, where the goal breaks. */
   headroom: number,
+  /** Whether that is less than 15 %. */
+  is_tight: boolean,
+  /** Replicas for a load that is larger by the expected error of the times; none where that is not known. */
+  cautious_replicas: number | null,
 };
 
 /** A run of the search. */
@@ -278,12 +300,14 @@ export type CapacityStanding = {
   is_on_tbt_front: boolean,
 };
 
-/** Why no higher rate passes, and the notes, in English. */
+/** Why no higher rate passes, the notes, and the limit that binds, in English. */
 export type CapacityTold = {
   /** For a configuration whose price is known or not asked for. */
   priced: string,
   /** Behind why there is no price. */
   unpriced: string,
+  /** The limit of the scheduler that binds; empty where none was found. */
+  binding: string,
 };
 
 /** Replicas that were simulated at the load. */
@@ -612,6 +636,20 @@ export type Distribution = {
   max: number | null,
 };
 
+/** Measured rows of a model that ask more of the GPUs than any other server got out of them. */
+export type DoubtedRows = {
+  /** How many. */
+  rows: number,
+  /** Median absolute error of the mean TTFT against them. */
+  ttft: number,
+  /** The same of the mean TPOT. */
+  tpot: number,
+  /** The share of the GPUs' peak FLOP/s that one of them would need. */
+  peak_share: number,
+  /** The largest share that a row of another model needs. */
+  other_share: number,
+};
+
 /** Median absolute errors against measured deployments of vLLM, shares of what was measured. */
 export type ExpectedError = {
   /** Of the mean TTFT. */
@@ -629,6 +667,8 @@ export type ExpectedError = {
   is_calibrated: boolean,
   /** How far single models were off, for `models`. */
   models: ModelErrors | null,
+  /** Measured rows of the model itself, where they are doubted. */
+  doubted: DoubtedRows | null,
 };
 
 /** A closed form at a point. */
@@ -2557,6 +2597,8 @@ export type Traffic = {
   adapters: number,
   /** Whether their ranks differ. */
   has_ranks: boolean,
+  /** The largest of their ranks; 0 without adapters. */
+  largest_rank: number,
   /** Different users, up to 2. */
   users: number,
   /** Whether requests belong to sessions. */

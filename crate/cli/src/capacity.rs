@@ -9,7 +9,7 @@ use servescope_lab::capacity::{
     is_of_workload, plan, to_json,
 };
 use servescope_lab::link;
-use servescope_lab::notes::{Purpose, common};
+use servescope_lab::notes::{Purpose, Traffic, common};
 use servescope_lab::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
@@ -64,12 +64,15 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
         write(path, &csv(&grid, &ranking))?;
     }
     if arguments.json {
-        return print(&format!("{:#}\n", to_json(&grid, &ranking, &configurations)));
+        return print(&format!("{:#}\n", to_json(&grid, &ranking, &configurations, loaded.as_ref())));
     }
     let quantiles = Goal::quantiles(&scenario);
     match (grid.axes.as_slice(), ranking.as_slice()) {
         ([], [only]) => print(&only_text(only, quantiles)),
-        _ => print(&(ranking_text(&grid, &ranking, quantiles) + &best_text(&ranking, &configurations))),
+        _ => print(
+            &(ranking_text(&grid, &ranking, quantiles)
+                + &best_text(&ranking, &configurations, context.traffic.as_ref())),
+        ),
     }
 }
 
@@ -86,13 +89,14 @@ fn tell_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
 }
 
 /// How the first of the ranking is opened on the page, and started.
-fn best_text(ranking: &[Ranked], all: &[Configuration]) -> String {
+fn best_text(ranking: &[Ranked], all: &[Configuration], traffic: Option<&Traffic>) -> String {
     if ranking.iter().any(|ranked| ranked.workload != ranking[0].workload) {
         return String::new();
     }
     let best = ranking.first().filter(|best| best.standing.rank.is_some());
     let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
-    let command = vllm_serve(&scenario).map_or_else(|_| String::new(), |command| format!("\n{command}"));
+    let command =
+        vllm_serve(&scenario, traffic).map_or_else(|_| String::new(), |command| format!("\n{command}"));
     format!("Rank 1 on the page: #{}\n{command}", link::encode(&scenario))
 }
 
@@ -170,6 +174,19 @@ fn load_text(ranked: &Ranked) -> Vec<String> {
         need.load_rps * (1.0 + need.headroom),
         100.0 * need.headroom,
     )];
+    if need.is_tight {
+        lines.push("              tight: less than 15 % headroom".to_owned());
+    }
+    if let (Some(error), Some(replicas)) =
+        (ranked.capacity.as_ref().and_then(|capacity| capacity.expected_error), need.cautious_replicas)
+    {
+        lines.push(format!(
+            "model error   TTFT +-{:.0} %, TPOT +-{:.0} % against measured deployments: {replicas} replicas for a load larger by {:.0} %",
+            100.0 * error.ttft,
+            100.0 * error.tpot,
+            100.0 * error.larger(),
+        ));
+    }
     if !ranked.describe_check().is_empty() {
         lines.push(format!("simulated     {}", ranked.describe_check()));
     }
@@ -178,7 +195,7 @@ fn load_text(ranked: &Ranked) -> Vec<String> {
         lines.push(format!("              {in_slo}, {} requests, digest {}", check.requests, check.digest));
     }
     if !ranked.describe_limit().is_empty() {
-        lines.push(format!("limited by    {}, at the rate that fails", ranked.describe_limit()));
+        lines.push(format!("limited by    {}", ranked.describe_limit()));
     }
     lines
 }
@@ -186,7 +203,8 @@ fn load_text(ranked: &Ranked) -> Vec<String> {
 /// The rule behind the ranking, where something has a rank.
 const RULE: &str = "Ranked by what serves the load for least: replicas = load / capacity of one replica, rounded up. \
 A router splits real traffic less evenly than that; so the first three are simulated at the load, with one replica more where \
-the goal fails. One that fails again has no rank.";
+the goal fails. One that fails again has no rank. \"model error\": the expected error of the iteration times, and the replicas \
+for a load that is larger by it; \"tight\": less than 15 % headroom.";
 
 fn ranking_text(grid: &ConfigurationGrid, ranking: &[Ranked], quantiles: [f64; METRICS.len()]) -> String {
     let mut table: Vec<Vec<String>> = vec![ranking_header(grid, quantiles)];
@@ -226,7 +244,7 @@ const SHOWN: [usize; 3] = [0, 1, 4];
 fn ranking_header(grid: &ConfigurationGrid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
     let mut header = vec!["rank".to_owned()];
     header.extend(grid.axes.iter().map(|axis| axis.id.row().id.to_owned()));
-    let of_load = ["load/s", "replicas", "USD/h", "headroom", "in SLO", "simulated"];
+    let of_load = ["load/s", "replicas", "model error", "USD/h", "headroom", "in SLO", "simulated"];
     header.extend(of_load.into_iter().chain(["requests/s", "GPUs", "requests/USD"]).map(str::to_owned));
     let of_metric = |(metric, quantile): (&&str, &f64)| format!("{} {metric}", percent(*quantile));
     header.extend(SHOWN.map(|place| of_metric((&METRICS[place], &quantiles[place]))));
@@ -245,9 +263,12 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     row.extend(ranked.values.iter().cloned());
     row.push(number(need.map(|n| n.load_rps), 3));
     row.push(cell(need.map(|n| n.replicas)));
+    let error = capacity.and_then(|c| c.expected_error).zip(need.and_then(|n| n.cautious_replicas));
+    row.push(cell(error.map(|(error, replicas)| format!("+-{:.0} %: {replicas}", 100.0 * error.larger()))));
     row.push(number(need.and_then(|n| n.usd_per_hour), 2));
     let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
-    row.push(percent(need.map(|n| n.headroom)));
+    let tight = if need.is_some_and(|n| n.is_tight) { " (tight)" } else { "" };
+    row.push(percent(need.map(|n| n.headroom)) + tight);
     row.push(percent(ranked.check().map(|check| check.in_slo)));
     row.push(ranked.describe_check());
     row.push(number(capacity.and_then(|c| c.rate_rps), 3));

@@ -9,7 +9,7 @@ use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
 use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
-use servescope_lab::expected_error::{ExpectedError, ModelErrors};
+use servescope_lab::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::ValueRange;
 use servescope_lab::{Load, RunSummary};
@@ -68,6 +68,9 @@ pub(crate) fn table(
     }
     if let Some(error) = summary.expected_error {
         line("expected error", expected(&error));
+        if let Some(doubted) = error.doubted {
+            line("", doubted_rows(&doubted));
+        }
     }
     line("GPU", gpu(&run.gpu));
     if let Some(fleet) = &summary.fleet {
@@ -320,6 +323,17 @@ fn gpu(gpu: &GpuUse) -> String {
     format!("busy {busy}, MFU {mfu}, memory bandwidth {bandwidth}")
 }
 
+/// Measured rows of the model that are doubted, and why.
+fn doubted_rows(doubted: &DoubtedRows) -> String {
+    let [ttft, tpot, peak, other] = [doubted.ttft, doubted.tpot, doubted.peak_share, doubted.other_share]
+        .map(|share| percent(Some(share)));
+    format!(
+        "{} measured rows of this model are doubted: one computes at {peak} of the GPU's peak, none of another model at more than \
+         {other}; against them mean TTFT {ttft}, mean TPOT {tpot}",
+        doubted.rows
+    )
+}
+
 /// How far the times are to be expected from a real server's, and from which deployments that is known.
 fn expected(error: &ExpectedError) -> String {
     if let Some(ModelErrors { count, worst_ttft, worst_tpot }) = error.models {
@@ -338,7 +352,9 @@ fn expected(error: &ExpectedError) -> String {
     }
     let of = match error.of {
         "model_and_gpu" => "of this model on this GPU",
+        "gpu" if error.doubted.is_some() => "of other models on this GPU",
         "gpu" => "of other models on this GPU: this model was not measured",
+        _ if error.doubted.is_some() => "of other models and GPUs",
         _ => "of other models and GPUs: these were not measured",
     };
     let [ttft, tpot] = [error.ttft, error.tpot].map(|share| percent(Some(share)));

@@ -1,8 +1,10 @@
 //! `servescope vllm-serve`: a setting as a command of vLLM.
 
 use clap::Args;
+use servescope_lab::notes::Traffic;
 use servescope_lab::run::serve_command;
 
+use crate::input_args::InputArguments;
 use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;
 
@@ -10,8 +12,13 @@ use crate::scenario_args::ScenarioArguments;
 pub(crate) struct VllmServeArguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
+    #[command(flatten)]
+    inputs: InputArguments,
 }
 
 pub(crate) fn run(arguments: &VllmServeArguments) -> Result<(), CliError> {
-    print(&serve_command(&arguments.scenario.scenario()?)?)
+    let mut scenario = arguments.scenario.scenario()?;
+    arguments.inputs.apply_profile(&mut scenario)?;
+    let traffic = arguments.inputs.loaded()?.map(|loaded| Traffic::of(&loaded.trace));
+    print(&serve_command(&scenario, traffic.as_ref())?)
 }

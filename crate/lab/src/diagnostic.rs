@@ -205,6 +205,7 @@ pub const CODES: &[&str] = &[
     "capacity_of_cut_outputs",
     "other_rate",
     "axis_without_effect",
+    "modelled_times",
     "no_effect_tables",
     "file_missing",
 ];

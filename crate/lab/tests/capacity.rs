@@ -265,7 +265,7 @@ fn a_grid_is_ranked_by_what_a_dollar_buys() {
     let grid =
         ConfigurationGrid::parse(["fleet.replicas=1,2", "scheduler.max_request_tokens=2048,9"]).unwrap();
     let found = grid.configurations(&base).into_iter().enumerate().map(|(place, configuration)| {
-        let Configuration { values, workload, scenario } = configuration;
+        let Configuration { values, workload, scenario, .. } = configuration;
         Found { place, values, workload, result: search(&scenario, None) }
     });
     let ranking = rank(found.collect());

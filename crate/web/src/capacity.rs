@@ -46,7 +46,8 @@ impl CapacitySearch {
         self.search = None;
         let scenario = self.inputs.scenario(scenario)?;
         self.goal = Some(Goal::of(&scenario));
-        self.search = Some(Search::new(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?);
+        let search = Search::new(&scenario, self.inputs.trace().cloned()).map_err(to_js_error)?;
+        self.search = Some(search.with_limits());
         Ok(())
     }
 
@@ -117,7 +118,11 @@ impl CapacitySearch {
             )]));
         };
         let reply = CapacityReply {
-            told: CapacityTold { priced: found.describe(false), unpriced: found.describe(true) },
+            told: CapacityTold {
+                priced: found.describe(false),
+                unpriced: found.describe(true),
+                binding: found.binding.map_or_else(String::new, |binding| binding.to_string()),
+            },
             capacity: found.clone(),
             charts: vec![probes(&found.probes, goal.limits_s)],
         };

@@ -43,6 +43,12 @@ pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Optio
     Some(object(&ScenarioPatch(changes.collect())).unchecked_into())
 }
 
+/// Whether kernels of a scenario's model were measured on its GPU.
+#[wasm_bindgen]
+pub fn has_measured_kernels(scenario: &JsPatch) -> bool {
+    convert::read_scenario(scenario).0.has_measured_kernels()
+}
+
 /// The part of the address behind `#`.
 ///
 /// # Errors

@@ -4,7 +4,8 @@ import type { ChartFeed } from '../draw/chart-feed.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { ownProfile } from '../profile/profile-own.js';
-import { chartMap } from '../state/session.js';
+import { chartMap, type Tab } from '../state/session.js';
+import { sameValues, type Values } from '../state/store.js';
 import { Topic } from '../state/topic.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import type { Inputs } from '../pool/pool-calls.js';
@@ -46,6 +47,7 @@ export interface Answer {
   notes: readonly Diagnostic[];
 }
 
+const GRID = 'capacity.grid';
 const NOTHING: Answer = { state: 'running', axes: [], columns: [], rows: [], done: 0, progress: 0, errors: [], notes: [] };
 
 export class CapacityState {
@@ -59,6 +61,9 @@ export class CapacityState {
   #ranking: ReturnType<typeof setTimeout> | undefined;
   #stale = true;
   #turn = 0;
+  /** Settings that the ranking is of: those of the search, and those taken from its rows. */
+  #ranked: Values[] = [];
+  #taking = false;
   #fronts: readonly ChartData[] = [];
 
   constructor(readonly app: App) {
@@ -75,7 +80,11 @@ export class CapacityState {
         return app.text.find(capacity, own) ?? app.text.named('role.', role);
       },
     };
-    app.store.values.subscribe(() => { this.#changed(); });
+    app.store.values.subscribe(() => {
+      const { value } = app.store.values;
+      if (this.#taking) this.#ranked.push(value);
+      else if (!this.#ranked.some((values) => sameValues(values, value))) this.#changed();
+    });
     app.traceFile.info.subscribe(() => { this.#changed(); });
     ownProfile.subscribe(() => { this.#changed(); });
     app.view.subscribe(() => { this.#goOn(); });
@@ -90,10 +99,20 @@ export class CapacityState {
   /** What was found is of other settings from now on: it goes at once, not when the next search begins. */
   #changed(): void {
     this.#stale = true;
+    this.#ranked = [];
     this.#letGo();
     this.chosen.set(null);
     this.answer.set(NOTHING);
     this.#goOn();
+  }
+
+  /** Takes over settings of a row, which the ranking then is of too; the Back button leads back. */
+  take(row: Row, values: ScenarioPatch, tab: Tab): void {
+    const { app } = this;
+    this.#taking = true;
+    app.adopt({ ...values, [GRID]: app.store.values.value[GRID] ?? '' }, tab);
+    this.#taking = false;
+    this.chosen.set(row.place);
   }
 
   /** Ends the search under way; none of its answers comes any more. */
@@ -121,12 +140,13 @@ export class CapacityState {
     this.#stale = false;
     this.#letGo();
     const turn = this.#turn;
+    this.#ranked = [this.app.store.values.value];
     try {
       const { axes, columns, notes, configurations } = await this.#tasks.grid(this.app.store.values.value);
       const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
-        place, values, scenario, capacity: null, told: { priced: '', unpriced: '' }, charts: [], errors: [], standing: null, checks: [],
+        place, values, scenario, capacity: null, told: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [], standing: null, checks: [],
       }));
       this.chosen.set(null);
       this.answer.set({ ...NOTHING, axes, columns, notes, rows });
@@ -217,10 +237,15 @@ export function checkOf({ checks, standing }: Row): CapacityChecked | null {
 
 /** What serves the load, as it was simulated: opened in Explore, it is the run with the digest of the check. */
 export function chosenOf(row: Row): ScenarioPatch {
-  const scenario = Object.fromEntries(Object.entries(row.scenario).filter(([id]) => id !== 'capacity.grid'));
+  const scenario = Object.fromEntries(Object.entries(row.scenario).filter(([id]) => id !== GRID));
   const replicas = row.standing?.need?.replicas;
   const check = checkOf(row);
   return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
+}
+
+/** The larger of the expected errors of TTFT and TPOT. */
+export function larger(error: Capacity['expected_error']): number | null {
+  return error === null ? null : Math.max(error.ttft, error.tpot);
 }
 
 /** Configurations of one workload are compared with each other. */
@@ -230,5 +255,5 @@ function entryOf({ capacity, checks, errors, values }: Row, axes: readonly strin
   const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
   const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
   const tried = capacity !== null && errors.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
-  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, ttft_s, tbt_s, tried };
+  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, error: larger(capacity?.expected_error ?? null), ttft_s, tbt_s, tried };
 }

@@ -2,6 +2,8 @@
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { capacity } from '../i18n/en/capacity.js';
+import { hasMeasuredKernels } from '../simulation/module.js';
+import type { ScenarioPatch } from '../simulation/types.js';
 import { gridText, parseGrid } from './grid.js';
 import { planField } from './plan-field.js';
 
@@ -15,13 +17,18 @@ export function hardwareChoice(app: App): TemplateResult {
   const say = app.text.say(capacity);
   if (app.store.resolved.values['cost.kind'] === 'linear') {
     return html`<p class="about">${say('hardware.none')}
-      <button type="button" data-action="roofline" @click=${() => { app.editor.replace({ ...app.store.values.value, 'cost.kind': 'roofline', 'scheduler.kind': 'vllm_v1' }, 'plan'); }}>${say('hardware.roofline')}</button></p>`;
+      <button type="button" data-action="hardware" @click=${() => { app.editor.replace(withTimes({ ...app.store.values.value, 'scheduler.kind': 'vllm_v1' }), 'plan'); }}>${say('hardware.start')}</button></p>`;
   }
   return html`
     <p class="about">${say('hardware.about')}</p>
     <div class="goal">${planField(app, MODEL)}</div>
     ${chips(app, GPU, app.parameters.get(GPU)?.options ?? [])}
     ${chips(app, PARALLEL, DEGREES)}`;
+}
+
+/** Measured kernels where they exist, the roofline otherwise. */
+function withTimes(values: ScenarioPatch): ScenarioPatch {
+  return { ...values, 'cost.kind': hasMeasuredKernels(values) ? 'kernels' : 'roofline' };
 }
 
 /** One value is the setting itself, several are an axis. */
@@ -37,7 +44,10 @@ function chips(app: App, id: string, options: readonly string[]): TemplateResult
     const others = axes.filter((one) => one.id !== id);
     const grid = gridText(next.length > 1 ? [...others, { id, values: next.join() }] : others);
     const value = parameter?.type === 'choice' ? first : Number(first);
-    app.editor.replace({ ...app.store.values.value, [id]: value, [GRID]: grid }, 'plan');
+    const values = { ...app.store.values.value, [id]: value, [GRID]: grid };
+    // Of several, each without measured kernels takes the roofline's times by itself.
+    const isKernels = app.store.resolved.values['cost.kind'] === 'kernels';
+    app.editor.replace(isKernels && next.length === 1 ? withTimes(values) : values, 'plan');
   };
   return html`<fieldset class="plan-chips" data-plan=${id}><legend>${parameter === undefined ? id : app.text.label(parameter)}</legend>
     ${options.map((option) => html`<label><input type="checkbox" data-option=${option} .checked=${ticked.includes(option)} @change=${(event: Event) => {

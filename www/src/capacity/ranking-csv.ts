@@ -1,5 +1,5 @@
 // The ranking as CSV: byte for byte the terminal's.
-import { checkOf, type Row } from './capacity-state.js';
+import { checkOf, larger, type Row } from './capacity-state.js';
 
 type Cell = string | number | boolean | null | undefined;
 
@@ -21,6 +21,8 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   rank: ({ standing }) => standing?.rank,
   load_rps: ({ standing }) => standing?.need?.load_rps,
   load_replicas: ({ standing }) => standing?.need?.replicas,
+  expected_error: ({ capacity }) => larger(capacity?.expected_error ?? null),
+  cautious_replicas: ({ standing }) => standing?.need?.cautious_replicas,
   load_gpus: ({ standing }) => standing?.need?.gpus,
   load_usd_per_hour: ({ standing }) => standing?.need?.usd_per_hour,
   load_share: ({ standing }) => standing?.need?.load_share,
@@ -29,7 +31,7 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   check: ({ capacity, errors, checks }) => capacity !== null && errors.length > 0
     ? `not simulated: ${errors.map(({ message }) => message).join('; ')}` : checks.map(({ told }) => told.check).join('; '),
   check_digest: (row) => checkOf(row)?.digest,
-  limit: ({ checks }) => checks.at(-1)?.told.limit,
+  limit: ({ told, checks }) => (told.binding === '' ? checks.at(-1)?.told.limit : told.binding),
   usd_per_gpu_hour: ({ capacity }) => capacity?.price.usd_per_gpu_hour,
   price_kind: ({ capacity }) => capacity?.price.kind,
   price_source: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.source,

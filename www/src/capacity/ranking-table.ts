@@ -1,4 +1,4 @@
-// Every configuration of the grid with what it can take, what that costs, and why it takes no more.
+// Every configuration of the grid with what the load needs of it, and on demand with what it can take and what that costs.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import type { App } from '../app.js';
@@ -11,43 +11,27 @@ import { command, encodeLink } from '../simulation/module.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { why } from '../i18n/en/why.js';
 import { causeOf } from '../why/causes.js';
-import type { NumberKind } from '../i18n/format.js';
 import type { Watchable } from '../state/topic.js';
-import { checkOf, chosenOf, type CapacityState, type Row } from './capacity-state.js';
+import { checkOf, chosenOf, larger, type CapacityState, type Row } from './capacity-state.js';
+import { cannotRun, failuresLine } from './failures.js';
+import { COLUMNS, HEADROOM, REPLICAS, sorted, USD, type Column } from './ranking-columns.js';
 import { csvOf } from './ranking-csv.js';
+import { rankingDetails } from './ranking-details.js';
 import { missWords, quantileWords } from './miss.js';
-import { priced, priceWords } from './price-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
-interface Column { key: `column.${'load_replicas' | 'load_gpus' | 'load_usd' | 'headroom' | 'in_slo' | 'rate' | 'per_usd' | 'ttft' | 'tbt' | 'tpot' | 'gpu_usd'}`; name: string; kind: NumberKind; of: (row: Row) => number | null }
-
-/** What the load takes, before what was simulated and what can be done with it. */
-const OF_LOAD: readonly Column[] = [
-  { key: 'column.load_replicas', name: 'load_replicas', kind: 'count', of: ({ standing }) => standing?.need?.replicas ?? null },
-  { key: 'column.load_gpus', name: 'load_gpus', kind: 'count', of: ({ standing }) => standing?.need?.gpus ?? null },
-  { key: 'column.load_usd', name: 'load_usd_per_hour', kind: 'number', of: ({ standing }) => standing?.need?.usd_per_hour ?? null },
-  { key: 'column.headroom', name: 'headroom', kind: 'share', of: ({ standing }) => standing?.need?.headroom ?? null },
-  { key: 'column.in_slo', name: 'in_slo', kind: 'share', of: (row) => checkOf(row)?.in_slo ?? null },
-];
-
-const OF_CAPACITY: readonly Column[] = [
-  { key: 'column.rate', name: 'rate_rps', kind: 'number', of: ({ capacity }) => capacity?.rate_rps ?? null },
-  { key: 'column.per_usd', name: 'requests_per_usd', kind: 'count', of: ({ standing }) => standing?.requests_per_usd ?? null },
-  { key: 'column.ttft', name: 'ttft_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[0] ?? null },
-  { key: 'column.tbt', name: 'tbt_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[1] ?? null },
-  { key: 'column.tpot', name: 'tpot_s', kind: 'seconds', of: ({ capacity }) => capacity?.measures?.quantile_s[4] ?? null },
-  { key: 'column.gpu_usd', name: 'usd_per_gpu_hour', kind: 'number', of: ({ capacity }) => capacity?.price.usd_per_gpu_hour ?? null },
-];
-
-const COLUMNS = [...OF_LOAD, ...OF_CAPACITY];
+/** Rank, configuration, replicas, price, headroom, simulation, limit. */
+const WIDTH = 7;
 
 export class RankingTable extends LightElement {
-  static override properties = { ...LightElement.properties, search: { attribute: false }, sortKey: { state: true }, ascending: { state: true }, served: { state: true } };
+  static override properties = { ...LightElement.properties, search: { attribute: false }, sortKey: { state: true }, ascending: { state: true }, served: { state: true }, opened: { state: true } };
   declare search: CapacityState;
   declare sortKey: string | undefined;
-  declare ascending: boolean;
+  declare ascending: boolean | undefined;
   /** The last command of vLLM that was asked for. */
   declare served: string | undefined;
+  /** The configurations whose details are shown. */
+  declare opened: ReadonlySet<number> | undefined;
 
   protected override watched(): Watchable[] {
     return [this.search.answer, this.search.chosen];
@@ -56,27 +40,24 @@ export class RankingTable extends LightElement {
   protected override render(): TemplateResult {
     const { app, search } = this;
     const say = app.text.say(capacity);
-    const { axes, rows } = search.answer.value;
-    const quantile = quantileWords(app);
-    const label = (id: string): string => {
-      const parameter = app.schema.parameters.find((other) => other.id === id);
-      return parameter === undefined ? id : app.text.label(parameter);
-    };
-    const heading = ({ key, name }: Column): TemplateResult => this.#heading(say(key, { quantile }), name);
+    const { rows } = search.answer.value;
+    const column = COLUMNS.find(({ name }) => name === this.sortKey);
+    const shown = sorted(rows.filter((row) => !cannotRun(row)), column, this.ascending ?? true);
     return html`
+      <p class="sorting">${this.#sorting()}</p>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="ranking-caption">
         <table class="who ranking">
           <caption id="ranking-caption">${say('grid.caption', { all: rows.length })}</caption>
           <thead><tr>
-            <th scope="col">${say('column.rank')}</th>${axes.map((id) => html`<th scope="col">${label(id)}</th>`)}
-            ${OF_LOAD.map(heading)}
-            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th><td></td><th scope="col">${say('column.limit')}</th>
-            ${OF_CAPACITY.map(heading)}
-            <th scope="col">${say('column.reason')}</th><th scope="col">${say('column.price')}</th><th scope="col">${say('column.front')}</th>
+            <th scope="col">${say('column.rank')}</th><th scope="col">${say('column.configuration')}</th>
+            ${[REPLICAS, USD, HEADROOM].map((of) => this.#heading(of))}
+            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th>
+            <th scope="col">${definition('about-limit', say('column.limit'), say('limit.about'))}</th>
           </tr></thead>
-          <tbody>${repeat(this.#sorted(), ({ place }) => place, (row) => this.#row(row))}</tbody>
+          <tbody>${repeat(shown, ({ place }) => place, (row) => html`${this.#row(row)}${this.opened?.has(row.place) === true ? html`<tr class="of-row"><td colspan=${WIDTH}>${rankingDetails(app, row)}</td></tr>` : nothing}`)}</tbody>
         </table>
       </div>
+      ${failuresLine(app, rows, (row) => this.#name(row))}
       <div class="choices">
         <button type="button" @click=${() => { if (!refused(this.app, 'traffic')) downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
       </div>
@@ -85,88 +66,107 @@ export class RankingTable extends LightElement {
       <p class="about">${say('grid.command')}: <code>${this.#command()}</code></p>`;
   }
 
-  #heading(title: string, name: string): TemplateResult {
+  #heading({ key, name }: Column): TemplateResult {
     const active = this.sortKey === name;
-    return html`<th scope="col" data-column=${name} aria-sort=${active ? (this.ascending ? 'ascending' : 'descending') : 'none'}>
-      <button type="button" class="quiet sort" title=${this.app.text.t('who.sort', { column: title })} @click=${() => {
-        this.ascending = active && !this.ascending;
-        this.sortKey = name;
-      }}>${title}<i aria-hidden="true">${active ? (this.ascending ? '↑' : '↓') : ''}</i></button></th>`;
+    const title = this.app.text.say(capacity)(key, { quantile: quantileWords(this.app) });
+    return html`<th scope="col" data-column=${name} aria-sort=${active ? (this.ascending === false ? 'descending' : 'ascending') : 'none'}>
+      <button type="button" class="quiet sort" title=${this.app.text.t('who.sort', { column: title })} @click=${() => { this.#sort(name); }}>${title}<i aria-hidden="true">${active ? (this.ascending === false ? '↓' : '↑') : ''}</i></button></th>`;
   }
 
-  /** As ranked, unless a column was asked for; rows without its number come last. */
-  #sorted(): readonly Row[] {
-    const { rows } = this.search.answer.value;
-    const column = COLUMNS.find(({ name }) => name === this.sortKey);
-    if (column === undefined) return rows;
-    const sign = this.ascending ? 1 : -1;
-    return [...rows].sort((one, other) => {
-      const [a, b] = [column.of(one), column.of(other)];
-      if (a === null || b === null) return Number(a === null) - Number(b === null);
-      return sign * (a - b);
+  /** Also by numbers that are shown on demand. */
+  #sorting(): TemplateResult {
+    const say = this.app.text.say(capacity);
+    const quantile = quantileWords(this.app);
+    return html`<label>${say('sort.by')} <select data-sort @change=${(event: Event) => { this.#sort((event.target as HTMLSelectElement).value); }}>
+        <option value="" .selected=${this.sortKey === undefined}>${say('column.rank')}</option>
+        ${COLUMNS.map(({ key, name }) => html`<option value=${name} .selected=${this.sortKey === name}>${say(key, { quantile })}</option>`)}</select></label>
+      <button type="button" class="quiet" data-action="turn-order" ?disabled=${this.sortKey === undefined} @click=${() => { this.ascending = this.ascending === false; }}>${say(this.ascending === false ? 'sort.descending' : 'sort.ascending')}</button>`;
+  }
+
+  #sort(name: string): void {
+    this.ascending = this.sortKey === name ? this.ascending === false : true;
+    this.sortKey = name === '' ? undefined : name;
+  }
+
+  /** What a configuration is told by: the values of the axes. */
+  #name({ values }: Row): string {
+    const { axes } = this.search.answer.value;
+    const named = values.flatMap((value, axis) => {
+      const id = axes[axis] ?? '';
+      const parameter = this.app.parameters.get(id);
+      if (value === '') return [];
+      const shown = axisValue(this.app, id, value);
+      // A GPU and a model say themselves what they are.
+      return [parameter === undefined || parameter.type === 'choice' ? shown : `${this.app.text.label(parameter)} ${shown}`];
     });
+    return named.length === 0 ? this.app.text.say(capacity)('configuration.present') : this.app.text.list(named);
   }
 
   #row(row: Row): TemplateResult {
     const { app, search } = this;
     const say = app.text.say(capacity);
     const { standing } = row;
-    const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''];
     const picked = search.shown?.place === row.place;
-    const number = ({ kind, of }: Column): TemplateResult => html`<td>${app.text.format.of(kind, of(row))}</td>`;
     return html`
       <tr aria-current=${picked ? 'true' : 'false'} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
         <td>${standing?.rank ?? '–'}</td>
-        ${row.values.map((value, i) => html`<td>${i === 0
-          ? html`<button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#value(value, i)}</button>`
-          : this.#value(value, i)}</td>`)}
-        ${OF_LOAD.map(number)}
+        <td class="configuration"><button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#name(row)}</button>
+          ${row.capacity === null ? nothing : html`<span class="row-actions">${this.#actions(row)}</span>`}</td>
+        <td data-cautious=${standing?.need?.cautious_replicas ?? ''}>${this.#replicas(row)}</td>
+        <td>${app.text.format.of(USD.kind, USD.of(row))}</td>
+        <td data-tight=${standing?.need?.is_tight ?? nothing}>${app.text.format.of(HEADROOM.kind, HEADROOM.of(row))}
+          ${standing?.need?.is_tight === true ? html`<small class="tight">${definition(`about-tight-${String(row.place)}`, say('headroom.tight'), say('headroom.tight.about'))}</small>` : nothing}</td>
         <td class="reason" data-check=${checkState(row)} data-digest=${checkOf(row)?.digest ?? ''}>${this.#check(row)}</td>
-        <td class="row-actions">${row.capacity === null ? nothing : this.#actions(row)}</td>
-        <td class="reason" data-limit=${row.checks.at(-1)?.limit?.cause ?? ''}>${this.#limit(row)}</td>
-        ${OF_CAPACITY.map(number)}
-        <td class="reason">${this.#reason(row)}</td>
-        <td class="reason">${priced(row) ? priceWords(app, row) : '–'}</td>
-        <td>${fronts.filter((front) => front !== '').join(' ')}</td>
+        <td class="reason" data-limit=${row.capacity?.binding?.parameter ?? row.checks.at(-1)?.limit?.cause ?? ''}>${this.#limit(row)}</td>
       </tr>`;
   }
 
-  #value(value: string, axis: number): string {
-    return value === '' ? '–' : axisValue(this.app, this.search.answer.value.axes[axis] ?? '', value);
-  }
-
-  #reason({ capacity, standing }: Row): string {
-    const { app } = this;
-    if (capacity === null) return '';
-    const reason = capacity.miss === null ? [] : [missWords(app, capacity.miss)];
-    const price = standing?.unranked === 'no_price' ? [priceWords(app, { capacity })] : [];
-    return [...price, ...reason, ...capacity.notes.map((note) => app.named(note))].join('; ');
+  /** How many, of how many GPUs, and how many where the times are off as far as they were off elsewhere. */
+  #replicas({ standing, capacity: found }: Row): TemplateResult | string {
+    const need = standing?.need;
+    const { text } = this.app;
+    if (need === undefined || need === null) return '–';
+    const say = text.say(capacity);
+    const error = larger(found?.expected_error ?? null);
+    const { cautious_replicas: cautious, replicas, gpus } = need;
+    return html`${text.format.whole(replicas)} <small>${say('replicas.gpus', { gpus })}</small>
+      ${error === null || cautious === null ? nothing : html`<small class="cautious">${say('replicas.cautious', { replicas: cautious, error: text.format.share(error) })}</small>`}`;
   }
 
   #actions(row: Row): TemplateResult {
-    const { app } = this;
+    const { app, search } = this;
     const say = app.text.say(capacity);
     const scenario = chosenOf(row);
     const open = (event: Event): void => {
       event.preventDefault();
-      app.editor.replace(scenario, 'plan');
-      app.show('explore');
+      search.take(row, scenario, 'explore');
     };
+    const isOpen = this.opened?.has(row.place) === true;
     return html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>
       <a class="explore" href=${`#${encodeLink(scenario)}`} title=${say('grid.explore.about')} @click=${open}>${say('grid.explore')}</a>
-      ${row.scenario['scheduler.kind'] === 'vllm_v1' ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}`;
+      ${row.scenario['scheduler.kind'] === 'vllm_v1' ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}
+      <button type="button" class="quiet" data-action="details" aria-expanded=${isOpen} @click=${() => { this.#toggle(row.place); }}>${say('grid.details')}</button>`;
   }
 
-  /** Takes the configuration over, with the replicas that the load needs; the grid stays. */
+  #toggle(place: number): void {
+    const opened = new Set(this.opened ?? []);
+    if (!opened.delete(place)) opened.add(place);
+    this.opened = opened;
+  }
+
+  /** Takes the configuration over, with the replicas that the load needs; the ranking stays. */
   #use(row: Row): void {
+    const { app, search } = this;
     const replicas = row.standing?.need?.replicas;
-    this.app.editor.replace({ ...row.scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }) }, 'preset');
+    search.take(row, { ...row.scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }) }, 'plan');
+    const name = this.#name(row);
+    app.notices.info('configuration_used', () => app.text.say(capacity)('grid.used', { name }));
   }
 
   async #serve(row: Row): Promise<void> {
     const { app } = this;
     try {
-      const text = await (await app.traceFile.studio()).call('vllm_serve', { scenario: chosenOf(row) });
+      const text = await (await app.traceFile.studio()).call('vllm_serve', { scenario: chosenOf(row), traffic: app.traceFile.info.value?.traffic ?? null });
       this.served = text;
       if (await copied(app, text)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
     } catch (thrown) {
@@ -175,12 +175,19 @@ export class RankingTable extends LightElement {
     }
   }
 
-  /** What limits the deployment, where it was simulated. */
-  #limit({ checks }: Row): string {
+  /** A limit of the scheduler without which more is served, or what most of the delays come from. */
+  #limit({ checks, capacity: found }: Row): string {
+    const { text } = this.app;
+    const say = text.say(capacity);
+    const { format } = text;
+    const binding = found?.binding ?? null;
+    if (binding !== null) {
+      const parameter = this.app.parameters.get(binding.parameter);
+      return say('limit.binding', { name: parameter === undefined ? '' : text.label(parameter), value: format.whole(binding.value), raised: format.whole(binding.raised), rate: format.short(binding.rate_rps) });
+    }
     const limit = checks.at(-1)?.limit;
     if (limit === undefined || limit === null) return '–';
-    const { text } = this.app;
-    return text.say(capacity)('limit.told', { cause: text.say(why)(causeOf(limit.cause)), share: text.format.share(limit.share) });
+    return say('limit.told', { cause: text.say(why)(causeOf(limit.cause)), share: format.share(limit.share) });
   }
 
   #command(): string {
@@ -195,13 +202,15 @@ export class RankingTable extends LightElement {
   }
 
   /** What the simulated replicas showed at the load, or why there are none. */
-  #check({ checks, capacity: found, errors }: Row): string {
+  #check(row: Row): string {
+    const { checks, errors } = row;
     const { text } = this.app;
     const say = text.say(capacity);
-    if (errors.length > 0) return say(found === null ? 'cannot_run' : 'check.not', { message: text.diagnostics(errors) });
+    if (errors.length > 0) return say('check.not', { message: text.diagnostics(errors) });
     if (checks.length === 0) return '–';
     const told = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
-    return told.join('; ');
+    const within = checkOf(row)?.in_slo;
+    return [...told, ...(within === undefined ? [] : [say('check.in_slo', { share: text.format.share(within) })])].join('; ');
   }
 }
 

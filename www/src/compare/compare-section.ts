@@ -11,13 +11,19 @@ import { reveal } from '../panels/reveal.js';
 import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
 import type { Watchable } from '../state/topic.js';
 import './compare-section.css';
+import { parseLink, resolve } from '../simulation/module.js';
+import { sameValue } from '../state/store.js';
 import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentencesOf } from './compare-words.js';
 import { titleOfMetric, valueOf } from './metric-words.js';
 import { turnSection, type TurnSection } from './turn-section.js';
 import { turn } from '../i18n/en/turn.js';
 
-const CHARTS = ['compare_latency_cdf', 'compare_running_waiting', 'ttft_pairs'] as const;
+/** More settings than are read at a glance. */
+const MOST_DIFFERING = 8;
+/** Request by request, which says nothing where the requests differ. */
+const PAIRS = 'ttft_pairs';
+const CHARTS = ['compare_latency_cdf', 'compare_running_waiting', PAIRS] as const;
 
 export function compareSection(app: App): CompareSection {
   return CompareSection.of(app, { state: new CompareState(app) });
@@ -53,8 +59,8 @@ export class CompareSection extends LightElement {
         })}
         ${this.#table()}
         ${pair === null ? nothing : html`
-          ${this.#decision(pair)}
-          <div class="chart-grid">${CHARTS.map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
+          ${isSameTraffic(pair) ? this.#decision(pair) : nothing}
+          <div class="chart-grid">${CHARTS.filter((name) => name !== PAIRS || isSameTraffic(pair)).map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
           ${this.#requests(pair)}`}
         ${app.traceFile.info.value === null ? this.#turn() : nothing}`}`;
   }
@@ -78,12 +84,28 @@ export class CompareSection extends LightElement {
             ${SEEDS.map((count) => html`<option value=${count} ?selected=${count === state.seeds}>${count}</option>`)}</select></label>`}`}
       </div>
       ${state.isLinear ? this.#linear() : nothing}
+      ${pins[0] === undefined ? nothing : this.#differing(pins[0].link)}
       <ol class="pinned">${pins.map(({ name, link }, place) => html`
         <li data-pin=${place}><b>${place === 0 ? say('a') : nothing}</b>
           <input type="text" maxlength="60" aria-label=${say('name')} .value=${name} @change=${(event: Event) => { state.rename(place, (event.target as HTMLInputElement).value); }}>
-          <a href=${`#${link}`}><code>${link}</code></a>
+          <a href=${`#${link}`}>${say('open_pin')}</a>
           ${place === 0 ? nothing : html`<button type="button" class="quiet" data-action="choose" @click=${() => { state.choose(place); }}>${say('choose')}</button>`}
           <button type="button" class="quiet" data-action="unpin" @click=${() => { state.remove(place); }}>${say('remove')}</button></li>`)}</ol>`;
+  }
+
+  /** What A and B are set to otherwise, by name. */
+  #differing(link: string): TemplateResult {
+    const { app } = this;
+    const { text } = app;
+    const say = text.say(compare);
+    const [a, b] = [resolve(parseLink(link).scenario).values, app.store.resolved.values];
+    const differing = app.schema.parameters.filter(({ id }) => !sameValue(a[id], b[id]));
+    if (differing.length === 0) return html`<p class="about" data-differing="0">${say('differing.none')}</p>`;
+    const told = differing.slice(0, MOST_DIFFERING).map((parameter) => say('differing.one', {
+      name: text.label(parameter), a: text.value(parameter, a[parameter.id] ?? parameter.default), b: text.value(parameter, b[parameter.id] ?? parameter.default),
+    }));
+    const more = differing.length - told.length;
+    return html`<p class="about" data-differing=${differing.length}>${say('differing', { settings: [...told, ...(more > 0 ? [text.t('list.more', { count: more })] : [])].join(text.t('list.sentences')) })}</p>`;
   }
 
   /** The linear model's times are of no particular GPU: what leads to those of one. */
@@ -133,12 +155,14 @@ export class CompareSection extends LightElement {
       <p data-decision=${first.time_s} data-request=${first.a?.request ?? first.b?.request ?? ''}>${of(say('a'), first.a)}<br>${of(say('b'), first.b)}</p>`;
   }
 
-  #requests({ requests }: ComparedPair): TemplateResult {
+  #requests(pair: ComparedPair): TemplateResult {
     const say = this.app.text.say(compare);
+    const { requests } = pair;
     const { sooner_in_b: sooner, later_in_b: later, same, only_in_a: only_a, only_in_b: only_b } = requests.first_token;
     const { equal, paired } = requests;
+    if (!isSameTraffic(pair)) return html`<p data-unequal>${say('requests.unequal', { equal, paired })}</p>`;
     return html`
-      <p>${say('requests', { sooner, later, same, only_a, only_b })}${equal < paired ? html` ${say('requests.unequal', { equal, paired })}` : nothing}</p>
+      <p>${say('requests', { sooner, later, same, only_a, only_b })}</p>
       <div class="moved">${this.#moved(say('gained'), requests.gained_most)}${this.#moved(say('lost'), requests.lost_most)}</div>`;
   }
 
@@ -153,6 +177,11 @@ export class CompareSection extends LightElement {
         <tbody>${rows.map((row) => html`<tr><th scope="row"><button type="button" class="quiet" @click=${() => { void this.app.select(row.id); }}>${row.id}</button></th>
           <td>${seconds(row.a_ttft_s)}</td><td>${seconds(row.b_ttft_s)}</td><td>${seconds(row.difference_s)}</td></tr>`)}</tbody></table>`;
   }
+}
+
+/** Whether both runs serve the same requests. */
+function isSameTraffic({ requests: { equal, paired } }: ComparedPair): boolean {
+  return equal === paired;
 }
 
 customElements.define('compare-section', CompareSection);

@@ -36,5 +36,5 @@ it('tells of one run how it was divided, or why it was not', () => {
   }
   expect(of({ ...NO_INTERVAL, difference: 6, relative: 3, no_batches: 'too_few' })[0]).toBe('B raises mean TTFT by a factor of 4 in this run.');
   expect(of({ ...NO_INTERVAL, difference: 0, relative: 0, no_batches: 'not_of_requests' })[0]).toBe('mean TTFT is the same in A and B in this run.');
-  expect(of({ ...NO_INTERVAL, difference: 0.1, relative: 0.2, no_batches: 'too_few' }, 'gpu.busy')[0]).toBe('B raises the busy share of the GPUs by 10 percentage points in this run.');
+  expect(of({ ...NO_INTERVAL, difference: 0.1, relative: 0.2, no_batches: 'too_few' }, 'gpu.busy')[0]).toBe('B raises the busy share of the GPUs by 10 pp in this run.');
 });

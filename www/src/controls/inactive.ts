@@ -82,8 +82,8 @@ export function inactiveReason(app: Situation, parameter: Parameter): string | n
 }
 
 /** The settings that give a parameter an effect; none where no setting can. */
-export function remedyOf({ store, traceFile }: Situation, { id }: Parameter): ScenarioPatch {
-  return remedy(store.values.value, id, traceFile.info.value?.traffic) ?? {};
+export function remedyOf({ store, traceFile }: Situation, { id }: Parameter, chosen: ScenarioPatch = {}): ScenarioPatch {
+  return remedy({ ...store.values.value, ...chosen }, id, traceFile.info.value?.traffic) ?? {};
 }
 
 /** A remedy as a sentence; null where there is none. */

@@ -216,7 +216,7 @@ export class ParameterControl extends LightElement {
       return;
     }
     app.touch(id);
-    app.editor.store.edit({ ...remedyOf(app, parameter), [id]: value }, `use ${id}`);
+    app.editor.store.edit({ ...remedyOf(app, parameter, { [id]: value }), [id]: value }, `use ${id}`);
   }
 
   #set(value: ParameterValue): void {

@@ -13,6 +13,8 @@ export interface ChartFeed {
   topic(chart: string): Watchable;
   /** Whether a brush over a time chart zooms all of them. */
   readonly zooms: boolean;
+  /** Whether values are read out only of the chart under the pointer, not of all with the same clock. */
+  readonly readsOnHover?: boolean;
   /** What the charts show, which may be of other settings than the controls say; undefined where it cannot be. */
   readonly of?: 'run' | 'traffic';
   chart(name: string): ChartData | undefined;

@@ -61,6 +61,7 @@ export class Overlay {
     const near = this.view.near ?? (source.point === undefined ? null : nearestPoint(chart, frame, pixel, null, Infinity));
     const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, (role) => this.#userOf(near) ?? roleName(role)));
     const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
+    hide(this.#box, source.readsOnHover === true && !inHand);
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;
     const fits = pixel + BESIDE + width <= frame.right;

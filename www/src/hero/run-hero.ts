@@ -186,6 +186,12 @@ export class RunHero extends LightElement implements Drawable {
     let last: number | null = null;
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
+      // In another tab nobody sees it, and its cursor would move the charts there.
+      if (this.getClientRects().length === 0) {
+        this.playing = false;
+        this.#leave();
+        return;
+      }
       const end = this.data.view.value?.end_s;
       // The button can be pressed before the picture of the run is there.
       if (end !== undefined) {

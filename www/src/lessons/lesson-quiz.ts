@@ -1,5 +1,5 @@
-// Three questions at the end of a lesson. All must be right at once; after a failed attempt the answers are taken away, and the
-// options stand in another order.
+// Three questions at the end of a lesson. All must be right at once; after a failed attempt each wrong answer is named and taken
+// away, with the way to its screen, and the options stand in another order.
 import { html, nothing, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import { LightElement } from '../element.js';
@@ -17,6 +17,8 @@ export class LessonQuiz extends LightElement {
   declare passed: () => void;
   declare go: (screen: number) => void;
   #answers: (number | null)[] = [];
+  /** What was answered wrongly in the last attempt, by question. */
+  #wrong: ReadonlyMap<number, number> = new Map();
 
   protected override watched(): Watchable[] {
     return [];
@@ -34,6 +36,7 @@ export class LessonQuiz extends LightElement {
         ${orderOf(question.options.length, attempt, place).map((option) => html`<label class=${done && option === question.right ? 'right' : ''}>
           <input type="radio" name="question-${place}" value=${option} .checked=${this.#answers[place] === option} @change=${() => { this.#answers[place] = option; }}>
           <span>${question.options[option]?.[language]}</span></label>`)}
+        ${this.#judged(question, place)}
         ${done ? html`<p class="note"><small>${say('quiz.often', { answer: question.options[question.expected]?.[language] ?? '' })} ${question.note[language]}</small></p>` : nothing}
       </fieldset>`))}
       ${done ? nothing : html`<button type="submit" class="act">${say('quiz.check')}</button>`}
@@ -47,11 +50,18 @@ export class LessonQuiz extends LightElement {
       case 'open': return '';
       case 'missing': return say('quiz.missing');
       case 'passed': return html`<p class="verdict">${say('quiz.passed')}</p>`;
-      case 'failed': {
-        const screens = [...new Set(this.questions.map(({ screen }) => screen))].sort((one, other) => one - other);
-        return html`<p class="verdict">${say('quiz.failed')} ${screens.map((screen) => html`<button type="button" data-read=${screen} @click=${() => { this.go(screen); }}>${say('screen', { screen })}</button> `)}</p>`;
-      }
+      case 'failed': return html`<p class="verdict">${say('quiz.failed', { wrong: this.#wrong.size })}</p>`;
     }
+  }
+
+  /** What the last attempt was at this question. */
+  #judged({ options, screen }: Question, place: number): TemplateResult | typeof nothing {
+    if (this.state !== 'failed') return nothing;
+    const say = this.app.text.say(lessons);
+    const wrong = this.#wrong.get(place);
+    if (wrong === undefined) return html`<p class="note" data-judged="right"><small>✓ ${say('quiz.right')}</small></p>`;
+    return html`<p class="note" data-judged="wrong"><small>✗ ${say('quiz.wrong', { answer: options[wrong]?.[this.app.text.language] ?? '' })}</small>
+      <button type="button" data-read=${screen} @click=${() => { this.go(screen); }}>${say('screen', { screen })}</button></p>`;
   }
 
   #check(): void {
@@ -64,7 +74,11 @@ export class LessonQuiz extends LightElement {
       this.passed();
       return;
     }
-    this.#answers = [];
+    this.#wrong = new Map(this.questions.flatMap(({ right }, place) => {
+      const answer = this.#answers[place];
+      return answer === right || typeof answer !== 'number' ? [] : [[place, answer] as const];
+    }));
+    this.#answers = this.#answers.map((answer, place) => (this.#wrong.has(place) ? null : answer));
     this.attempt = (this.attempt ?? 0) + 1;
     this.state = 'failed';
   }

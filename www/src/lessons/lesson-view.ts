@@ -152,9 +152,13 @@ export class LessonView extends LightElement {
   /** Not before the prediction: the run that it is about is not drawn yet. */
   #lookForFirst(): void {
     const besides = this.#besides;
-    const hidden = this.#screen?.predict !== undefined && this.progress.predicted[this.#place] === undefined;
-    if (besides === null || hidden || !this.#fits || this.#main === null) this.#first?.end();
+    if (besides === null || this.#hidden || !this.#fits || this.#main === null) this.#first?.end();
     else this.#firstOf.look(this.app.store.values.value, besides);
+  }
+
+  /** Whether the screen's own run waits for the prediction. */
+  get #hidden(): boolean {
+    return this.#screen?.predict !== undefined && this.progress.predicted[this.#place] === undefined;
   }
 
   get #firstOf(): FirstDifference {
@@ -212,14 +216,20 @@ export class LessonView extends LightElement {
     const place = this.#place;
     const runs = this.#runs;
     const predicted = this.progress.predicted[place];
-    const hidden = screen.predict !== undefined && predicted === undefined;
+    const hidden = this.#hidden;
     const told = new Set<number>();
     return html`
       ${this.#state()}
       <div class="lesson-text">${paragraphs(app, screen.text, screen, runs, told)}</div>
-      ${keyed(place, prediction({ app, screen, runs, told, predicted, predict: (value) => { this.#keep({ predicted: { ...this.progress.predicted, [place]: value } }); } }))}
+      ${keyed(place, prediction({ app, screen, runs, told, predicted, predict: (value) => { this.#predict(value); } }))}
       ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs, told)}</div>`}
       ${keyed(`${this.entry.id} ${String(place)}`, this.#figure(screen, hidden))}`;
+  }
+
+  #predict(value: number | null): void {
+    this.#keep({ predicted: { ...this.progress.predicted, [this.#place]: value } });
+    // The chart that was there moves onto the axes of both.
+    this.app.scheduler.invalidateAll();
   }
 
   async #copyFrame(title: string): Promise<void> {
@@ -247,9 +257,9 @@ export class LessonView extends LightElement {
   #figure(screen: Screen, hidden: boolean): unknown {
     const names = screen.figure ?? [];
     if (names.includes(HERO)) return this.#picture();
-    const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null });
+    const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null, readsOnHover: true });
     if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${alone} .beside=${'lesson'}></chart-view>`);
-    const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main', this.#firstOf), beside: sideFeed(this.app, this.#other, 'beside', this.#firstOf) });
+    const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main', this.#firstOf, () => this.#hidden), beside: sideFeed(this.app, this.#other, 'beside', this.#firstOf, () => this.#hidden) });
     const shown = RUNS.filter((run) => run === 'beside' || !hidden).reverse();
     return html`<div class="sides ${shown.length === 1 ? 'one' : ''}">${shown.map((run) => html`<section data-run=${run} aria-label=${screen.names?.[run][this.app.text.language] ?? run}>
       <h4>${screen.names?.[run][this.app.text.language]}</h4>

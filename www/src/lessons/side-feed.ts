@@ -7,7 +7,8 @@ import type { ChartData } from '../simulation/types.js';
 import { both } from '../state/topic.js';
 import type { Run } from './terms.js';
 
-export function sideFeed(app: App, other: BesideRun, run: Run, first: FirstDifference): ChartFeed {
+/** `hidden`: whether the main run is not shown yet; the other one then stands on its own axes, which would tell what comes. */
+export function sideFeed(app: App, other: BesideRun, run: Run, first: FirstDifference, hidden: () => boolean): ChartFeed {
   const own = serviceFeed(app);
   const besides = (name: string): ChartData | undefined => other.shown.value?.answer?.charts.find((chart) => chart.name === name);
   return {
@@ -15,8 +16,9 @@ export function sideFeed(app: App, other: BesideRun, run: Run, first: FirstDiffe
     topic: (name) => both(own.topic(name), other.shown, first.found),
     // A brush would zoom one of the two.
     zooms: false,
+    readsOnHover: true,
     chart: (name) => {
-      const [main, beside] = [own.chart(name), besides(name)];
+      const [main, beside] = [hidden() ? undefined : own.chart(name), besides(name)];
       return run === 'main' ? onAxesOf(main, beside) : onAxesOf(beside, main);
     },
     ghost: () => null,

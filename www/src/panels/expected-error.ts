@@ -1,8 +1,11 @@
 // How far the headline numbers are to be expected from a real server's, from the nearest measured deployments.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
+import type { Text } from '../i18n/text.js';
 import type { Summary } from '../simulation/types.js';
 import { errorBand } from './error-band.js';
+
+type ExpectedError = NonNullable<Summary['expected_error']>;
 
 /** Nothing for the linear model, which is of no GPU, and before there is an answer. */
 export function expectedError(app: App): TemplateResult | typeof nothing {
@@ -14,17 +17,32 @@ export function expectedError(app: App): TemplateResult | typeof nothing {
     const isProfile = app.store.resolved.values['cost.kind'] === 'profile';
     return isProfile ? html`<p class="headline-details" data-expected="unknown">${text.t('expected.unknown')}</p>` : nothing;
   }
+  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot} data-doubted=${error.doubted?.rows ?? nothing}>${errorWords(text, error)} ${errorBand(app, summary)}</p>`;
+}
+
+/** What is known of the error; empty where nothing is. */
+export function errorWords(text: Text, error: ExpectedError | null): string {
+  if (error === null) return '';
+  if (error.of === 'models') return ofModels(text, error);
   const percent = (share: number): string => text.format.short(100 * share);
-  const said = error.of === 'models' ? ofModels(app, error) : text.t(`expected.${error.of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
-  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot}>${said} ${errorBand(app, summary)}</p>`;
+  const { doubted, of } = error;
+  const measured = text.t(`expected.${of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
+  if (doubted === null) return of === 'model_and_gpu' ? measured : sentences(text, [measured, text.t(`expected.${of}.none`)]);
+  return sentences(text, [measured, text.t('expected.doubted', {
+    rows: doubted.rows, ttft: percent(doubted.ttft), tpot: percent(doubted.tpot), peak: percent(doubted.peak_share), other: percent(doubted.other_share),
+  })]);
 }
 
 /** Of a model of one's own there is no measurement: what other models were off by, and what that leaves out. */
-function ofModels({ text }: App, { ttft, tpot, models, is_calibrated }: NonNullable<Summary['expected_error']>): string {
+function ofModels(text: Text, { ttft, tpot, models, is_calibrated }: ExpectedError): string {
   if (models === null) return '';
   const percent = (share: number): string => text.format.short(100 * share);
   const said = text.t('expected.models', {
     count: models.count, ttft: percent(ttft), tpot: percent(tpot), worst_ttft: percent(models.worst_ttft), worst_tpot: percent(models.worst_tpot),
   });
-  return is_calibrated ? [said, text.t('expected.models_calibrated')].join(text.language === 'zh' ? '' : ' ') : said;
+  return is_calibrated ? sentences(text, [said, text.t('expected.models_calibrated')]) : said;
+}
+
+function sentences(text: Text, all: readonly string[]): string {
+  return all.join(text.language === 'zh' ? '' : ' ');
 }

@@ -43,7 +43,7 @@ async function exportRun(app: App, what: ExportKind, type: string): Promise<void
 
 async function copyVllmServe(app: App): Promise<void> {
   await attempt(app, async () => {
-    const command = await (await app.traceFile.studio()).call('vllm_serve', { scenario: app.store.values.value });
+    const command = await (await app.traceFile.studio()).call('vllm_serve', { scenario: app.store.values.value, traffic: app.traceFile.info.value?.traffic ?? null });
     if (await copied(app, command)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
   });
 }

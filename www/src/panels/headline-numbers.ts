@@ -18,6 +18,7 @@ import { boundsOf } from './slo-bounds.js';
 const SPEAK_EVERY_MS = 1000;
 
 export class HeadlineNumbers extends LightElement {
+  #sight: IntersectionObserver | undefined;
   #speaking: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
@@ -28,6 +29,7 @@ export class HeadlineNumbers extends LightElement {
     const { t } = this.app.text;
     const { answer } = this.app.session.value;
     return html`
+      <i class="headline-top" aria-hidden="true"></i>
       <dl class="headline first" data-seeds=${seedRangesOf(this.app).answer.value.state} aria-label=${t('headline.label')}>${METRICS.slice(0, FIRST).map((metric) => this.#metric(metric))}</dl>
       ${expectedError(this.app)}
       <details class="headline-rest"><summary>${t('headline.more')}</summary>
@@ -45,6 +47,25 @@ export class HeadlineNumbers extends LightElement {
       const output = this.querySelector('output');
       if (output !== null && this.app.session.value.state === 'ready' && this.app.belonging.stale.value === null) output.textContent = this.#sentence();
     }, SPEAK_EVERY_MS);
+  }
+
+  /** Scrolled past, the numbers stay at the top as one line; what they lose in height is kept free below them. */
+  protected override firstUpdated(): void {
+    const [top, numbers] = [this.querySelector('.headline-top'), this.querySelector<HTMLElement>('.headline.first')];
+    if (top === null || numbers === null) return;
+    this.#sight = new IntersectionObserver(([entry]) => {
+      const isPast = entry !== undefined && !entry.isIntersecting && entry.boundingClientRect.top < innerHeight / 2;
+      if (numbers.classList.contains('stuck') === isPast) return;
+      const before = numbers.offsetHeight;
+      numbers.classList.toggle('stuck', isPast);
+      numbers.style.setProperty('--lost', `${String(isPast ? before - numbers.offsetHeight : 0)}px`);
+    }, { rootMargin: `-${String(document.querySelector('header.top')?.getBoundingClientRect().height ?? 0)}px 0px 0px` });
+    this.#sight.observe(top);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#sight?.disconnect();
   }
 
   #metric(metric: Metric): TemplateResult {

@@ -15,6 +15,10 @@ import { openFiles } from './open-file.js';
 import { part } from '../part.js';
 
 export class PageHeader extends LightElement {
+  static override properties = { ...LightElement.properties, open: { state: true } };
+  /** On a phone, whether what does not fit into one row is unfolded. */
+  declare open: boolean | undefined;
+
   protected override watched(): Watchable[] {
     return [this.app.shown, this.app.origin, this.app.editor.history.reach, this.app.view];
   }
@@ -24,21 +28,24 @@ export class PageHeader extends LightElement {
     const { editor, presets, store, view } = this.app;
     const { undo, redo } = editor.history.reach.value;
     const exact = presetOf(presets, store.values.value)?.id ?? '';
-    return `${view.value.tab} ${Number(undo)}${Number(redo)} ${exact} ${String(this.app.origin.value)} ${String(store.resolved.values['scheduler.kind'])}`;
+    return `${String(this.open === true)} ${view.value.tab} ${Number(undo)}${Number(redo)} ${exact} ${String(this.app.origin.value)} ${String(store.resolved.values['scheduler.kind'])}`;
   }
 
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
     const { undo, redo } = app.editor.history.reach.value;
+    this.classList.toggle('open', this.open === true);
     return html`
       <h1>Servescope</h1>
       <nav class="tabs" aria-label=${t('tab.label')}>${TABS.map((tab) => html`
         <button type="button" data-tab=${tab} aria-current=${app.view.value.tab === tab ? 'page' : 'false'} @click=${() => { app.show(tab); }}>${t(`tab.${tab}`)}</button>`)}
       </nav>
-      ${this.#presets()}
       <button type="button" class="icon" data-action="search" aria-label=${t('menu.search')} title=${t('menu.search')} aria-keyshortcuts="/"
         @click=${() => { void part(() => import('../search/search-dialog.js')).then(({ showSearch }) => showSearch(app)); }}>⌕</button>
+      <button type="button" class="icon more" data-action="more" aria-label=${t('menu.more')} title=${t('menu.more')} aria-expanded=${this.open === true} aria-controls="header-rest" @click=${() => { this.open = this.open !== true; }}>☰</button>
+      <div class="rest" id="header-rest">
+      ${this.#presets()}
       <div class="group">
         <button type="button" class="icon" ?disabled=${!undo} aria-label=${t('menu.undo')} title=${t('menu.undo')} @click=${() => { app.editor.undo(); }}>↶</button>
         <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>
@@ -50,6 +57,7 @@ export class PageHeader extends LightElement {
         <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
         <input type="file" hidden multiple accept=".csv,.json,.jsonl,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
+      </div>
       </div>`;
   }
 

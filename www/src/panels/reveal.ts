@@ -1,7 +1,7 @@
 // Brings a control or a chart into sight, wherever it is folded away, and puts the focus on it.
 import type { App } from '../app.js';
 import type { Parameter } from '../simulation/types.js';
-import { TABS } from '../state/session.js';
+import { TABS, type Tab } from '../state/session.js';
 
 /** Frames that are waited for a part of the page that is being fetched. */
 const FRAMES = 240;
@@ -38,6 +38,18 @@ export function revealChart(app: App, name: string): void {
       chart.scrollIntoView({ block: 'center' });
       plot.focus({ preventScroll: true });
     }, chart);
+  });
+}
+
+/** A section of the page, unfolded; in another tab it may have to be fetched. */
+export function revealSection(app: App, { tab, selector }: { tab: Tab; selector: string }): void {
+  if (app.view.value.tab !== tab || app.view.value.lesson !== null) app.show(tab);
+  whenThere(selector, FRAMES, (section) => {
+    unfold(section);
+    requestAnimationFrame(() => {
+      section.scrollIntoView({ block: 'start' });
+      section.querySelector<HTMLElement>('summary, button, a, input')?.focus({ preventScroll: true });
+    });
   });
 }
 

@@ -27,13 +27,13 @@ const COLUMNS: readonly Column[] = [
 
 export class WhoTable extends LightElement {
   static override properties = { ...LightElement.properties, users: { state: true }, sortKey: { state: true }, ascending: { state: true } };
-  declare users: boolean;
+  /** Whether users are shown; undefined while nobody has chosen. */
+  declare users: boolean | undefined;
   declare sortKey: MessageKey;
   declare ascending: boolean;
 
   constructor() {
     super();
-    this.users = false;
     this.sortKey = 'who.offered';
     this.ascending = false;
   }
@@ -46,21 +46,23 @@ export class WhoTable extends LightElement {
     const { text, session } = this.app;
     const { t } = text;
     const summary = session.value.answer?.summary;
-    const rows = (this.users ? summary?.per_user : summary?.per_adapter) ?? [];
-    const columns = COLUMNS.filter((column) => !(this.users && column.adaptersOnly === true));
+    // Without adapters that table has one row, the base model.
+    const users = this.users ?? (summary !== undefined && summary.per_adapter.every(({ id }) => id < 0));
+    const rows = (users ? summary?.per_user : summary?.per_adapter) ?? [];
+    const columns = COLUMNS.filter((column) => !(users && column.adaptersOnly === true));
     const sort = columns.find((column) => column.key === this.sortKey) ?? COLUMNS[1];
     const sorted = sort === undefined ? rows : [...rows].sort((one, other) => this.#compare(sort.of(one), sort.of(other)));
     const shown = sorted.slice(0, SHOWN);
     const widest = Math.max(...shown.map((row) => Math.max(row.share, row.expected_share ?? 0)));
     return html`
       <div class="who-choice" role="group" aria-label=${t('section.who')}>
-        <button type="button" class="quiet" aria-pressed=${!this.users} @click=${() => { this.users = false; }}>${t('who.adapters')}</button>
-        <button type="button" class="quiet" aria-pressed=${this.users} @click=${() => { this.users = true; }}>${t('who.users')}</button>
+        <button type="button" class="quiet" aria-pressed=${!users} @click=${() => { this.users = false; }}>${t('who.adapters')}</button>
+        <button type="button" class="quiet" aria-pressed=${users} @click=${() => { this.users = true; }}>${t('who.users')}</button>
       </div>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="who-caption">
         <table class="who">
-          <caption id="who-caption">${this.#caption(shown)}</caption>
-          <thead><tr><th scope="col">${t(this.users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
+          <caption id="who-caption">${this.#caption(shown, users)}</caption>
+          <thead><tr><th scope="col">${t(users ? 'who.user' : 'who.adapter')}</th>${columns.map((column) => this.#heading(column))}</tr></thead>
           <tbody>${shown.map((row) => html`<tr><th scope="row">${swatch(row.id)}${row.id < 0 ? t('chart.base_model') : row.id}</th>
             ${columns.map((column) => html`<td>${this.#cell(column, row, widest)}</td>`)}</tr>`)}</tbody>
         </table>
@@ -68,10 +70,10 @@ export class WhoTable extends LightElement {
       ${shown.some(({ ttft_p99_s }) => ttft_p99_s === null) ? html`<p class="hint">${t('who.p99_missing')}</p>` : nothing}`;
   }
 
-  #caption(shown: readonly GroupRow[]): string {
+  #caption(shown: readonly GroupRow[], users: boolean): string {
     const { text: { t }, session } = this.app;
     const summary = session.value.answer?.summary;
-    if (this.users) return t('who.caption_users', { shown: shown.length, all: summary?.users ?? 0 });
+    if (users) return t('who.caption_users', { shown: shown.length, all: summary?.users ?? 0 });
     const all = summary?.adapters.asked_for ?? 0;
     if (all === 0) return t('who.caption_base');
     // The requests of the base model are a row beside the adapters.

@@ -1,15 +1,25 @@
 // What can be searched for, in the language of the page, and the way to each.
 import type { App } from '../app.js';
 import { EN, NAMES, ZH } from '../generated/glossary.js';
-import { reveal, revealChart } from '../panels/reveal.js';
+import { reveal, revealChart, revealSection } from '../panels/reveal.js';
 import type { Parameter } from '../simulation/types.js';
+import { lessons, wantLessons } from '../state/lessons.js';
 import { presetWords } from '../state/presets.js';
 import type { Entry } from './find.js';
 import { part } from '../part.js';
+import { DOCS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
 
-/** Parameters, the charts that are on the page now, presets, and the rows of the glossary. */
+/**
+ * What is left out, sections, parameters, the charts that are on the page now, lessons, presets, the rows of the glossary, and the
+ * pages of the documentation.
+ */
 export function entriesOf(app: App): Entry[] {
-  return [...parameters(app), ...charts(), ...presets(app), ...terms(app)];
+  return [...limits(app), ...sections(app), ...parameters(app), ...charts(), ...lessonEntries(app), ...presets(app), ...terms(app), ...docs(app)];
+}
+
+/** Fetches the list of lessons, whose entries then are there; without it the rest is found. */
+export async function wantEntries(): Promise<void> {
+  await wantLessons().catch((thrown: unknown) => { console.warn('lessons:', thrown); });
 }
 
 export function goTo(app: App, { kind, id }: Entry): void {
@@ -25,8 +35,36 @@ export function goTo(app: App, { kind, id }: Entry): void {
       if (preset !== undefined) app.take(preset);
       break;
     }
+    case 'section': {
+      const section = SECTIONS.find((one) => one.id === id);
+      if (section !== undefined) revealSection(app, section);
+      break;
+    }
+    case 'lesson': app.learn({ id, screen: 1 }); break;
+    case 'limit': location.assign(docsAddress('limits')); break;
+    case 'docs': location.assign(docsAddress(id)); break;
     case 'term': void part(() => import('../panels/help-dialog.js')).then(({ showHelp }) => showHelp(app, id)); break;
   }
+}
+
+function docsAddress(page: string): string {
+  return new URL(`./docs/${page}.html`, document.baseURI).href;
+}
+
+function limits({ text: { language } }: App): Entry[] {
+  return LIMITS.map(({ id, title, instead, words }): Entry => ({ kind: 'limit', id, label: title[language], about: instead[language], also: words }));
+}
+
+function sections({ text }: App): Entry[] {
+  return SECTIONS.map(({ id, title, words }): Entry => ({ kind: 'section', id, label: text.t(title), about: '', also: words }));
+}
+
+function lessonEntries({ text: { language } }: App): Entry[] {
+  return lessons.value.map(({ id, title, about }): Entry => ({ kind: 'lesson', id, label: title[language], about: about[language], also: Object.values(title).join(', ') }));
+}
+
+function docs({ text: { language } }: App): Entry[] {
+  return DOCS.map(({ page, title, words }): Entry => ({ kind: 'docs', id: page, label: title[language], about: '', also: words }));
 }
 
 function parameters(app: App): Entry[] {
@@ -37,7 +75,7 @@ function parameters(app: App): Entry[] {
 }
 
 function optionsOf({ text }: App, parameter: Parameter): string {
-  return [parameter.key, ...parameter.options.map((option) => text.choice(parameter, option))].join(', ');
+  return [parameter.key, ...parameter.options.map((option) => text.choice(parameter, option)), PARAMETER_WORDS[parameter.id] ?? ''].join(', ');
 }
 
 function charts(): Entry[] {

@@ -1,10 +1,10 @@
 // Which entries a query finds, the best first.
 
-export type Kind = 'parameter' | 'chart' | 'preset' | 'term';
+export type Kind = 'parameter' | 'chart' | 'preset' | 'term' | 'limit' | 'section' | 'lesson' | 'docs';
 
 export interface Entry {
   kind: Kind;
-  /** What it is called in the document: a path, a chart's name, a preset's id, a term in English. */
+  /** What it is called in the document: a path, a chart's name, a preset's, a lesson's or a section's id, a term in English, a page. */
   id: string;
   label: string;
   about: string;

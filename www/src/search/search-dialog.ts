@@ -4,7 +4,7 @@ import type { App } from '../app.js';
 import { LightElement } from '../element.js';
 import { search } from '../i18n/en/search.js';
 import type { Watchable } from '../state/topic.js';
-import { entriesOf, goTo } from './entries.js';
+import { entriesOf, goTo, wantEntries } from './entries.js';
 import { find, type Entry } from './find.js';
 import './search-dialog.css';
 
@@ -22,6 +22,10 @@ export class SearchDialog extends LightElement {
     const dialog = this.querySelector('dialog');
     if (dialog === null || dialog.open) return;
     this.#entries = entriesOf(this.app);
+    void wantEntries().then(() => {
+      this.#entries = entriesOf(this.app);
+      this.requestUpdate();
+    });
     this.query = '';
     this.chosen = 0;
     const box = this.querySelector('input');

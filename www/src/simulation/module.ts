@@ -5,7 +5,7 @@ import { resolver, type Resolved, type Resolver } from './resolved.js';
 import type { ScenarioPatch, Schema, Traffic } from './types.js';
 
 export {
-  ChartSurface, command, encode_link as encodeLink, parse_link as parseLink,
+  ChartSurface, command, encode_link as encodeLink, has_measured_kernels as hasMeasuredKernels, parse_link as parseLink,
   random_seed as randomSeed, relative_errors as relativeErrors, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans,
 } from '../../pkg/servescope.js';
 

@@ -110,7 +110,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
     case 'turn_step': return turnStep(message.args);
-    case 'vllm_serve': return vllm_serve(message.args.scenario);
+    case 'vllm_serve': return vllm_serve(message.args.scenario, message.args.traffic ?? undefined);
     case 'recognise': return recognise_file(message.args.file.name, new Uint8Array(await message.args.file.slice(0, HEAD_BYTES).arrayBuffer()), message.args.scenario);
     case 'scenario': return { scenario: scenario_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES)) };
     case 'result': return result(message.args);

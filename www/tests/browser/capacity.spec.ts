@@ -54,12 +54,38 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
   expect(places).toEqual(wanted.map(({ place }) => place));
   expect(await rate(page)).toBe(wanted[0]?.capacity?.rate_rps);
   await expect(page.locator('[data-plan=answer]')).toHaveAttribute('data-replicas', String(wanted[0]?.need?.replicas));
-  await page.locator('table.ranking [data-column=tbt_s] button').click();
-  await page.locator('table.ranking [data-column=tbt_s] button').click();
+  await page.locator('ranking-table [data-sort]').selectOption('tbt_s');
+  await page.locator('ranking-table [data-action=turn-order]').click();
   await expect(rows.first()).toContainText('Orca');
+  await rows.first().locator('[data-action=details]').click();
+  await expect(page.locator('.ranking-details')).toHaveCount(1);
+  // The ranking stays, and the confirmation is in sight wherever the page is scrolled to.
   await rows.first().locator('.use').click();
+  await expect(page.locator('[data-notice=configuration_used]')).toBeInViewport();
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+  await expect(page.locator('table.ranking tr[data-configuration]')).toHaveCount(wanted.length);
+  expect(await page.locator('table.ranking').evaluate((table) => table.scrollWidth <= (table.parentElement?.clientWidth ?? 0))).toBe(true);
   await page.locator('[data-tab=explore]').click();
   await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('orca');
+});
+
+test('after a configuration was used, Back leads to the ranking with the grid as it was', async ({ page }) => {
+  await open(page, `#v=1&tab=capacity${GOAL}&cpg=${encodeURIComponent(GRID)}`);
+  await searched(page);
+  const rows = page.locator('table.ranking tr[data-configuration]');
+  const all = await rows.count();
+  const before = await control(page, 'scheduler.kind').locator('select').inputValue();
+  await rows.filter({ hasText: 'Orca' }).first().locator('.use').click();
+  await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('orca');
+  await page.goBack();
+  await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue(before);
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+  await expect(rows).toHaveCount(all);
+  await rows.first().locator('a.explore').click();
+  await page.goBack();
+  await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
+  await expect(rows).toHaveCount(all);
+  await expect(page.locator('[data-axis="fleet.replicas"] input')).toHaveValue('1,2');
 });
 
 test('axes are added, changed and removed; a wrong one is told', async ({ page }) => {

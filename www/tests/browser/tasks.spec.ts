@@ -151,7 +151,7 @@ test('an engineer finds the cheapest hardware for the load', ONLY_WHOLE, async (
   await open(page);
   const person = new Person(page);
   await person.press('button', t('tab.plan'));
-  await person.press('button', say('hardware.roofline'));
+  await person.press('button', say('hardware.start'));
   person.actions += 1;
   await page.getByRole('group', { name: labelOf('fleet.gpu') }).getByRole('checkbox', { name: 'NVIDIA H100 SXM5', exact: true }).check();
   const table = page.getByRole('table', { name: say('grid.caption', { all: 2 }) });

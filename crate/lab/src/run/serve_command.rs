@@ -2,16 +2,25 @@
 
 use super::SimulationHandle;
 use crate::diagnostic::Diagnostic;
-use crate::scenario::Scenario;
+use crate::notes::Traffic;
+use crate::scenario::{AdapterRanks, Scenario};
 use crate::vllm_serve::vllm_serve;
 
-/// The command `vllm serve` for settings that a simulation accepts.
+/// The command `vllm serve` for settings that a simulation accepts: with the requests that they make, or behind a trace that
+/// carries `traffic`.
 ///
 /// # Errors
 /// What is wrong with the scenario, or that its scheduler is not vLLM's.
-pub fn serve_command(scenario: &Scenario) -> Result<String, Vec<Diagnostic>> {
-    let command = vllm_serve(scenario).map_err(|error| vec![error])?;
-    SimulationHandle::begin(scenario, None)?;
+pub fn serve_command(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Vec<Diagnostic>> {
+    let command = vllm_serve(scenario, traffic).map_err(|error| vec![error])?;
+    match traffic {
+        None => drop(SimulationHandle::begin(scenario, None)?),
+        Some(&Traffic { adapters: count, largest_rank: largest, .. }) => {
+            let ranks = AdapterRanks { sum: u64::from(count) * u64::from(largest), largest, count };
+            let fits = scenario.fleet_for(ranks).and_then(|_| scenario.fleet_cost(ranks));
+            drop(fits.map_err(|error| vec![error])?);
+        }
+    }
     Ok(command)
 }
 
@@ -22,7 +31,7 @@ mod tests {
     fn command(settings: &[(&str, &str)]) -> Result<String, Vec<Diagnostic>> {
         let mut scenario = Scenario::of_settings(settings).unwrap();
         scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
-        serve_command(&scenario)
+        serve_command(&scenario, None)
     }
 
     #[test]

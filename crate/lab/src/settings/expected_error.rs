@@ -27,6 +27,24 @@ pub struct ExpectedError {
     pub is_calibrated: bool,
     /// How far single models were off, for `models`.
     pub models: Option<ModelErrors>,
+    /// Measured rows of the model itself, where they are doubted.
+    pub doubted: Option<DoubtedRows>,
+}
+
+/// Measured rows of a model that ask more of the GPUs than any other server got out of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct DoubtedRows {
+    /// How many.
+    pub rows: u32,
+    /// Median absolute error of the mean TTFT against them.
+    pub ttft: f64,
+    /// The same of the mean TPOT.
+    pub tpot: f64,
+    /// The share of the GPUs' peak FLOP/s that one of them would need.
+    pub peak_share: f64,
+    /// The largest share that a row of another model needs.
+    pub other_share: f64,
 }
 
 /// Median absolute errors of single models, none of which is the one that is simulated.
@@ -43,6 +61,13 @@ pub struct ModelErrors {
 
 /// Fewer models on a GPU say too little: then those on all GPUs speak.
 const FEWEST_MODELS: usize = 3;
+
+impl ExpectedError {
+    /// The larger of both errors.
+    pub fn larger(&self) -> f64 {
+        self.ttft.max(self.tpot)
+    }
+}
 
 impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
@@ -63,6 +88,7 @@ impl Scenario {
         ]
         .into_iter()
         .find_map(|(gpu, model, of)| recorded([times, gpu, model], of))
+        .map(|error| ExpectedError { doubted: doubted(deployment.model.id), ..error })
     }
 }
 
@@ -73,7 +99,33 @@ fn is_calibrated(times: &str) -> bool {
 
 fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
     let (_, rows, [ttft, tpot]) = lines().find(|(names, ..)| *names == wanted)?;
-    Some(ExpectedError { ttft, tpot, rows, of, is_calibrated: is_calibrated(wanted[0]), models: None })
+    Some(ExpectedError {
+        ttft,
+        tpot,
+        rows,
+        of,
+        is_calibrated: is_calibrated(wanted[0]),
+        models: None,
+        doubted: None,
+    })
+}
+
+/// The doubted rows of a model.
+fn doubted(model: &str) -> Option<DoubtedRows> {
+    EXPECTED_ERRORS.lines().find_map(|line| {
+        let mut cells = line.strip_prefix("doubted * ")?.split_whitespace();
+        let is_it = cells.next() == Some(model);
+        let rows = cells.next()?.parse().ok()?;
+        let mut number = || cells.next()?.parse().ok();
+        let found = DoubtedRows {
+            rows,
+            ttft: number()?,
+            tpot: number()?,
+            peak_share: number()?,
+            other_share: number()?,
+        };
+        is_it.then_some(found)
+    })
 }
 
 /// Names, rows and both errors of every line.
@@ -116,6 +168,7 @@ fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
             worst_ttft: worst(&ttft),
             worst_tpot: worst(&tpot),
         }),
+        doubted: None,
     })
 }
 
@@ -144,6 +197,15 @@ mod tests {
         let roofline = expected("roofline", "l40s", "llama-2-7b").unwrap();
         assert!(roofline.ttft > all.ttft && roofline.tpot > all.tpot, "{roofline:?}");
         assert_eq!(expected("profile", "h100_sxm", "llama-2-7b"), None);
+    }
+
+    #[test]
+    fn doubted_rows_of_the_model_are_told() {
+        let error = expected("kernels", "h200_sxm", "llama-3.1-8b").unwrap();
+        let doubted = error.doubted.unwrap();
+        assert!(error.of == "gpu" && doubted.rows == 8 && doubted.tpot > 1.0, "{error:?}");
+        assert!(doubted.peak_share > 0.7 && doubted.other_share < 0.5, "{error:?}");
+        assert_eq!(expected("kernels", "h200_sxm", "llama-3.1-70b").unwrap().doubted, None);
     }
 
     #[test]

@@ -61,6 +61,21 @@ pub(crate) fn take(file: &str, text: &str) -> bool {
     SHIPPED.iter().any(|(_, own)| own.file == file && own.take(text, read))
 }
 
+/// The formats of weights whose kernels were measured: a line for the GPU and the model, `*` for the models that no line names.
+const LAYOUTS: &str = include_str!("kernels/layouts.txt");
+
+/// Whether kernels of a model with such weights were measured on a GPU. It is known before the tables are here.
+pub fn were_measured(gpu: &str, model: &str, weights: &str) -> bool {
+    let of = |wanted: &str| {
+        LAYOUTS.lines().find_map(|line| {
+            let mut cells = line.split_whitespace();
+            let is_wanted = cells.next() == Some(gpu) && cells.next() == Some(wanted);
+            is_wanted.then(|| cells.any(|format| format == weights))
+        })
+    };
+    of(model).or_else(|| of("*")).unwrap_or(false)
+}
+
 /// The ids of the GPUs that have measured kernels.
 pub fn gpus() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(id, _)| *id)

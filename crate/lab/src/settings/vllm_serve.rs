@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 
 use crate::diagnostic::Diagnostic;
+use crate::notes::Traffic;
 use crate::parameters::byte_size::GIB;
 use crate::parameters::{Id, Value};
-use crate::scenario::Scenario;
+use crate::scenario::{AdapterRanks, Scenario};
 
 /// Block sizes that vLLM takes.
 const BLOCK_SIZES: [f64; 7] = [1.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
@@ -19,11 +20,12 @@ const NOT_FLAGS: [Id; 4] = [Id::SchedulerKind, Id::FleetGpu, Id::FleetModel, Id:
 /// Ranks that vLLM makes slots for.
 const SLOT_RANKS: [u32; 9] = [1, 8, 16, 32, 64, 128, 256, 320, 512];
 
-/// The command, a flag a line, and comments with what it leaves out. Whether the setting can run is not asked here.
+/// The command, a flag a line, and comments with what it leaves out. `traffic` is what a trace carries in the place of
+/// generated requests: without adapters in it, no flag is about them. Whether the setting can run is not asked here.
 ///
 /// # Errors
 /// [`Diagnostic`] where the scheduler is not vLLM's.
-pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
+pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Diagnostic> {
     let scheduler = scenario.choice(Id::SchedulerKind);
     if scheduler != "vllm_v1" {
         let message = format!(
@@ -36,7 +38,7 @@ pub fn vllm_serve(scenario: &Scenario) -> Result<String, Diagnostic> {
     flags.layout();
     flags.memory();
     flags.batching();
-    flags.adapters();
+    flags.adapters(traffic);
     flags.not_flags();
     flags.all_others();
     let model = if flags.has_hardware() && !scenario.has_own_model() {
@@ -227,9 +229,11 @@ impl ServeFlags<'_> {
         }
     }
 
-    fn adapters(&mut self) {
+    fn adapters(&mut self, traffic: Option<&Traffic>) {
         self.covered.extend([Id::AdapterMemory, Id::MaxLoras, Id::MaxLoraRank, Id::MaxCpuLoras]);
-        let ranks = self.scenario.adapter_ranks();
+        let generated = self.scenario.adapter_ranks();
+        let largest = traffic.map_or(generated.largest, |traffic| traffic.largest_rank);
+        let ranks = AdapterRanks { largest, ..generated };
         if ranks.largest == 0 {
             return;
         }
@@ -284,7 +288,7 @@ mod tests {
         for (path, value) in settings {
             scenario.set_text(path, value).unwrap();
         }
-        vllm_serve(&scenario).unwrap()
+        vllm_serve(&scenario, None).unwrap()
     }
 
     #[test]
@@ -376,6 +380,18 @@ mod tests {
     }
 
     #[test]
+    fn adapters_are_those_of_the_traffic() {
+        let mut scenario = Scenario::default();
+        scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
+        let of = |largest_rank: u32| {
+            let adapters = u32::from(largest_rank > 0);
+            vllm_serve(&scenario, Some(&Traffic { adapters, largest_rank, ..Traffic::default() })).unwrap()
+        };
+        assert!(!of(0).contains("lora"), "{}", of(0));
+        assert!(of(48).contains("--enable-lora") && of(48).contains("--max-lora-rank 64"), "{}", of(48));
+    }
+
+    #[test]
     fn what_is_no_flag_is_said() {
         let text = told(&[
             ("workload.adapters.count", "0"),
@@ -391,7 +407,7 @@ mod tests {
             assert!(text.contains(left_out), "{left_out}: {text}");
         }
         assert!(!text.contains("lora"), "{text}");
-        let error = vllm_serve(&Scenario::default()).unwrap_err();
+        let error = vllm_serve(&Scenario::default(), None).unwrap_err();
         assert_eq!((error.code, error.path.as_str()), ("not_vllm", "scheduler.kind"));
     }
 }

@@ -86,6 +86,7 @@ export const diagnostics = area('diagnostics', {
   short_run: 'A run of {run} s is too short for the tolerance; about {needs} s are needed.',
   other_rate: 'The rate was set to {asked} req/s; {rate} req/s arrived.',
   axis_without_effect: 'No effect on the capacity: left out of the grid.',
+  modelled_times: 'Of {count} of {all} configurations no kernels were measured: their iteration times are the roofline’s.',
   budget_below_prompt: 'Prompts of more than {value} tokens are rejected: the longest request may have {longest}.',
   no_effect: 'No effect with these settings.',
   no_effect_file: 'No effect: the trace file decides this.',

@@ -82,6 +82,7 @@ export const diagnostics: Translation<typeof english> = {
   short_run: '{run} 秒的运行不足以达到所要的容差，大约需要 {needs} 秒。',
   other_rate: '设定的是每秒 {asked} 个请求，实际到达的是每秒 {rate} 个。',
   axis_without_effect: '对容量没有影响，已从网格中略去。',
+  modelled_times: '{all} 种配置中有 {count} 种没有实测算子，其迭代耗时取自 Roofline 模型。',
   budget_below_prompt: '超过 {value} 个 token 的提示词会被拒绝：最长请求可达 {longest} 个 token。',
   no_effect: '在这些设置下不生效。',
   no_effect_file: '不生效：由 trace 文件决定。',

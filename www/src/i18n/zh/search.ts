@@ -2,8 +2,8 @@ import type { Translation } from '../area.js';
 import type { search as english } from '../en/search.js';
 
 export const search: Translation<typeof english> = {
-  'label': '搜索参数、图表和术语',
-  'placeholder': '搜索，例如 H100、抢占、TTFT',
+  'label': '搜索页面与文档',
+  'placeholder': '搜索，例如 H100、最便宜、投机解码',
   'found': '{count} 个结果',
   'none': '没有找到“{query}”。',
   'hint': '方向键选择，回车键前往，Esc 关闭。',
@@ -11,4 +11,8 @@ export const search: Translation<typeof english> = {
   'kind.chart': '图表',
   'kind.preset': '预设',
   'kind.term': '术语',
+  'kind.limit': '局限',
+  'kind.section': '栏目',
+  'kind.lesson': '课程',
+  'kind.docs': '文档',
 };

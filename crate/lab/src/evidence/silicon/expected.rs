@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use servescope_cost::{Gpu, Model};
+
 use super::errors::errors;
 use super::file::SiliconRow;
 use super::predict::{Constants, PredictedLatency, TimeSource, deployed, predict_with};
@@ -10,12 +12,11 @@ use super::predict::{Constants, PredictedLatency, TimeSource, deployed, predict_
 const FEWEST: usize = 5;
 
 /// The errors by iteration-time model, GPU and model, as a run looks them up: of vLLM's aggregated rows without duplicates
-/// and suspects, and of these only the ones that were left out of calibration.
+/// and suspects, and of these only the ones that were left out of calibration. At the end, the models whose rows are doubted.
 pub fn expected_errors(rows: &[SiliconRow]) -> String {
-    let rows: Vec<&SiliconRow> = rows
-        .iter()
-        .filter(|row| row.is_clean() && row.is_left_out() && row.backend == "vllm" && row.mode == "agg")
-        .collect();
+    let clean: Vec<&SiliconRow> =
+        rows.iter().filter(|row| row.is_clean() && row.backend == "vllm" && row.mode == "agg").collect();
+    let rows: Vec<&SiliconRow> = clean.iter().copied().filter(|row| row.is_left_out()).collect();
     let modelled = Constants { kernels: |_| None, ..Constants::CALIBRATED };
     let sources: [(&str, Constants, &[TimeSource]); 2] = [
         ("kernels", Constants::CALIBRATED, &[TimeSource::Kernels, TimeSource::Interpolated]),
@@ -34,7 +35,45 @@ pub fn expected_errors(rows: &[SiliconRow]) -> String {
         groups.retain(|_, group| group.len() >= FEWEST);
         lines.extend(groups.iter().map(|(key, group)| line(source, *key, group)));
     }
+    lines.extend(doubted(&clean));
     lines.join("\n") + "\n"
+}
+
+/// A row that computes at more than this share of its GPUs' peak is doubted, and with it all of its model.
+const DOUBTED: f64 = 0.5;
+
+/// The share of the peak FLOP/s of its GPUs at which a row computes, prompts and outputs together.
+fn share_of_peak(row: &SiliconRow) -> Option<f64> {
+    let [gpu, model] = deployed(row)?;
+    let (gpu, model) = (Gpu::named(gpu)?, Model::named(model)?);
+    let peak = gpu.fp8_tflops.unwrap_or(gpu.bf16_tflops).value * 1e12;
+    let gpus = row.tensor_parallel * row.pipeline_parallel * row.attention_data_parallel;
+    let request_s = (row.ttft_ms + row.tpot_ms * f64::from(row.output_tokens.max(1) - 1)) / 1e3;
+    let tokens_per_s =
+        f64::from(row.in_flight?) * f64::from(row.input_tokens + row.output_tokens) / request_s;
+    Some(2.0 * model.active_parameters() * tokens_per_s / (f64::from(gpus) * peak))
+}
+
+/// The models whose rows are doubted: a line with the rows, the errors against them, the largest share of the peak among them, and
+/// that among the rows of all other models.
+fn doubted(rows: &[&SiliconRow]) -> Vec<String> {
+    let mut largest: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in rows {
+        if let Some(([_, model], share)) = deployed(row).zip(share_of_peak(row)) {
+            let most = largest.entry(model).or_default();
+            *most = most.max(share);
+        }
+    }
+    let other = largest.values().copied().filter(|&share| share <= DOUBTED).fold(0.0, f64::max);
+    let of = |(model, share): (&&str, &f64)| {
+        let group: Vec<(&SiliconRow, PredictedLatency)> = rows
+            .iter()
+            .filter(|row| deployed(row).is_some_and(|[_, of]| of == *model))
+            .filter_map(|row| Some((*row, predict_with(row, &Constants::CALIBRATED).ok()?)))
+            .collect();
+        format!("{} {share:.2} {other:.2}", line("doubted", ["*", model], &group))
+    };
+    largest.iter().filter(|(_, share)| **share > DOUBTED).map(of).collect()
 }
 
 fn line(source: &str, [gpu, model]: [&str; 2], group: &[(&SiliconRow, PredictedLatency)]) -> String {

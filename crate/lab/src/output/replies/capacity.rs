@@ -20,7 +20,7 @@ pub struct CapacityReply {
     pub charts: Vec<Chart>,
 }
 
-/// Why no higher rate passes, and the notes, in English.
+/// Why no higher rate passes, the notes, and the limit that binds, in English.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct CapacityTold {
@@ -28,6 +28,8 @@ pub struct CapacityTold {
     pub priced: String,
     /// Behind why there is no price.
     pub unpriced: String,
+    /// The limit of the scheduler that binds; empty where none was found.
+    pub binding: String,
 }
 
 /// The replicas that serve the load, simulated.

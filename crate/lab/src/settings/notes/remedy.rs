@@ -2,6 +2,7 @@
 
 use super::conditions::ScenarioSettings;
 use super::{NoteContext, beside, idle};
+use crate::parameters::choices::CostKind;
 use crate::parameters::{Condition, Id, Kind, Scale, Value, string_list};
 use crate::scenario::{Scenario, USUAL_CHECKS};
 
@@ -9,13 +10,14 @@ use crate::scenario::{Scenario, USUAL_CHECKS};
 const DEPTH: u8 = 5;
 
 /// What is taken first where a condition leaves a choice: the engine most in use, and the time model that knows every GPU and
-/// model.
+/// model where none of the model was measured on the GPU.
 const FIRST: &[(Id, &str)] = &[(Id::SchedulerKind, "vllm_v1"), (Id::CostKind, "roofline")];
 
 /// The settings that make a parameter apply, in the order of the table; empty where it applies, `None` where no setting can
 /// make it: a trace decides it, it acts on a trace only, or what it needs does not go together with other settings.
 pub fn remedy(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Vec<(Id, Value)>> {
-    let changed = RemedySearch { before: scenario, context }.acting(scenario, id, DEPTH)?;
+    let search = RemedySearch { before: scenario, context };
+    let changed = search.with_engine_of_kernels(search.acting(scenario, id, DEPTH)?, id);
     if changed.problems().len() > scenario.problems().len() {
         return None;
     }
@@ -97,12 +99,34 @@ impl RemedySearch<'_> {
         found.filter(|changed| self.holds(changed, condition))
     }
 
+    /// Measured kernels are vLLM's: with them its scheduler is set too, where the parameter then acts.
+    fn with_engine_of_kernels(&self, changed: Box<Scenario>, id: Id) -> Box<Scenario> {
+        let is_new = changed.chosen(CostKind::ID) == CostKind::Kernels
+            && self.before.chosen(CostKind::ID) != CostKind::Kernels;
+        if !is_new || changed.is_vllm_v1() {
+            return changed;
+        }
+        let mut of_vllm = changed.clone();
+        let is_set = of_vllm.set(Id::SchedulerKind, Value::Choice("vllm_v1")).is_ok();
+        let acts = is_set && idle(&of_vllm, self.context, id).is_none();
+        if acts && of_vllm.problems().len() <= changed.problems().len() { of_vllm } else { changed }
+    }
+
+    /// The value that is taken first.
+    fn first_of(scenario: &Scenario, id: Id, names: &[&str]) -> Option<&'static str> {
+        let measured = CostKind::Kernels.name();
+        if id == Id::CostKind && names.contains(&measured) && scenario.has_measured_kernels() {
+            return Some(measured);
+        }
+        FIRST.iter().find(|(of, name)| *of == id && names.contains(name)).map(|(_, name)| *name)
+    }
+
     /// The scenario with the best of these values, where the parameter acts.
     fn with_one_of(&self, scenario: &Scenario, id: Id, names: &[&str], depth: u8) -> Option<Box<Scenario>> {
         if names.contains(&scenario.get(id).to_text().as_str()) {
             return self.acting(scenario, id, depth);
         }
-        let first = FIRST.iter().find(|(of, name)| *of == id && names.contains(name)).map(|(_, name)| *name);
+        let first = Self::first_of(scenario, id, names);
         let in_order = first.into_iter().chain(names.iter().copied().filter(|&name| Some(name) != first));
         let tried = in_order.filter_map(|name| self.with(scenario, id, id.row().parse(name).ok()?, depth));
         self.best(tried)
@@ -202,7 +226,6 @@ mod tests {
     #[test]
     fn the_fewest_settings_are_changed() {
         let scenario = Scenario::default();
-        assert_eq!(told(&scenario, Id::FleetGpu), ["cost.kind=roofline"]);
         assert_eq!(told(&scenario, Id::ReserveFullIsl), ["scheduler.kind=vllm_v1"]);
         assert_eq!(told(&scenario, Id::Rate), [""; 0]);
         assert_eq!(told(&scenario, Id::Router), ["fleet.replicas=2"]);
@@ -210,6 +233,18 @@ mod tests {
             let changes = remedy(&scenario, &page(None), id).unwrap_or_default();
             assert!(changes.len() <= 5, "{}: {changes:?}", id.row().id);
         }
+    }
+
+    #[test]
+    fn a_gpu_is_used_with_its_measured_kernels_and_their_engine() {
+        let mut scenario = Scenario::default();
+        scenario.set_text("fleet.gpu", "a10g").unwrap();
+        assert_eq!(told(&scenario, Id::FleetGpu), ["cost.kind=roofline"]);
+        scenario.set_text("fleet.gpu", "h100_sxm").unwrap();
+        assert_eq!(told(&scenario, Id::FleetGpu), ["scheduler.kind=vllm_v1", "cost.kind=kernels"]);
+        // Of Phi-2 no kernels were measured anywhere.
+        scenario.set_text("fleet.model", "phi-2").unwrap();
+        assert_eq!(told(&scenario, Id::FleetModel), ["cost.kind=roofline"]);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Traffic {
     pub adapters: u32,
     /// Whether their ranks differ.
     pub has_ranks: bool,
+    /// The largest of their ranks; 0 without adapters.
+    pub largest_rank: u32,
     /// Different users, up to 2.
     pub users: u32,
     /// Whether requests belong to sessions.
@@ -38,6 +40,7 @@ impl Traffic {
         Self {
             adapters: different(adapters()),
             has_ranks: different(adapters().map(rank)) > 1,
+            largest_rank: adapters().map(rank).max().unwrap_or(0),
             users: different(trace.user.iter().copied()),
             has_sessions: metadata.is_some_and(|metadata| !metadata.session.is_empty()),
             is_closed: trace.closed_loop.as_ref().is_some_and(|closed_loop| closed_loop.holds_any()),

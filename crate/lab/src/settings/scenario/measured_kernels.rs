@@ -21,6 +21,12 @@ enum Lack {
 }
 
 impl Scenario {
+    /// Whether kernels of its model and weights were measured on its GPU; it is known before their tables are here.
+    pub fn has_measured_kernels(&self) -> bool {
+        let [gpu, model, weights] = [Id::FleetGpu, Id::FleetModel, Id::Weights].map(|id| self.choice(id));
+        kernels::were_measured(gpu, model, weights)
+    }
+
     /// Measured kernels, with what the roofline knows beyond them: operations, bytes, and the LoRA operators.
     ///
     /// # Errors
@@ -149,6 +155,7 @@ impl Scenario {
 mod tests {
     use super::*;
     use crate::Run;
+    use crate::parameters::Kind;
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
         let mut scenario = Scenario::default();
@@ -182,6 +189,23 @@ mod tests {
         assert_eq!(source.stand_ins, ["gemm:bfloat16:128256:4096"]);
         let shared = scenario(&[("fleet.tensor_parallel", "2")]).cost_source().unwrap();
         assert_eq!(shared.stand_ins, [] as [String; 0]);
+    }
+
+    #[test]
+    fn what_was_measured_is_known_without_the_tables() {
+        let kinds = [Id::FleetGpu, Id::FleetModel, Id::Weights].map(|id| id.row().kind);
+        let [Kind::Choice(gpus), Kind::Choice(models), Kind::Choice(formats)] = kinds else { panic!() };
+        let mut measured = 0;
+        for (gpu, model) in gpus.iter().flat_map(|gpu| models.iter().map(move |model| (gpu, model))) {
+            for format in formats {
+                let settings = [("fleet.gpu", *gpu), ("fleet.model", *model), ("fleet.weights", *format)];
+                let scenario = scenario(&settings);
+                let is_measured = scenario.measured_kernels().is_ok();
+                assert_eq!(scenario.has_measured_kernels(), is_measured, "{settings:?}");
+                measured += u32::from(is_measured);
+            }
+        }
+        assert!(measured > 300, "{measured}");
     }
 
     #[test]

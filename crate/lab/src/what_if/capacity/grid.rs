@@ -1,6 +1,7 @@
 //! A grid of configurations: every combination of some parameters' values.
 
 use crate::diagnostic::Diagnostic;
+use crate::parameters::choices::CostKind;
 use crate::parameters::{Id, string_list};
 use crate::scenario::Scenario;
 
@@ -32,6 +33,8 @@ pub struct Configuration {
     pub workload: Vec<String>,
     /// The scenario with them.
     pub scenario: Scenario,
+    /// Whether its iteration times are the roofline's because no kernels of its own were measured.
+    pub is_modelled: bool,
 }
 
 impl GridAxis {
@@ -103,7 +106,7 @@ impl ConfigurationGrid {
         Self::parse(texts.iter().map(String::as_str))
     }
 
-    /// The axes that change nothing in any of the configurations, and are left out.
+    /// The axes that change nothing in any of the configurations, and are left out; and that not all have measured kernels.
     pub fn notes(&self, configurations: &[Configuration]) -> Vec<Diagnostic> {
         let is_without = |place: &usize| configurations.iter().all(|one| one.values[*place].is_empty());
         let of = |place: usize| {
@@ -111,10 +114,19 @@ impl ConfigurationGrid {
             let message = format!("{path} has no effect on the capacity and is left out");
             Diagnostic::note("axis_without_effect", path, message).text("name", path)
         };
-        (0..self.axes.len()).filter(is_without).map(of).collect()
+        let mut notes: Vec<Diagnostic> = (0..self.axes.len()).filter(is_without).map(of).collect();
+        notes.extend(modelled_times(configurations));
+        notes
     }
 
-    /// Every combination on `base`, but for those that differ from an earlier one only in parameters without effect.
+    /// Whether GPUs, models or formats are compared, of which some may have no measured kernels.
+    fn varies_hardware(&self) -> bool {
+        let is_any = |ids: &[Id]| self.axes.iter().any(|axis| ids.contains(&axis.id));
+        is_any(&[Id::FleetGpu, Id::FleetModel, Id::Weights]) && !is_any(&[Id::CostKind])
+    }
+
+    /// Every combination on `base`, but for those that differ from an earlier one only in parameters without effect. Where
+    /// hardware is compared by measured kernels, a configuration without them takes the roofline's times.
     pub fn configurations(&self, base: &Scenario) -> Vec<Configuration> {
         let count = self.axes.iter().map(|axis| axis.values.len()).product();
         let mut all: Vec<Configuration> = Vec::with_capacity(count);
@@ -128,6 +140,10 @@ impl ConfigurationGrid {
                 // The values were checked as the axis was read.
                 let _ = scenario.set_text(axis.id.row().id, value);
             }
+            let is_modelled = self.varies_hardware()
+                && scenario.chosen(CostKind::ID) == CostKind::Kernels
+                && !scenario.has_measured_kernels()
+                && scenario.set(Id::CostKind, CostKind::ID.value(CostKind::Roofline)).is_ok();
             let told = |axis: &GridAxis| {
                 if has_effect(&scenario, axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
             };
@@ -136,7 +152,7 @@ impl ConfigurationGrid {
                 let of_axes = self.axes.iter().zip(&values);
                 let workload = of_axes.filter(|(axis, _)| is_of_workload(axis.id)).map(|(_, v)| v.clone());
                 let workload = workload.collect();
-                all.push(Configuration { values, workload, scenario });
+                all.push(Configuration { values, workload, scenario, is_modelled });
             }
         }
         all
@@ -146,6 +162,18 @@ impl ConfigurationGrid {
 /// Whether a parameter says what arrives, so that configurations with other values of it do not serve the same.
 pub fn is_of_workload(id: Id) -> bool {
     id.row().id.starts_with("workload.")
+}
+
+/// That some configurations have the roofline's times in place of measured kernels.
+fn modelled_times(configurations: &[Configuration]) -> Option<Diagnostic> {
+    let count = configurations.iter().filter(|one| one.is_modelled).count();
+    let path = Id::CostKind.row().id;
+    let all = configurations.len();
+    let message = format!(
+        "{path}: of {count} of {all} configurations no kernels were measured; their iteration times are the roofline's"
+    );
+    let note = Diagnostic::note("modelled_times", path, message);
+    (count > 0).then(|| note.number("count", count as f64).number("all", all as f64))
 }
 
 /// Whether the capacity of a scenario depends on a parameter. The rate is what is searched, and so is the speed of a file.
@@ -174,6 +202,24 @@ mod tests {
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
         assert_eq!(all[7].scenario.chosen(SchedulerKind::ID), SchedulerKind::Sarathi);
         assert_eq!(ConfigurationGrid::default().configurations(&Scenario::default()).len(), 1);
+    }
+
+    #[test]
+    fn what_has_no_measured_kernels_is_modelled_and_said_so() {
+        let mut base = Scenario::default();
+        base.set_text("cost.kind", "kernels").unwrap();
+        let of = |axes: &[&str]| {
+            let grid = ConfigurationGrid::parse(axes.iter().copied()).unwrap();
+            let all = grid.configurations(&base);
+            let kinds: Vec<&str> = all.iter().map(|one| one.scenario.choice(Id::CostKind)).collect();
+            let codes: Vec<&str> = grid.notes(&all).iter().map(|note| note.code).collect();
+            (kinds, codes)
+        };
+        assert_eq!(of(&["fleet.gpu=h100_sxm,a10g"]), (vec!["kernels", "roofline"], vec!["modelled_times"]));
+        assert_eq!(of(&["fleet.gpu=h100_sxm,l40s"]), (vec!["kernels", "kernels"], Vec::new()));
+        // What is asked for by itself is not replaced.
+        assert_eq!(of(&["fleet.replicas=1,2"]).0, ["kernels", "kernels"]);
+        assert_eq!(of(&["fleet.gpu=a10g", "cost.kind=kernels,roofline"]).0, ["kernels", "roofline"]);
     }
 
     #[test]

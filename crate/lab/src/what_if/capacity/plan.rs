@@ -8,6 +8,7 @@ use super::grid::{Configuration, ConfigurationGrid};
 use super::ranking::{Found, Ranked, rank, rank_again};
 use super::search::{Capacity, Search, at_rate};
 use crate::link;
+use crate::notes::Traffic;
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, Saturation, trace_of};
 use crate::scenario::Scenario;
@@ -38,8 +39,9 @@ pub fn plan(
 
 /// Searches the capacity of a configuration, which has this place in its grid.
 pub fn search(place: usize, configuration: &Configuration, loaded: Option<&LoadedTrace>) -> Found {
-    let Configuration { values, workload, scenario } = configuration;
-    let result = Search::new(scenario, loaded.cloned()).map(|mut search| {
+    let Configuration { values, workload, scenario, .. } = configuration;
+    let result = Search::new(scenario, loaded.cloned()).map(|search| {
+        let mut search = search.with_limits();
         while search.advance(usize::MAX) < 1.0 {}
         let capacity = search.finish();
         Capacity { saturated_rps: saturated_rps(scenario, loaded, &capacity), ..capacity }
@@ -94,13 +96,19 @@ impl Ranked {
 
 /// The ranking as JSON, every run of the searches included; each row with the address of its run and, where vLLM schedules
 /// so, its command.
-pub fn to_json(grid: &ConfigurationGrid, ranking: &[Ranked], all: &[Configuration]) -> Json {
+pub fn to_json(
+    grid: &ConfigurationGrid,
+    ranking: &[Ranked],
+    all: &[Configuration],
+    loaded: Option<&LoadedTrace>,
+) -> Json {
+    let traffic = loaded.map(|loaded| Traffic::of(&loaded.trace));
     let axes: Vec<&str> = grid.axes.iter().map(|axis| axis.id.row().id).collect();
     let row = |ranked: &Ranked| {
         let mut row = json!(ranked);
         if let Some(scenario) = ranked.serving(all) {
             row["link"] = json!(format!("#{}", link::encode(&scenario)));
-            row["vllm_serve"] = json!(vllm_serve(&scenario).ok());
+            row["vllm_serve"] = json!(vllm_serve(&scenario, traffic.as_ref()).ok());
         }
         row
     };

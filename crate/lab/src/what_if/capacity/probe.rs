@@ -6,6 +6,7 @@ use servescope_engine::{Outcome, Rejection, Report};
 
 use super::goal::{Goal, METRICS};
 use super::lateness::Lateness;
+use super::limits::most_running;
 use crate::growth::{Growth, GrowthVerdict};
 use crate::parameters::Id;
 use crate::parameters::choices::SessionKind;
@@ -81,6 +82,9 @@ pub struct Probe {
     pub measures: Measures,
     /// Why it fails; `None` when it passes.
     pub miss: Option<Miss>,
+    /// Most requests of one replica that ran at once.
+    #[serde(skip)]
+    pub(super) most_running: u32,
     #[serde(skip)]
     pub(super) late: Lateness,
     #[serde(skip)]
@@ -142,7 +146,8 @@ impl Probe {
         let mut stays: Vec<f64> = counted.iter().filter_map(|&id| report.e2e_us(id)).collect();
         let stay = if stays.is_empty() { 0.0 } else { upper_quantile(&mut stays, WARM) };
         let warm_up = warm_up.max(stay / (window_us[1] - window_us[0]).max(1.0));
-        Self { rate_rps, asked_rps, duration_s, measures, miss, late, told: growth, warm_up }
+        let most_running = most_running(report);
+        Self { rate_rps, asked_rps, duration_s, measures, miss, most_running, late, told: growth, warm_up }
     }
 }
 

@@ -13,6 +13,9 @@ use crate::diagnostic::Diagnostic;
 /// Configurations that are simulated at the load at most, where the first ones fail.
 const MOST_TRIED: usize = 12;
 
+/// With less headroom a deployment is tight: real traffic varies by more from day to day.
+const LEAST_HEADROOM: f64 = 0.15;
+
 /// What became of one configuration of a grid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
@@ -45,6 +48,8 @@ pub struct CapacityEntry {
     pub gpu: String,
     /// What one of them costs.
     pub usd_per_gpu_hour: Option<f64>,
+    /// How far times are to be expected from a real server's: the larger error of TTFT and TPOT; none where it is not known.
+    pub error: Option<f64>,
     /// The goal's quantile of TTFT at that rate, seconds.
     pub ttft_s: Option<f64>,
     /// The same of TBT.
@@ -80,6 +85,10 @@ pub struct Need {
     pub load_share: f64,
     /// By which share of itself the load can rise until it is at their capacity, where the goal breaks.
     pub headroom: f64,
+    /// Whether that is less than 15 %.
+    pub is_tight: bool,
+    /// Replicas for a load that is larger by the expected error of the times; none where that is not known.
+    pub cautious_replicas: Option<u32>,
 }
 
 /// Why a configuration has no rank.
@@ -129,6 +138,7 @@ impl CapacityEntry {
                 replicas: 0,
                 gpu: String::new(),
                 usd_per_gpu_hour: None,
+                error: None,
                 ttft_s: None,
                 tbt_s: None,
                 tried: Vec::new(),
@@ -143,6 +153,7 @@ impl CapacityEntry {
             replicas: capacity.price.replicas,
             gpu: capacity.price.gpu.to_owned(),
             usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
+            error: capacity.expected_error.map(|error| error.larger()),
             ttft_s: times[0],
             tbt_s: times[1],
             tried: ranked.tried(),
@@ -171,13 +182,17 @@ impl CapacityEntry {
         let needed = if self.failed() > 0 { needed + 1.0 } else { needed };
         let gpus = needed * (f64::from(self.gpus) / replicas);
         let capacity = needed * of_one;
+        let headroom = capacity / self.load_rps - 1.0;
+        let cautious = |error: f64| needed.max(f64::ceil(self.load_rps * (1.0 + error) / of_one)) as u32;
         Some(Need {
             load_rps: self.load_rps,
             replicas: needed as u32,
             gpus: gpus as u32,
             usd_per_hour: self.usd_per_gpu_hour.map(|usd| usd * gpus),
             load_share: self.load_rps / capacity,
-            headroom: capacity / self.load_rps - 1.0,
+            headroom,
+            is_tight: headroom < LEAST_HEADROOM,
+            cautious_replicas: self.error.map(cautious),
         })
     }
 
@@ -358,8 +373,12 @@ impl Ranked {
         self.checks.iter().map(Checked::describe).collect::<Vec<_>>().join("; ")
     }
 
-    /// What limits the deployment at the rate that failed: a cause of delay with its share; empty where it is not known.
+    /// What limits the deployment: a limit of the scheduler without which it serves more, or the cause of the largest part of
+    /// all delays at the rate that failed; empty where neither is known.
     pub fn describe_limit(&self) -> String {
+        if let Some(binding) = self.capacity.as_ref().and_then(|capacity| capacity.binding) {
+            return binding.to_string();
+        }
         let limit = self.checks.last().and_then(|checked| checked.limit);
         limit.map_or_else(String::new, |limit| limit.to_string())
     }
@@ -475,10 +494,12 @@ pub fn csv(grid: &ConfigurationGrid, ranking: &[Ranked]) -> String {
 }
 
 /// The columns of the CSV with what serves the load, and its price.
-const OF_LOAD: [&str; 15] = [
+const OF_LOAD: [&str; 17] = [
     "rank",
     "load_rps",
     "load_replicas",
+    "expected_error",
+    "cautious_replicas",
     "load_gpus",
     "load_usd_per_hour",
     "load_share",
@@ -503,6 +524,8 @@ fn cells_of_load(ranked: &Ranked) -> [String; OF_LOAD.len()] {
         cell(ranked.standing.rank),
         cell(need.map(|n| n.load_rps)),
         cell(need.map(|n| n.replicas)),
+        cell(ranked.capacity.as_ref().and_then(|c| c.expected_error).map(|error| error.larger())),
+        cell(need.and_then(|n| n.cautious_replicas)),
         cell(need.map(|n| n.gpus)),
         cell(need.and_then(|n| n.usd_per_hour)),
         cell(need.map(|n| n.load_share)),
@@ -547,6 +570,7 @@ mod tests {
             replicas: 2,
             gpu: gpu.to_owned(),
             usd_per_gpu_hour: usd,
+            error: None,
             ttft_s: Some(1.0),
             tbt_s: Some(0.1),
             tried: Vec::new(),
@@ -619,6 +643,23 @@ mod tests {
                 (1, Some(2), true, false),
             ]
         );
+    }
+
+    #[test]
+    fn the_error_of_the_times_asks_for_replicas_and_a_small_headroom_is_marked() {
+        // 4 requests a second of one replica: 3 replicas for 10, with a headroom of a fifth; 4 where times are off by 41 %.
+        let need = |error: Option<f64>, load_rps: f64| {
+            CapacityEntry { error, load_rps, ..entry("a", 8.0, Some(1.0)) }.need().unwrap()
+        };
+        assert_eq!(need(None, 10.0).cautious_replicas, None);
+        assert_eq!(need(Some(0.1), 10.0).cautious_replicas, Some(3));
+        assert_eq!(need(Some(0.41), 10.0).cautious_replicas, Some(4));
+        assert!(!need(None, 10.0).is_tight && need(None, 11.0).is_tight);
+        // What failed at the load has one replica more already.
+        let failed = Tried { replicas: 3, holds: Some(false) };
+        let entry = CapacityEntry { error: Some(0.1), tried: vec![failed], ..entry("a", 8.0, Some(1.0)) };
+        let need = entry.need().unwrap();
+        assert_eq!((need.replicas, need.cautious_replicas), (4, Some(4)));
     }
 
     #[test]

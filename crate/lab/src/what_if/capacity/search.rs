@@ -5,9 +5,11 @@ use servescope_engine::metrics::CutOutputs;
 
 use super::goal::Goal;
 use super::lateness::{Lateness, deviation};
+use super::limits::{BindingLimit, LimitSearch, MORE};
 use super::price::FleetPrice;
 use super::probe::{Measures, Miss, Probe};
 use crate::diagnostic::Diagnostic;
+use crate::expected_error::ExpectedError;
 use crate::growth::{GrowthVerdict, TELLING};
 use crate::parameters::{Id, Value};
 use crate::run::{LoadedTrace, SimulationHandle};
@@ -37,6 +39,10 @@ pub struct Capacity {
     pub notes: Vec<Diagnostic>,
     /// What the GPUs cost.
     pub price: FleetPrice,
+    /// The limit of the scheduler without which it serves clearly more; none where none was found, or none was looked for.
+    pub binding: Option<BindingLimit>,
+    /// How far the iteration times are to be expected from a real server's.
+    pub expected_error: Option<ExpectedError>,
     /// The scenario's own load, requests a second: the mean over its duration where the rate changes, and that of a file at
     /// its own speed.
     pub load_rps: f64,
@@ -92,6 +98,9 @@ pub struct Search {
     running: Option<(f64, SimulationHandle)>,
     shown: f64,
     is_over: bool,
+    /// Whether it ends with the search for a limit of the scheduler that binds.
+    asks_limits: bool,
+    limits: Option<LimitSearch>,
 }
 
 /// What a search does next.
@@ -125,11 +134,20 @@ impl Search {
             running: None,
             shown: 0.0,
             is_over: false,
+            asks_limits: false,
+            limits: None,
         };
         let first = search.first_rate()?;
         search.bounds = search.rate_bounds();
         search.begin(first.clamp(search.bounds[0], search.bounds[1]))?;
         Ok(search)
+    }
+
+    /// The same search, which then looks for a limit of the scheduler that keeps the capacity down.
+    #[must_use]
+    pub fn with_limits(mut self) -> Self {
+        self.asks_limits = true;
+        self
     }
 
     fn first_rate(&self) -> Result<f64, Vec<Diagnostic>> {
@@ -193,7 +211,7 @@ impl Search {
 
     /// Takes at most `steps` steps of the current run and gives an estimate of the share that is done; 1 is the end.
     pub fn advance(&mut self, steps: usize) -> f64 {
-        let Some((asked_rps, mut running)) = self.running.take() else { return 1.0 };
+        let Some((asked_rps, mut running)) = self.running.take() else { return self.advance_limits(steps) };
         let share = running.advance(steps);
         if share < 1.0 {
             self.running = Some((asked_rps, running));
@@ -210,7 +228,27 @@ impl Search {
         };
         // The scenario was good at one rate; one that it cannot be run at ends the search where it stands.
         self.is_over = rate_rps.is_none_or(|rate_rps| self.begin(rate_rps).is_err());
+        if self.is_over && self.asks_limits {
+            self.limits = self.limit_search();
+        }
         self.progress(0.0)
+    }
+
+    fn advance_limits(&mut self, steps: usize) -> f64 {
+        let goes_on = self.limits.as_mut().is_some_and(|limits| limits.advance(steps));
+        if goes_on { self.shown } else { 1.0 }
+    }
+
+    /// The search for what binds, a little above the rate that failed.
+    fn limit_search(&self) -> Option<LimitSearch> {
+        let missed = &self.probes[self.missed?];
+        if matches!(missed.miss, Some(Miss::TooLong { .. })) || self.passed.is_none() {
+            return None;
+        }
+        let asked_rps = (MORE * missed.asked_rps).min(self.bounds[1]);
+        let (loaded, duration_s) = (self.loaded.as_ref(), self.duration_at(asked_rps));
+        let scenario = at_rate(&self.scenario, loaded, asked_rps, duration_s).ok()?;
+        Some(LimitSearch::new(scenario, self.loaded.clone(), asked_rps, self.goal, missed.most_running))
     }
 
     fn asked(&self, side: Option<usize>) -> Option<f64> {
@@ -342,7 +380,7 @@ impl Search {
     /// An estimate: a factor of two on both sides, then halves of what is left. It never goes back.
     fn progress(&mut self, of_run: f64) -> f64 {
         if self.is_over {
-            return 1.0;
+            return if self.limits.is_some() { self.shown } else { 1.0 };
         }
         let halvings = |ratio: f64| libm::log2(libm::log(ratio) / libm::log1p(self.goal.tolerance)).max(0.0);
         let left = match (self.asked(self.passed), self.asked(self.missed)) {
@@ -396,6 +434,8 @@ impl Search {
             needs_s,
             notes,
             price: FleetPrice::of(&self.scenario),
+            binding: self.limits.as_ref().and_then(LimitSearch::found),
+            expected_error: self.scenario.expected_error(),
             load_rps: self.load_rps(),
             saturated_rps: None,
             probes: self.probes,

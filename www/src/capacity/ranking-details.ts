@@ -1,0 +1,31 @@
+// What is shown of a configuration on demand: its numbers at capacity, its price, and how far its times are to be trusted.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { errorWords } from '../panels/expected-error.js';
+import type { Row } from './capacity-state.js';
+import { missWords, quantileWords } from './miss.js';
+import { priced, priceWords } from './price-words.js';
+import { DETAILS } from './ranking-columns.js';
+import { capacity } from '../i18n/en/capacity.js';
+
+export function rankingDetails(app: App, row: Row): TemplateResult {
+  const say = app.text.say(capacity);
+  const { standing } = row;
+  const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''].filter((front) => front !== '');
+  const quantile = quantileWords(app);
+  const pair = (name: string, value: string): TemplateResult | typeof nothing => (value === '' ? nothing : html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  return html`<dl class="ranking-details">
+    ${DETAILS.map(({ key, kind, of }) => pair(say(key, { quantile }), app.text.format.of(kind, of(row))))}
+    ${pair(say('column.reason'), reason(app, row))}
+    ${pair(say('column.price'), priced(row) ? priceWords(app, row) : '')}
+    ${pair(say('column.front'), app.text.list(fronts))}
+    ${pair(say('column.error'), errorWords(app.text, row.capacity?.expected_error ?? null))}
+  </dl>`;
+}
+
+function reason(app: App, { capacity: found, standing }: Row): string {
+  if (found === null) return '';
+  const missed = found.miss === null ? [] : [missWords(app, found.miss)];
+  const price = standing?.unranked === 'no_price' ? [priceWords(app, { capacity: found })] : [];
+  return [...price, ...missed, ...found.notes.map((note) => app.named(note))].join('; ');
+}

@@ -1,0 +1,145 @@
+// What is searched for beside parameters, charts, presets, lessons and the glossary: what the simulation leaves out, sections of
+// the page, pages of the documentation, and further words for what has another name here. One row for each; a test holds the rows
+// to the documentation.
+import type { Language } from '../state/settings.js';
+
+type Words = Readonly<Record<Language, string>>;
+
+/** What is not simulated: `row` is its first cell in docs/limits.md. */
+export interface Limit { id: string; row: string; title: Words; instead: Words; words: string }
+
+export const LIMITS: readonly Limit[] = [
+  {
+    id: 'disaggregation', row: 'separate pools for prefill and decode (disaggregation)',
+    title: { en: 'Disaggregated prefill and decode: not modelled', zh: '预填充与解码分离 (PD)：未建模' },
+    instead: {
+      en: 'The same replicas do prefill and decode. Instead: set a smaller token budget so that prefills delay decodes less, or simulate two services by hand, one with outputs of one token and one with short prompts.',
+      zh: '预填充与解码在同一批副本上进行。替代办法：减小 token 预算以减少预填充对解码的影响，或手工模拟两个服务，一个输出只有一个 token，另一个提示词很短。',
+    },
+    words: 'disaggregate disaggregated disaggregation P/D PD split prefill pool decode pool DistServe Splitwise Mooncake NIXL KV transfer Dynamo 分离 解耦 分池 PD分离',
+  },
+  {
+    id: 'expert_parallel', row: 'expert parallelism over GPUs',
+    title: { en: 'Expert parallelism: not modelled', zh: '专家并行 (EP)：未建模' },
+    instead: {
+      en: 'A mixture of experts is computed on the GPUs of its tensor-parallel group. Instead: compare degrees of tensor parallelism in Plan.',
+      zh: '混合专家模型在其张量并行组的 GPU 上计算。替代办法：在“规划”中比较不同的张量并行度。',
+    },
+    words: 'EP MoE mixture of experts all-to-all DeepEP wide EP data parallel attention 混合专家',
+  },
+  {
+    id: 'speculation', row: 'speculative decoding',
+    title: { en: 'Speculative decoding: not modelled', zh: '投机解码：未建模' },
+    instead: {
+      en: 'Each decoding request gets one token an iteration. Instead: divide the lengths of outputs by the acceptance length of your server. This gives a lower bound of the times, because a verify step takes longer than a decode step.',
+      zh: '每个解码请求每次迭代得到一个 token。替代办法：将输出长度除以你的服务器的接受长度。由于验证步比解码步更慢，这样得到的是耗时的下界。',
+    },
+    words: 'speculative speculation draft model draft tokens EAGLE Medusa MTP n-gram acceptance length verify 推测解码 草稿模型 接受长度',
+  },
+  {
+    id: 'contents', row: 'contents',
+    title: { en: 'Contents of prompts and outputs: not modelled', zh: '提示词与输出的内容：未建模' },
+    instead: {
+      en: 'Prompts have lengths and shared prefixes, no text. Instead: sessions stand for agents and tool calls (the time of a tool is think time), and shared prefixes for system prompts.',
+      zh: '提示词只有长度和共享前缀，没有文字。替代办法：用会话表示智能体与工具调用（工具耗时即思考时间），用共享前缀表示系统提示词。',
+    },
+    words: 'agent agents agentic tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
+  },
+  {
+    id: 'autoscaling', row: 'autoscaling, failures of replicas',
+    title: { en: 'Autoscaling and failures: not modelled', zh: '自动扩缩容与故障：未建模' },
+    instead: {
+      en: 'The number of replicas is fixed for a run. Instead: search in Plan how many replicas the peak and the quiet hours need.',
+      zh: '一次运行中副本数不变。替代办法：在“规划”中分别搜索高峰和低谷所需的副本数。',
+    },
+    words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
+  },
+  {
+    id: 'clocks', row: 'clocks, heat and other tenants of a GPU',
+    title: { en: 'GPU clocks, heat, energy: not modelled', zh: 'GPU 频率、温度、能耗：未建模' },
+    instead: { en: 'Two equal batches take equal times. Instead: plan with headroom.', zh: '相同的批次耗时相同。替代办法：规划时留出余量。' },
+    words: 'energy power watts carbon throttling clock frequency noisy neighbour MIG MPS sharing 能耗 功耗 降频',
+  },
+  {
+    id: 'network', row: 'networks between client and gateway',
+    title: { en: 'Network between client and gateway: not modelled', zh: '客户端与网关之间的网络：未建模' },
+    instead: { en: 'A request arrives when it is sent. Instead: add your round trip to TTFT.', zh: '请求发出即到达。替代办法：在 TTFT 上加往返时间。' },
+    words: 'network latency round trip internet TLS streaming 网络 往返',
+  },
+  {
+    id: 'other_engines', row: 'schedulers of SGLang and TensorRT-LLM',
+    title: { en: 'SGLang and TensorRT-LLM: their schedulers are not modelled', zh: 'SGLang 与 TensorRT-LLM：其调度器未建模' },
+    instead: {
+      en: 'Instead: vLLM v1 with automatic prefix caching is the nearest. Its cache is by blocks, where SGLang’s RadixAttention is by tokens. Validation shows how far measured runs of both engines are off.',
+      zh: '替代办法：最接近的是开启自动前缀缓存的 vLLM v1。它按块缓存，而 SGLang 的 RadixAttention 按 token 缓存。“验证”中有这两种引擎的实测误差。',
+    },
+    words: 'RadixAttention radix tree radix cache TensorRT TRT-LLM TRTLLM Triton LMDeploy TGI DeepSpeed MII FasterTransformer 基数树',
+  },
+];
+
+/** A page of the documentation by the name of its file. */
+export interface DocsPage { page: string; title: Words; words: string }
+
+export const DOCS: readonly DocsPage[] = [
+  { page: 'adapters', title: { en: 'Where adapters are kept', zh: '适配器存放在哪里' }, words: 'LoRA slots unified memory 适配器' },
+  { page: 'bring-your-own', title: { en: 'Bring your own trace and profile', zh: '使用自己的 trace 与 profile' }, words: 'import own data upload 导入' },
+  { page: 'capacity', title: { en: 'How much load a deployment can serve', zh: '部署能承载多少负载' }, words: 'capacity planning sizing cheapest 容量 规划 最便宜' },
+  { page: 'debugger', title: { en: 'The scheduler debugger', zh: '调度器调试器' }, words: 'step decisions 单步' },
+  { page: 'features', title: { en: 'What you can simulate', zh: '能模拟什么' }, words: 'features supported list 功能' },
+  { page: 'file-formats', title: { en: 'File formats', zh: '文件格式' }, words: 'import export CSV JSONL trace Azure BurstGPT Mooncake ShareGPT 导入 格式' },
+  { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
+  { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
+  { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
+  { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },
+  { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },
+  { page: 'measured-hardware', title: { en: 'Measured hardware', zh: '实测硬件' }, words: 'kernels AIConfigurator InferenceX benchmark 算子 基准测试' },
+  { page: 'measured', title: { en: 'What was measured', zh: '测量了什么' }, words: 'validation accuracy error tests 误差 验证' },
+  { page: 'model', title: { en: 'The model on one page', zh: '一页看懂模型' }, words: 'how it works assumptions equations discrete event 原理 假设' },
+  { page: 'monitor', title: { en: 'Usage by client', zh: '各客户端用量' }, words: 'tenant tokens fairness 租户' },
+  { page: 'operator-profiles', title: { en: 'Profiles of timed operators', zh: '算子耗时 profile' }, words: 'Vidur profiling 剖析' },
+  { page: 'orders', title: { en: 'Scheduling policies; where to add your own policy', zh: '调度策略；如何加入自己的策略' }, words: 'own policy custom scheduler write extend plugin FCFS VTC DRR priority 自定义 自己的策略' },
+  { page: 'own-model', title: { en: 'A model of your own', zh: '自己的模型' }, words: 'config.json custom model dimensions 自定义模型' },
+  { page: 'prompts', title: { en: 'Prompts and request bodies', zh: '提示词与请求体' }, words: 'OpenAI API body payload export 请求体' },
+  { page: 'python', title: { en: 'Python, and sweeps on a cluster', zh: 'Python 与集群上的扫描' }, words: 'pip wheel notebook Jupyter pandas Ray API' },
+  { page: 'replay', title: { en: 'Replay: load for a real server', zh: '重放：向真实服务器发送负载' }, words: 'benchmark load generator load test bench serve GuideLLM 压测 基准测试' },
+  { page: 'roofline', title: { en: 'How near the roofline comes to measurements', zh: 'Roofline 与实测的差距' }, words: 'FLOPs bandwidth MFU 屋顶线' },
+  { page: 'terminal', title: { en: 'The terminal: the command line', zh: '终端：命令行' }, words: 'command line CLI shell install binary script servescope 命令行 安装' },
+  { page: 'tutorial', title: { en: 'Tutorial: what do bursts cost?', zh: '教程：突发的代价' }, words: 'start example walk-through 入门' },
+  { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“验证”中的每张图如何得到' }, words: 'reproduce paper figures cite citation BibTeX source 引用 论文 复现' },
+  { page: 'what-combines', title: { en: 'What combines with what', zh: '什么可以与什么组合' }, words: 'compatibility supported combinations 兼容' },
+  { page: 'what-if', title: { en: 'Which setting is better, by how much, and where does it turn?', zh: '哪种设置更好、好多少、何处反转' }, words: 'compare sweep crossover confidence interval significance seeds A/B 比较 扫描 置信区间' },
+  { page: 'which-user-law', title: { en: 'Which distribution do the users of an LLM service follow?', zh: 'LLM 服务的用户服从什么分布' }, words: 'Zipf popularity users 用户分布' },
+];
+
+/** A section of the page: in which tab it is, the element, and how it is titled in the page's texts. */
+export interface SectionPlace { id: string; tab: 'explore' | 'learn' | 'plan' | 'validation'; selector: string; title: 'section.source' | 'section.own_request' | 'section.compare' | 'section.sweep' | 'section.why' | 'section.debugger' | 'section.monitor' | 'section.who' | 'section.happens' | 'section.feel' | 'section.arrives' | 'tab.learn' | 'tab.plan' | 'tab.validation'; words: string }
+
+export const SECTIONS: readonly SectionPlace[] = [
+  { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'lessons course tutorial presets examples class 课程 教学 示例' },
+  { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
+  { id: 'validation', tab: 'validation', selector: 'published-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import cite paper 基准测试 实测 误差 引用' },
+  { id: 'source', tab: 'explore', selector: 'details.traffic-source', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },
+  { id: 'own', tab: 'explore', selector: '[data-fold=own]', title: 'section.own_request', words: 'single request one request my request 单个请求' },
+  { id: 'compare', tab: 'explore', selector: 'details.compare', title: 'section.compare', words: 'compare A/B difference versus pin baseline significance confidence 对比 比较 差异' },
+  { id: 'sweep', tab: 'explore', selector: 'details.sweep', title: 'section.sweep', words: 'sweep grid vary sensitivity experiment crossover 扫描 敏感性 实验' },
+  { id: 'why', tab: 'explore', selector: '[data-fold=why]', title: 'section.why', words: 'why slow cause reason explain blame bottleneck spike tail 为什么 原因 瓶颈 慢' },
+  { id: 'debugger', tab: 'explore', selector: '[data-fold=debugger]', title: 'section.debugger', words: 'step trace decision scheduler batch inspect 单步 决策' },
+  { id: 'monitor', tab: 'explore', selector: 'details.monitor', title: 'section.monitor', words: 'tenant usage per user over time fairness 租户 用量' },
+  { id: 'who', tab: 'explore', selector: '#who', title: 'section.who', words: 'per user per adapter tenant table 租户 每用户' },
+  { id: 'happens', tab: 'explore', selector: '.charts.happens', title: 'section.happens', words: 'timeline running waiting memory charts 时间线 图表' },
+  { id: 'feel', tab: 'explore', selector: '.charts.feel', title: 'section.feel', words: 'latency TTFT distribution percentile CDF 延迟 分位数' },
+  { id: 'arrives', tab: 'explore', selector: '.charts.arrives', title: 'section.arrives', words: 'arrivals gaps lengths input 到达 长度' },
+];
+
+/** Further words for parameters. */
+export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
+  'fleet.weights': 'quantization quantisation quantized FP8 INT8 INT4 AWQ GPTQ 量化',
+  'fleet.kv_format': 'quantization KV cache quantization 量化',
+  'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt 提示词缓存',
+  'workload.sessions.kind': 'agent agents agentic tool call tool calls multi-turn chat conversation 智能体 工具调用 多轮',
+  'workload.think.mean_s': 'tool call time tool latency agent 工具调用 智能体',
+  'workload.prefix.kind': 'system prompt agent shared context RAG 系统提示词',
+  'scheduler.kind': 'engine policy own policy 引擎 策略',
+  'fleet.router': 'load balancer routing prefix-aware 负载均衡',
+  'workload.rate_rps': 'QPS requests per second traffic load 流量',
+};
