@@ -1,5 +1,5 @@
-// What a printed page has that the screen has not: every section open, every chart drawn, and below them the settings and the
-// digest by which the run can be had again.
+// What a printed page has that the screen has not: at its head the settings and the digest by which the run can be had again, every
+// section open, and every chart drawn.
 import type { App } from '../app.js';
 import { originLines } from '../run-origin.js';
 
@@ -21,6 +21,6 @@ function colophon(): HTMLElement {
   if (known !== null) return known;
   const made = document.createElement('section');
   made.className = 'colophon';
-  document.querySelector('main')?.append(made);
+  document.querySelector('main')?.prepend(made);
   return made;
 }

@@ -29,7 +29,7 @@ describe('pages of the documentation', () => {
 
 describe('sections and parameters', () => {
   it('are on the page', () => {
-    const page = ['panels/servescope-page.ts', 'panels/learn-page.ts', 'capacity/capacity-page.ts', 'validation/published-page.ts'].map(source).join('');
+    const page = ['panels/servescope-page.ts', 'lessons/learn-page.ts', 'capacity/capacity-page.ts', 'validation/published-page.ts'].map(source).join('');
     for (const { selector } of SECTIONS) {
       const name = /[\w-]+(?=\]?$)/.exec(selector)?.[0] ?? '';
       expect(page, selector).toContain(name);
