@@ -14,10 +14,8 @@ const PROGRESS_EVERY_MS = 100;
 
 let ready = Promise.resolve();
 let inputs: Inputs = SHIPPED;
-/** What has loaded those inputs. */
-let capacity: CapacityWork | null = null;
-let compare: CompareWork | null = null;
-let load: LoadWork | null = null;
+/** What has loaded those inputs. One at a time, since a trace of a million requests is some 60 MB in each. */
+let loaded: CapacityWork | CompareWork | LoadWork | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -29,17 +27,30 @@ function reply(ticket: number, { value, transfer }: Finished): void {
   post({ kind: 'reply', ticket, value }, transfer);
 }
 
+function having<Kind extends CapacityWork | CompareWork | LoadWork>(kind: new (inputs: Inputs) => Kind): Kind {
+  if (loaded instanceof kind) return loaded;
+  letGo();
+  const work = new kind(inputs);
+  loaded = work;
+  return work;
+}
+
+function letGo(): void {
+  loaded?.free();
+  loaded = null;
+}
+
 function workOf(task: Task): Work {
   switch (task.kind) {
     case 'load':
-    case 'causes': return (load ??= new LoadWork(inputs)).of(task);
+    case 'causes': return having(LoadWork).of(task);
     case 'search':
     case 'slo':
-    case 'check': return (capacity ??= new CapacityWork(inputs)).of(task);
+    case 'check': return having(CapacityWork).of(task);
     case 'measure':
     case 'seed':
     case 'pair':
-    case 'metrics': return (compare ??= new CompareWork(inputs)).of(task);
+    case 'metrics': return having(CompareWork).of(task);
     case 'overlay': return overlayWork(task);
   }
 }
@@ -77,12 +88,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
   await ready;
   switch (message.kind) {
     case 'inputs':
-      capacity?.free();
-      capacity = null;
-      compare?.free();
-      compare = null;
-      load?.free();
-      load = null;
+      letGo();
       inputs = message.inputs;
       return;
     case 'stop': return;

@@ -12,7 +12,8 @@ class FakeWorker {
   onerror: ((event: Partial<ErrorEvent>) => void) | null = null;
   constructor() { FakeWorker.made.push(this); }
   postMessage(message: ToThread): void { this.heard.push(message); }
-  terminate(): void { return; }
+  isOver = false;
+  terminate(): void { this.isOver = true; }
   /** The scenario seeds that it was given. */
   get seeds(): unknown[] {
     return this.heard.flatMap((message) => message.kind === 'load' ? [message.scenario['seed']] : []);
@@ -42,7 +43,10 @@ beforeEach(() => {
   made.length = 0;
   share({}, 'https://host/');
 });
-afterEach(() => { vi.restoreAllMocks(); });
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 it('gives each task to the next thread that is free, what was asked for first, and tells inputs once', async () => {
   const pool = poolOf(2);
@@ -109,4 +113,36 @@ it('starts no worker for one whose script is out of reach before it is asked aga
   expect(made).toHaveLength(1);
   pool.ask({ kind: 'grid', scenario: {} }).catch(() => undefined);
   expect(made).toHaveLength(2);
+});
+
+it('ends a thread that has rested for a minute, and starts another one for the next task, with its inputs', async () => {
+  vi.useFakeTimers();
+  const pool = poolOf(2);
+  give(pool, 1);
+  give(pool, 2);
+  await made[0]?.says({ kind: 'reply', value: null });
+  vi.advanceTimersByTime(59_000);
+  expect(made.map(({ isOver }) => isOver)).toEqual([false, false]);
+  vi.advanceTimersByTime(2_000);
+  // The other one still works.
+  expect(made.map(({ isOver }) => isOver)).toEqual([true, false]);
+  give(pool, 3);
+  expect(made).toHaveLength(3);
+  expect(kinds(2)).toEqual(['start', 'inputs', 'load']);
+});
+
+it('gives a trace to as many threads as there is memory for, and one at least', async () => {
+  const ofBytes = (bytes: number): Inputs => ({ profile: null, trace: { name: 'a.csv', columns: { user: { byteLength: bytes } } as never } });
+  const threads = (megabytes: number): number => {
+    made.length = 0;
+    const pool = poolOf(8);
+    const inputs = ofBytes(megabytes * 1024 * 1024);
+    for (let seed = 0; seed < 8; seed += 1) pool.give({ kind: 'load', scenario: { seed } }, { priority: 'asked', inputs }).done.catch(() => undefined);
+    return made.length;
+  };
+  expect([0, 1, 32, 60, 128, 1000].map(threads)).toEqual([8, 8, 8, 4, 2, 1]);
+  // The others come when one is done.
+  await made[0]?.says({ kind: 'reply', value: null });
+  expect(made).toHaveLength(1);
+  expect(made[0]?.seeds).toEqual([0, 1]);
 });

@@ -6,6 +6,11 @@ import type { Inputs, Question, QuestionResult, Task, TaskResult } from './pool-
 
 /** More threads than this find no more cores to run on in most machines. */
 const MOST_THREADS = 8;
+/** What all threads may hold of a trace: each has it as it came, once more in its module, and in its run. */
+const MOST_BYTES = 768 * 1024 * 1024;
+const COPIES_A_THREAD = 3;
+/** A thread without work ends after this, and what it holds is free: the next task starts another. */
+const REST_MS = 60_000;
 
 /** `asked`: a person waits for it. `idle`: worth having when nothing else is to be done; it leaves one thread free. */
 export type Priority = 'asked' | 'idle';
@@ -41,6 +46,7 @@ class Seat {
   yields = false;
   /** What its worker got last. */
   #inputs: Inputs | null = null;
+  #rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(spawn: () => WorkerPort) {
     this.link = new WorkerLink(spawn, { due: 'pool', first: () => [start()], lost: () => { this.#inputs = null; } });
@@ -50,12 +56,28 @@ class Seat {
     this.link.connect();
     if (this.#inputs !== inputs) this.link.tell({ kind: 'inputs', inputs });
     this.#inputs = inputs;
-    return this.link.ask(task, progress);
+    return this.ask(task, progress);
+  }
+
+  async ask(question: Task | Question, progress?: (fraction: number) => void): Promise<unknown> {
+    clearTimeout(this.#rest);
+    try {
+      return await this.link.ask(question, progress);
+    } finally {
+      clearTimeout(this.#rest);
+      this.#rest = setTimeout(() => { if (!this.link.busy) this.link.end(new Cancelled()); }, REST_MS);
+    }
   }
 
   stop(): void {
     this.link.tell({ kind: 'stop' });
   }
+}
+
+/** Of a trace, in memory. */
+function bytesOf({ trace }: Inputs): number {
+  const columns = Object.values(trace?.columns ?? {}) as ArrayBufferView[];
+  return columns.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 export class WorkerPool {
@@ -83,7 +105,7 @@ export class WorkerPool {
 
   /** Asks the first thread, whatever it works on. */
   ask<Q extends Question>(question: Q): Promise<QuestionResult[Q['kind']]> {
-    return this.#seat(0).link.ask(question) as Promise<QuestionResult[Q['kind']]>;
+    return this.#seat(0).ask(question) as Promise<QuestionResult[Q['kind']]>;
   }
 
   #seat(place: number): Seat {
@@ -105,11 +127,12 @@ export class WorkerPool {
   #next(): void {
     const { asked, idle } = this.#waiting;
     for (;;) {
-      const seat = this.#free();
+      const next = asked[0] ?? (this.#mayIdle ? idle[0] : undefined);
+      if (next === undefined) return;
+      const seat = this.#free(next.options.inputs);
       if (seat === null) break;
-      const job = asked.shift() ?? (this.#mayIdle ? idle.shift() : undefined);
-      if (job === undefined) return;
-      void this.#work(seat, job);
+      this.#waiting[next.options.priority].shift();
+      void this.#work(seat, next);
     }
     const leaving = this.#seats.filter(({ yields }) => yields).length;
     const idling = this.#seats.filter(({ job, yields }) => job?.options.priority === 'idle' && !yields);
@@ -119,11 +142,14 @@ export class WorkerPool {
     }
   }
 
-  /** A thread without work: one that is there, or one more. */
-  #free(): Seat | null {
-    const free = this.#seats.find(({ job }) => job === null);
-    if (free !== undefined) return free;
-    return this.#seats.length < this.size ? this.#seat(this.#seats.length) : null;
+  /** A thread without work: one that is there, or one more. Only so many of them hold a large trace. */
+  #free(inputs: Inputs): Seat | null {
+    const most = Math.min(this.size, Math.max(1, Math.floor(MOST_BYTES / (COPIES_A_THREAD * bytesOf(inputs)))));
+    for (let place = 0; place < most; place += 1) {
+      const seat = this.#seat(place);
+      if (seat.job === null) return seat;
+    }
+    return null;
   }
 
   get #mayIdle(): boolean {
