@@ -253,13 +253,13 @@ impl ServeFlags<'_> {
         }
         let slot = SLOT_RANKS.into_iter().find(|&slot| slot >= rank).unwrap_or(rank);
         self.lines.push(format!("--max-lora-rank {slot}"));
-        if slot != rank {
+        if rank > SLOT_RANKS[SLOT_RANKS.len() - 1] {
+            self.left_out.push(format!("rank {rank}: vLLM has no slots for ranks above 512"));
+        } else if slot != rank && self.scenario.is_active(Id::MaxLoraRank) {
             self.left_out.push(format!(
                 "rank {rank}: vLLM's slots have memory for rank {slot}, those of the simulation for {rank}; \
                  adapters.max_lora_rank={slot} makes them equal"
             ));
-        } else if !SLOT_RANKS.contains(&rank) {
-            self.left_out.push(format!("rank {rank}: vLLM has no slots for ranks above 512"));
         }
         if self.scenario.is_active(Id::MaxCpuLoras) && self.scenario.number(Id::MaxCpuLoras) > 0.0 {
             self.number("max-cpu-loras", Id::MaxCpuLoras);
