@@ -14,6 +14,7 @@ use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
 use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, VllmRules};
 use servescope_workload::Trace;
+use servescope_workload::trace::IdLists;
 
 use super::Run;
 use crate::diagnostic::Diagnostic;
@@ -218,10 +219,11 @@ fn repeated(mix: &Trace, copies: usize) -> Trace {
     let order: Vec<u32> = (0..copies).flat_map(|_| 0..count).collect();
     let mut all = mix.select(&order);
     if let Some(metadata) = &mut all.metadata {
-        let prefix = &mut metadata.prefix;
-        let blocks = prefix.ids.len() / copies;
-        for (place, id) in prefix.ids.iter_mut().enumerate() {
-            *id = id.wrapping_add(((place / blocks.max(1)) as u64).wrapping_mul(APART));
+        for IdLists { ids, .. } in [&mut metadata.prefix.prompts, &mut metadata.prefix.outputs] {
+            let blocks = ids.len() / copies;
+            for (place, id) in ids.iter_mut().enumerate() {
+                *id = id.wrapping_add(((place / blocks.max(1)) as u64).wrapping_mul(APART));
+            }
         }
     }
     all
