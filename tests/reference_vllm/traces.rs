@@ -122,7 +122,9 @@ fn one_way_leads_on(file: &Value) -> bool {
     };
     let mut next: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for request in requests(file) {
-        full(request).windows(2).for_each(|pair| drop(next.entry(pair[0]).or_default().insert(pair[1])));
+        for pair in full(request).windows(2) {
+            next.entry(pair[0]).or_default().insert(pair[1]);
+        }
     }
     let ends = requests(file).into_iter().filter_map(|request| full(request).last().copied());
     ends.into_iter().all(|last| next.get(&last).is_none_or(|next| next.len() < 2))
