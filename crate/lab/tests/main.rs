@@ -6,6 +6,7 @@ mod capacity;
 mod combinations;
 mod fleets;
 mod gateway;
+mod growth;
 mod load;
 #[path = "matrix/main.rs"]
 mod matrix;

@@ -50,7 +50,7 @@ export const parameters: ParameterTexts = {
   'workload.max_tokens.cap': { label: '输出上限', help: '每个请求的 max_tokens 上限；输出更长的请求，其上限等于真实长度。' },
   'scheduler.batch_max_tokens': { label: 'token 预算', help: 'vLLM v1：一次迭代中预填充与解码的 token 总数上限（--max-num-batched-tokens），默认 2048，H100 上 8192，160 GB 的 GPU 上 16384；关闭分块预填充时不小于最长请求。其余调度器：一次预填充的提示词 token 上限（S-LoRA 的 batch_max_tokens），默认为KV 池的六分之一，且不小于最长请求。' },
   'scheduler.max_running_requests': { label: '最大运行请求数', help: '同时运行的请求数上限（vLLM 的 --max-num-seqs）。vLLM v1 默认 256，80 GB 以上的 GPU（A100 除外）为 1024，且不超过 token 预算。' },
-  'scheduler.max_request_tokens': { label: '最大请求长度', help: '提示词与 max_tokens 之和超过它的请求被拒绝。vLLM v1（--max-model-len）只拒绝留不出一个输出 token 的提示词，输出到这个长度即止。' },
+  'scheduler.max_request_tokens': { label: '最大请求长度', help: '提示词与 max_tokens 之和超过它的请求被拒绝。vLLM v1（--max-model-len）只拒绝留不出一个输出 token 的提示词，输出到这个长度即止；默认值为模型的最长上下文，迭代时间模型为线性模型（不指定模型）时为 KV 池的大小。' },
   'scheduler.max_input_tokens': { label: '最大输入长度', help: '提示词更长的请求会被拒绝（S-LoRA 的 max_req_input_len）。' },
   'scheduler.decode_steps_between_prefills': { label: '预填充之间的解码步数', help: '运行中的批次在两次预填充之间至少解码这么多步；0 表示排队的请求可以立即加入。' },
   'scheduler.idle_poll_ms': { label: '空闲轮询', help: '空闲的 S-LoRA 调度器每隔多久轮询一次请求；0 表示请求到达时立即唤醒。' },
