@@ -10,7 +10,7 @@ import { newView } from '../state/session.js';
 import { Topic } from '../state/topic.js';
 import { RequestWhyView } from './request-why.js';
 
-const WHY = (id: number): RequestWhy => ({ id, total_s: 1, delayed_s: 0, causes: [], delays: [] });
+const WHY = (id: number): RequestWhy => ({ id, total_s: 1, delayed_s: 0, cut_tokens: id === 7 ? 1200 : 0, causes: [], delays: [] });
 const died = (): Refusal => new Refusal([{ severity: 'error', code: 'internal', path: '', message: 'unreachable', params: {} }]);
 
 let ask: ReturnType<typeof vi.fn<(query: { values: number[] }) => Promise<RequestWhy>>>;
@@ -34,6 +34,15 @@ it('explains the request', async () => {
   select(3);
   await settled();
   expect(element.querySelector('.why')).not.toBeNull();
+});
+
+it('tells of an output that was cut, and of no other', async () => {
+  select(7);
+  await settled();
+  expect(element.querySelector('[data-cut]')?.textContent).toContain('1,200 tokens short');
+  select(8);
+  await settled();
+  expect(element.querySelector('[data-cut]')).toBeNull();
 });
 
 it('tells that the worker died, and asks again when told to', async () => {

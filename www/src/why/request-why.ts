@@ -53,7 +53,7 @@ export class RequestWhyView extends LightElement {
     }
   }
 
-  #card({ total_s, delayed_s, causes, delays }: RequestWhy): TemplateResult {
+  #card({ total_s, delayed_s, cut_tokens, causes, delays }: RequestWhy): TemplateResult {
     const { format } = this.app.text;
     const say = this.app.text.say(why);
     const named = delays.filter(({ seconds }) => seconds >= LEAST_SHARE * total_s).slice(0, NAMED);
@@ -67,6 +67,7 @@ export class RequestWhyView extends LightElement {
     });
     return html`
       <p class="why" data-cause=${named[0]?.cause ?? 'none'}>${named.length === 0 ? say('took_alone', { total }) : say('took', { total, own, delayed })}</p>
+      ${cut_tokens > 0 ? html`<p class="why" data-cut>${say('cut', { tokens: cut_tokens })}</p>` : nothing}
       ${total_s > 0 ? html`<svg class="split-bar" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>` : nothing}
       <ul class="delays">${named.map((delay, place) => this.#delay(delay, place))}</ul>
       ${named.length > 0 && more > 0 ? html`<p class="hint">${say('more', { count: more })}</p>` : nothing}

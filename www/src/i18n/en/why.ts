@@ -6,6 +6,7 @@ export const why = area('why', {
   'computing': 'Simulating again with every decision…',
   'took': 'Took {total}: {own} for its own prompt and output, {delayed} of delays.',
   'took_alone': 'Took {total}; nothing held it up.',
+  'cut': 'Its output was cut at the longest request of the server: {tokens} tokens short.',
   'more': '{count} shorter {count|delay|delays} more',
   'whom': ' behind {requests} {requests|request|requests} of user {user}',
   'whom_and': ' behind {requests} {requests|request|requests} of user {user} ({share}) and {others} of others',

@@ -6,6 +6,7 @@ export const why: Translation<typeof english> = {
   'computing': '正在重新模拟并保留全部决策……',
   'took': '共用时 {total}：自身的提示词与输出 {own}，延误 {delayed}。',
   'took_alone': '共用时 {total}，没有受到任何延误。',
+  'cut': '输出在服务器的最大请求长度处被截断：少 {tokens} 个 token。',
   'more': '另有 {count} 项较短的延误',
   'whom': '（前面是用户 {user} 的 {requests} 个请求）',
   'whom_and': '（前面是用户 {user} 的 {requests} 个请求（占 {share}）和其他用户的 {others} 个请求）',
