@@ -67,3 +67,37 @@ it('shows no answer of former settings, from the change on', async () => {
   expect(search.answer.value.state).toBe('ready');
   vi.useRealTimers();
 });
+
+it('keeps the ranking where a configuration of it is taken, and on the way back', async () => {
+  vi.useFakeTimers();
+  const first = { 'fleet.gpu': 'a', 'capacity.grid': 'fleet.gpu=a,b' };
+  const values = new Topic<object>(first);
+  const adopted: string[] = [];
+  const app = {
+    store: { values }, traceFile: { info: new Topic(null) }, view: new Topic({ tab: 'plan' }), scheduler: { invalidateAll: () => undefined }, text: { find: () => undefined },
+    adopt: (taken: object, tab: string) => {
+      adopted.push(tab);
+      values.set(taken);
+    },
+  } as unknown as App;
+  const search = new CapacityState(app);
+  const settled = async (): Promise<void> => { await vi.advanceTimersByTimeAsync(500); };
+  await settled();
+  ends?.();
+  await settled();
+  const row = search.shown;
+  expect(row?.capacity?.rate_rps).toBe(2);
+  if (row === undefined) return;
+  search.take(row, { 'fleet.gpu': 'b', 'fleet.replicas': 2 }, 'plan');
+  expect(values.value).toEqual({ 'fleet.gpu': 'b', 'fleet.replicas': 2, 'capacity.grid': 'fleet.gpu=a,b' });
+  await settled();
+  expect([adopted, search.answer.value.state, search.shown?.capacity?.rate_rps]).toEqual([['plan'], 'ready', 2]);
+  values.set({ ...first });
+  await settled();
+  expect([search.answer.value.state, search.shown?.capacity?.rate_rps]).toEqual(['ready', 2]);
+  // What is neither is searched anew.
+  values.set({ ...first, 'slo.ttft_s': 1 });
+  expect(search.answer.value.state).toBe('running');
+  ends?.();
+  vi.useRealTimers();
+});

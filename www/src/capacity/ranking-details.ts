@@ -13,13 +13,13 @@ export function rankingDetails(app: App, row: Row): TemplateResult {
   const { standing } = row;
   const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''].filter((front) => front !== '');
   const quantile = quantileWords(app);
-  const pair = (name: string, value: string): TemplateResult | typeof nothing => (value === '' ? nothing : html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  const pair = (name: string, value: string, shape = ''): TemplateResult | typeof nothing => (value === '' ? nothing : html`<div class=${shape}><dt>${name}</dt><dd>${value}</dd></div>`);
   return html`<dl class="ranking-details">
     ${DETAILS.map(({ key, kind, of }) => pair(say(key, { quantile }), app.text.format.of(kind, of(row))))}
     ${pair(say('column.reason'), reason(app, row))}
     ${pair(say('column.price'), priced(row) ? priceWords(app, row) : '')}
     ${pair(say('column.front'), app.text.list(fronts))}
-    ${pair(say('column.error'), errorWords(app.text, row.capacity?.expected_error ?? null))}
+    ${pair(say('column.error'), errorWords(app.text, row.capacity?.expected_error ?? null), 'wide')}
   </dl>`;
 }
 

@@ -71,7 +71,7 @@ export const LIMITS: readonly Limit[] = [
     title: { en: 'SGLang and TensorRT-LLM: their schedulers are not modelled', zh: 'SGLang 与 TensorRT-LLM：其调度器未建模' },
     instead: {
       en: 'Instead: vLLM v1 with automatic prefix caching is the nearest. Its cache is by blocks, where SGLang’s RadixAttention is by tokens. Validation shows how far measured runs of both engines are off.',
-      zh: '替代办法：最接近的是开启自动前缀缓存的 vLLM v1。它按块缓存，而 SGLang 的 RadixAttention 按 token 缓存。“验证”中有这两种引擎的实测误差。',
+      zh: '替代办法：最接近的是开启自动前缀缓存的 vLLM v1。它按块缓存，而 SGLang 的 RadixAttention 按 token 缓存。“实测对照”中有这两种引擎的实测误差。',
     },
     words: 'RadixAttention radix tree radix cache TensorRT TRT-LLM TRTLLM Triton LMDeploy TGI DeepSpeed MII FasterTransformer 基数树',
   },
@@ -105,7 +105,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'roofline', title: { en: 'How near the roofline comes to measurements', zh: 'Roofline 与实测的差距' }, words: 'FLOPs bandwidth MFU 屋顶线' },
   { page: 'terminal', title: { en: 'The terminal: the command line', zh: '终端：命令行' }, words: 'command line CLI shell install binary script servescope 命令行 安装' },
   { page: 'tutorial', title: { en: 'Tutorial: what do bursts cost?', zh: '教程：突发的代价' }, words: 'start example walk-through 入门' },
-  { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“验证”中的每张图如何得到' }, words: 'reproduce paper figures cite citation BibTeX source 引用 论文 复现' },
+  { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“实测对照”中的每张图如何得到' }, words: 'reproduce paper figures cite citation BibTeX source 引用 论文 复现' },
   { page: 'what-combines', title: { en: 'What combines with what', zh: '什么可以与什么组合' }, words: 'compatibility supported combinations 兼容' },
   { page: 'what-if', title: { en: 'Which setting is better, by how much, and where does it turn?', zh: '哪种设置更好、好多少、何处反转' }, words: 'compare sweep crossover confidence interval significance seeds A/B 比较 扫描 置信区间' },
   { page: 'which-user-law', title: { en: 'Which distribution do the users of an LLM service follow?', zh: 'LLM 服务的用户服从什么分布' }, words: 'Zipf popularity users 用户分布' },
