@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use servescope_lab::Scenario;
 use servescope_lab::notes::{Purpose, notes as notes_of};
+use servescope_lab::parameters::Id;
 use servescope_lab::recipe::{Recipe, Source};
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::Trace;
@@ -65,7 +66,10 @@ pub(crate) fn run(arguments: &GenerateArguments) -> Result<(), CliError> {
     let trace = steps.apply(arguments.trace(&scenario)?)?;
     arguments.charts.write(&trace)?;
     let purpose = if form.is_some() { Purpose::Bodies } else { Purpose::Trace };
-    notes::print_notes(&notes_of(&scenario, &notes::context(purpose, None)));
+    let mut idle = notes_of(&scenario, &notes::context(purpose, None));
+    // ServeGen's clients are thinned by it.
+    idle.retain(|note| !(arguments.servegen.is_given() && note.id == Id::RateScale));
+    notes::print_notes(&idle);
     let output = arguments.write.output();
     if let Some(form) = form {
         return bodies::write(form, &arguments.body, &scenario, &trace, output);

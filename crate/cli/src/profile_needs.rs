@@ -100,7 +100,7 @@ fn rows(model: &Model, name: &str, tensor: u32, arguments: &NeedsArguments) -> R
     rows.push((
         "send_recv.csv",
         "send_recv",
-        "between two pipeline stages, if there are any".to_owned(),
+        "between two pipeline stages where there are any".to_owned(),
         message,
     ));
     let mut text = String::new();
