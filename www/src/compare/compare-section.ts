@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import '../draw/chart-view.js';
 import { LightElement } from '../element.js';
+import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
 import { diagnosticLines } from '../panels/diagnostic-lines.js';
 import { progressLine } from '../panels/progress-line.js';
@@ -15,6 +16,7 @@ import { parseLink, resolve } from '../simulation/module.js';
 import { sameValue } from '../state/store.js';
 import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentencesOf } from './compare-words.js';
+import { metricChoice } from './metric-choice.js';
 import { titleOfMetric, valueOf } from './metric-words.js';
 import { turnSection, type TurnSection } from './turn-section.js';
 import { turn } from '../i18n/en/turn.js';
@@ -34,7 +36,7 @@ export class CompareSection extends LightElement {
   #turns: TurnSection | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.state.answer, this.app.pins, this.app.store.values, this.app.traceFile.info];
+    return [this.state.answer, this.state.extra, this.app.pins, this.app.store.values, this.app.traceFile.info];
   }
 
   protected override render(): TemplateResult {
@@ -58,6 +60,7 @@ export class CompareSection extends LightElement {
           again: { words: say('again'), run: () => { void state.run(); } },
         })}
         ${this.#table()}
+        <div class="compare-more">${metricChoice(app, state.extra.value, (chosen) => { state.extra.set(chosen); }, (path) => !USUAL.some((usual) => usual === path))}</div>
         ${pair === null ? nothing : html`
           ${isSameTraffic(pair) ? this.#decision(pair) : nothing}
           <div class="chart-grid">${CHARTS.filter((name) => name !== PAIRS || isSameTraffic(pair)).map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>

@@ -8,11 +8,12 @@ import type { Inputs } from '../pool/pool-calls.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
-import { encodeLink, parseLink } from '../simulation/module.js';
-import type { ChartData, ComparedPair, Comparison, Diagnostic, MeasuredRun, ScenarioPatch } from '../simulation/types.js';
+import { encodeLink, parseLink, resolve } from '../simulation/module.js';
+import { pageError, type ChartData, type ComparedPair, type Comparison, type Diagnostic, type MeasuredRun, type ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { MOST_PINS } from '../state/address.js';
 import { chartMap } from '../state/session.js';
+import { memberOf } from './metric-words.js';
 import { Topic } from '../state/topic.js';
 
 /** A drag goes on before this. */
@@ -41,6 +42,8 @@ interface Charts { a: ReadonlyMap<string, ChartData>; b: ReadonlyMap<string, Cha
 
 export class CompareState {
   readonly answer = new Topic<CompareAnswer>(NOTHING);
+  /** Metrics that are compared beside the usual ones. */
+  readonly extra = new Topic<readonly string[]>([]);
   readonly charts = new Topic<Charts>({ a: new Map(), b: new Map() });
   readonly feed: ChartFeed;
   #given: Given<unknown>[] = [];
@@ -67,6 +70,7 @@ export class CompareState {
     const changed = (): void => { this.#changed(); };
     app.store.values.subscribe(changed);
     app.pins.subscribe(changed);
+    this.extra.subscribe(changed);
     app.traceFile.info.subscribe(changed);
     ownProfile.subscribe(changed);
     this.#changed();
@@ -177,10 +181,13 @@ export class CompareState {
     const seeds = await pool.ask({ kind: 'seeds', a, count: ofFile ? 1 : this.seeds });
     const first = seeds[0];
     if (turn !== this.#turn || first === undefined) return;
-    this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, errors: [] });
+    const wrong = ofFile ? [] : this.#withoutMember(this.extra.value, [a, b]);
+    const extra = this.extra.value.filter((metric) => !wrong.some(({ path }) => path === metric));
+    this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, errors: wrong });
     const pair = pool.give({ kind: 'pair', a, b, seed: first }, { priority: 'asked', inputs });
     this.#given.push(pair);
     const [keyA, keyB] = [encodeLink(a), encodeLink(b)];
+    const sides = [{ key: keyA, scenario: a }, { key: keyB, scenario: b }];
     const tell = (): Promise<void> => this.#tell(turn, seeds, keyA, keyB);
     const later = (): void => { this.#telling ??= setTimeout(() => { this.#telling = undefined; void tell().catch(() => undefined); }, TELL_EVERY_MS); };
     const both = pair.done.then((value) => {
@@ -191,7 +198,7 @@ export class CompareState {
       this.app.scheduler.invalidateAll();
       later();
     });
-    const others = seeds.slice(1).flatMap((seed) => [{ key: keyA, scenario: a }, { key: keyB, scenario: b }].map(async ({ key, scenario }) => {
+    const others = seeds.slice(1).flatMap((seed) => sides.map(async ({ key, scenario }) => {
       const of = `${key} ${String(seed)}`;
       if (this.#known.has(of)) return;
       const given = pool.give({ kind: 'measure', scenario, seed }, { priority: 'asked', inputs });
@@ -201,12 +208,44 @@ export class CompareState {
       this.#known.set(of, run);
       later();
     }));
-    await Promise.all([both, ...others]);
+    const more = (extra.length === 0 ? [] : seeds).flatMap((seed) => sides.map(async ({ key, scenario }) => {
+      const of = extraKey(key, seed, extra);
+      if (this.#known.has(of)) return;
+      const given = pool.give({ kind: 'metrics', scenario, seed, metrics: extra }, { priority: 'asked', inputs });
+      this.#given.push(given);
+      const run = await given.done;
+      if (turn === this.#turn) this.#known.set(of, run);
+    }));
+    await Promise.all([both, ...others, ...more]);
     if (turn !== this.#turn) return;
     clearTimeout(this.#telling);
     this.#telling = undefined;
     if (!ofFile) await tell();
+    if (extra.length > 0) await this.#tellExtra(turn, seeds, sides.map(({ key }) => key), extra);
     if (turn === this.#turn) this.answer.update({ state: 'ready', done: 2 * seeds.length });
+  }
+
+  /** Metrics of a user or an adapter that neither A nor B has. */
+  #withoutMember(metrics: readonly string[], sides: readonly ScenarioPatch[]): Diagnostic[] {
+    const values = sides.map((side) => resolve(side).values);
+    return metrics.flatMap((metric) => {
+      const member = memberOf(metric);
+      if (member === null) return [];
+      const [parameter, code] = member.of === 'user' ? ['workload.users.count', 'no_such_user'] as const : ['workload.adapters.count', 'no_such_adapter'] as const;
+      const count = Math.max(...values.map((one) => Number(one[parameter])));
+      const index = Number(member.index);
+      return index < count ? [] : [pageError(code, `${metric}: there is none`, metric, { index, count })];
+    });
+  }
+
+  /** Publishes the metrics that are compared beside the usual ones. Of a file there is one run, and no interval. */
+  async #tellExtra(turn: number, seeds: readonly number[], keys: readonly string[], extra: readonly string[]): Promise<void> {
+    const [a = [], b = []] = keys.map((key) => seeds.flatMap((seed) => this.#known.get(extraKey(key, seed, extra)) ?? []));
+    const more = await sharedPool().ask({ kind: 'comparison', seeds, a, b });
+    if (turn !== this.#turn) return;
+    const ofFile = this.#inputs?.trace !== null;
+    const rows = Object.fromEntries(Object.entries(more).map(([path, row]) => [path, ofFile ? { ...row, no_batches: 'not_of_requests' as const } : row]));
+    this.answer.update({ comparison: { ...this.answer.value.comparison, ...rows } });
   }
 
   /** Publishes the result of the seeds whose two runs have ended. */
@@ -218,6 +257,11 @@ export class CompareState {
     const comparison = await sharedPool().ask({ kind: 'comparison', seeds: there.map(({ seed }) => seed), a: there.map(({ a }) => a), b: there.map(({ b }) => b) });
     if (turn === this.#turn) this.answer.update({ comparison, done, seeds: there.length });
   }
+}
+
+/** Where the runs of a side are kept whose further metrics were measured. */
+function extraKey(key: string, seed: number, extra: readonly string[]): string {
+  return `${key} ${String(seed)} ${extra.join()}`;
 }
 
 /** The run's own chart is on the page, too. */

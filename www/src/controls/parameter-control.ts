@@ -122,8 +122,10 @@ export class ParameterControl extends LightElement {
     const items = (lines: readonly string[]): TemplateResult[] => lines.map((line) => html`<li>${line}</li>`);
     const more = why.more === 0 ? nothing : html`<li>${t('control.why.more', { count: why.more })}</li>`;
     const any = html`<ul>${items(why.any)}${more}</ul>`;
+    const [condition = ''] = why.all;
+    const isOne = why.all.length === 1 && why.any.length === 0 && why.more === 0;
     return html`<details class="control-why" data-why=${this.parameter.id}><summary>${t('control.why')}</summary>
-      ${why.all.length === 0 ? html`${t('control.why.any')}${any}`
+      ${isOne ? t('control.why.one', { condition }) : why.all.length === 0 ? html`${t('control.why.any')}${any}`
         : html`${t('control.why.all')}<ul>${items(why.all)}${why.any.length === 0 ? more : html`<li>${t('control.why.and_any')}${any}</li>`}</ul>`}</details>`;
   }
 

@@ -55,6 +55,15 @@ export const LIMITS: readonly Limit[] = [
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },
   {
+    id: 'graphs', row: 'memory of CUDA graphs, and buffers that grow with the context or with the running requests',
+    title: { en: 'Memory of CUDA graphs and of growing buffers: not modelled', zh: 'CUDA graph 与随上下文增长的缓冲区的显存：未建模' },
+    instead: {
+      en: 'A flat margin of 10 % of the GPU memory stands for them. Instead: set the size of the KV cache that your server prints when it starts.',
+      zh: '以固定的 10% 显存余量代替。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
+    },
+    words: 'CUDA graph capture sizes activation peak workspace gpu_memory_utilization out of memory OOM 显存 激活 内存不足',
+  },
+  {
     id: 'clocks', row: 'clocks, heat and other tenants of a GPU',
     title: { en: 'GPU clocks, heat, energy: not modelled', zh: 'GPU 频率、温度、能耗：未建模' },
     instead: { en: 'Two equal batches take equal times. Instead: plan with headroom.', zh: '相同的批次耗时相同。替代办法：规划时留出余量。' },

@@ -3,13 +3,12 @@ import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
 import { inactiveReason } from '../controls/inactive.js';
 import { CHAIN } from '../gateway/chain.js';
-import { memberOf, metricGroups, withIndex } from '../compare/metric-words.js';
-import { metrics as metricTexts } from '../i18n/en/metrics.js';
+import { metricChoice } from '../compare/metric-choice.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { Parameter } from '../simulation/types.js';
 import { usualAxis, usualCurves, type Axis, type Form, type Spacing } from './sweep-form.js';
 import type { SweepState } from './sweep-state.js';
-import { metricName, parameterName } from './sweep-words.js';
+import { parameterName } from './sweep-words.js';
 
 const SEEDS = [1, 3, 5, 10, 20, 50, 100];
 const SPACINGS: readonly Spacing[] = ['linear', 'log', 'list'];
@@ -97,40 +96,8 @@ function curveValues(app: App, { path, values: list }: Axis, change: (list: stri
     <li><label><input type="checkbox" data-option=${option} .checked=${ticked.includes(option)} @change=${() => { tick(option); }}> ${app.text.value(parameter, option)}</label></li>`)}</ul>`;
 }
 
-/** Metrics of the whole run, and those of one user or adapter, whose index is typed where they are chosen. */
 function metrics(app: App, form: Form, change: (part: Partial<Form>) => void): TemplateResult {
-  const say = app.text.say(words);
-  const add = (event: Event): void => {
-    const select = event.target as HTMLSelectElement;
-    change({ metrics: [...form.metrics, memberOf(select.value) === null ? select.value : withFreeIndex(select.value, form.metrics)] });
-    select.value = '';
-  };
-  return html`
-    <label class="first">${say('metrics')} <select data-item="metric" @change=${add}>
-      <option value="" selected>${say('metric.add')}</option>
-      ${metricGroups(app.text).map(({ label, options }) => html`<optgroup label=${label}>
-        ${options.filter(({ path }) => !form.metrics.includes(path) || memberOf(path) !== null).map(({ path, name }) => html`<option value=${path}>${name}</option>`)}</optgroup>`)}</select></label>
-    <ul class="sweep-chips">${form.metrics.map((metric, place) => html`<li data-chosen=${metric}>${metricName(app, metric)}
-      ${indexOf(app, metric, (index) => { change({ metrics: [...new Set(form.metrics.map((other, at) => (at === place ? withIndex(metric, index) : other)))] }); })}
-      <button type="button" class="quiet" aria-label=${say('remove', { name: metricName(app, metric) })} title=${say('remove', { name: metricName(app, metric) })}
-        @click=${() => { change({ metrics: form.metrics.filter((other) => other !== metric) }); }}>×</button></li>`)}</ul>`;
-}
-
-/** The first index that is not measured yet. */
-function withFreeIndex(metric: string, chosen: readonly string[]): string {
-  for (let index = 0; ; index += 1) {
-    const path = withIndex(metric, String(index));
-    if (!chosen.includes(path)) return path;
-  }
-}
-
-/** Which user or adapter. */
-function indexOf(app: App, metric: string, change: (index: string) => void): TemplateResult | typeof nothing {
-  const member = memberOf(metric);
-  if (member === null) return nothing;
-  const label = app.text.say(metricTexts)(`index.${member.of}`);
-  return html`<input type="number" class="index" data-item="index" min=${member.of === 'user' ? 0 : -1} step="1" aria-label=${label} title=${label}
-    .value=${member.index} @change=${(event: Event) => { change(valueOf(event)); }}>`;
+  return html`<span class="first">${app.text.say(words)('metrics')}</span> ${metricChoice(app, form.metrics, (chosen) => { change({ metrics: chosen }); })}`;
 }
 
 function inactive(app: App, { path }: Axis): TemplateResult | typeof nothing {

@@ -15,6 +15,8 @@ export const metrics = area('metrics', {
   'of_adapter': '{name} of adapter {index}',
   'of_base_model': '{name} of the base model',
   'unknown': 'a number that no run has',
+  'add': 'Add a metric',
+  'remove': 'Remove {name}',
   'whole_run': 'Of the whole run',
   'by_user': 'Of one user',
   'by_adapter': 'Of one adapter',

@@ -137,6 +137,7 @@ export const page = area('page', {
   'control.use_one': '{name} to {value}',
   'control.use_more': '{settings}, and {count} more {count|setting|settings}',
   'control.why': 'Why?',
+  'control.why.one': 'It takes effect when {condition}.',
   'control.why.all': 'It takes effect when all of these hold:',
   'control.why.any': 'It takes effect when one of these holds:',
   'control.why.and_any': 'one of these:',

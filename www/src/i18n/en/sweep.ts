@@ -18,8 +18,6 @@ export const sweep = area('sweep', {
   'by.map': 'One heat map for each',
   'by.none': 'No further parameter',
   'metrics': 'Metrics',
-  'metric.add': 'Add a metric',
-  'remove': 'Remove {name}',
   'seeds': 'Seeds',
   'run': 'Sweep',
   'stop': 'Stop',

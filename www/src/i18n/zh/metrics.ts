@@ -111,6 +111,8 @@ export const metrics: Translation<typeof english> = {
   'of_adapter': '适配器 {index} 的{name}',
   'of_base_model': '基座模型的{name}',
   'unknown': '任何运行都没有的数值',
+  'add': '添加指标',
+  'remove': '移除{name}',
   'whole_run': '整个运行',
   'by_user': '单个用户',
   'by_adapter': '单个适配器',

@@ -137,6 +137,7 @@ export const page: Translation<typeof english> = {
   'control.use_one': '{name}设为“{value}”',
   'control.use_more': '{settings}，以及另外 {count} 项',
   'control.why': '为什么？',
+  'control.why.one': '当{condition}时生效。',
   'control.why.all': '以下条件同时满足时生效：',
   'control.why.any': '满足以下任一条件时生效：',
   'control.why.and_any': '以下任一条件：',

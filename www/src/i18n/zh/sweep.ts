@@ -18,8 +18,6 @@ export const sweep: Translation<typeof english> = {
   'by.map': '每个取值一张热力图',
   'by.none': '无其他参数',
   'metrics': '指标',
-  'metric.add': '添加指标',
-  'remove': '移除{name}',
   'seeds': '随机种子数',
   'run': '开始扫描',
   'stop': '停止',
