@@ -73,7 +73,7 @@ export const diagnostics = area('diagnostics', {
   share_list_short: 'There are fewer shares than adapters; the others get no requests.',
   all_refused: 'All {offered} requests were rejected, so there is nothing to measure: {reasons}.',
   some_refused: '{refused} of {offered} {offered|request was|requests were} rejected: {reasons}.',
-  outputs_cut: '{requests} of {of_requests} outputs were cut at the longest request of {limit} tokens: {tokens} of {of_tokens} output tokens were not made, and latencies, throughput and SLO attainment are those of the shorter outputs. The longest request asks for {needed} tokens.',
+  outputs_cut: '{requests} of {of_requests} outputs were cut at the longest request of {limit} tokens: {tokens} of {of_tokens} output tokens were not made, and latencies, throughput and “SLO met” are those of the shorter outputs. The longest request asks for {needed} tokens.',
   limits_too_low: '{rejected} of {requests} requests are longer than the limits of the server. These values accept them: {settings}. Requests that do not fit into memory all the same: {remaining}.',
   overloaded: 'The backlog grows by {slope} requests/s ({growth} % of the arrivals; up to {noise} % may be chance), and {waiting} requests wait at the last arrival. Latency depends on the length of the run.',
   backlog_at_gateway: '{waiting} of {requests} requests wait at the last arrival, most of them at the gateway.',

@@ -211,7 +211,7 @@ export const page = area('page', {
   'gpu.mfu.about': 'Model FLOPs utilization: floating-point operations of the iterations over what the GPUs can do in that time.',
   'gpu.bandwidth.about': 'Bytes read and written by the iterations over what the GPU memory can move in that time.',
   'load.label': 'GPU load',
-  'load.about': 'Work that reaches the replicas over what they serve when saturated. Above 100 % more arrives than they can serve. It is measured in idle time, by a run in which requests always wait.',
+  'load.about': 'Work that reaches the replicas over what they serve when saturated. Above 100 % more arrives than they can serve. It is measured in idle time, by a run in which requests always wait.',
   'load.of': '{reached} req/s arrive; saturated, the replicas serve {saturated}',
   'load.none': 'no request reaches the replicas',
   'load.measuring': 'being measured',

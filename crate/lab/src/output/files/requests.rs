@@ -61,10 +61,8 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
         whole("input_tokens", &|id| request(id).input_tokens.into()),
         whole("output_tokens", &|id| request(id).output_tokens.into()),
         whole("max_tokens", &|id| request(id).max_tokens.into()),
-        whole("made_tokens", &|id| report.results[id].produced.into()),
         whole("replica", &|id| i64::from(report.replica(id).get())),
         RequestColumn { name: "outcome", values: Values::Names(outcomes) },
-        RequestColumn { name: "finish_reason", values: Values::Names(ids().map(finish_reason).collect()) },
         seconds("scheduled_s", &|id| report.scheduled_us(id)),
         seconds("first_token_s", &|id| report.first_token_us(id)),
         seconds("finish_s", &|id| report.results[id].finish_us),
@@ -75,6 +73,8 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
         seconds("stalled_s", &part(3)),
         seconds("decode_s", &part(4)),
         seconds("left_s", &|id| has_left(id).then(|| left_us[id])),
+        whole("made_tokens", &|id| report.results[id].produced.into()),
+        RequestColumn { name: "finish_reason", values: Values::Names(ids().map(finish_reason).collect()) },
     ]
 }
 
