@@ -5,29 +5,38 @@ import type { Work } from '../pool/work.js';
 
 type LoadTask = Extract<Task, { kind: 'load' | 'causes' }>;
 
-/** Both with their trace and their profile. */
-export class LoadWork {
-  readonly #meter = new LoadMeter();
-  readonly #finder = new CauseFinder();
+const OF = { load: LoadMeter, causes: CauseFinder } as const;
 
-  constructor({ trace, profile }: Inputs) {
-    for (const one of [this.#meter, this.#finder]) {
-      if (trace !== null) one.load_columns(trace.name, trace.columns);
-      if (profile !== null) one.load_profile(profile.name, profile.text);
-    }
-  }
+/** One of both with its trace and its profile; the other lets go of them, since a trace may be large. */
+export class LoadWork {
+  #kind: LoadTask['kind'] | null = null;
+  #worker: LoadMeter | CauseFinder | null = null;
+
+  constructor(private readonly inputs: Inputs) {}
 
   free(): void {
-    this.#meter.free();
-    this.#finder.free();
+    this.#worker?.free();
+    this.#worker = null;
   }
 
   of({ kind, scenario }: LoadTask): Work {
-    const one = kind === 'load' ? this.#meter : this.#finder;
+    const worker = this.#of(kind);
     return {
-      begin: () => { one.begin(scenario); },
-      advance: () => one.advance(),
-      finish: () => ({ value: one.finish() ?? null, transfer: [] }),
+      begin: () => { worker.begin(scenario); },
+      advance: () => worker.advance(),
+      finish: () => ({ value: worker.finish() ?? null, transfer: [] }),
     };
+  }
+
+  #of(kind: LoadTask['kind']): LoadMeter | CauseFinder {
+    if (this.#worker !== null && this.#kind === kind) return this.#worker;
+    this.free();
+    const { trace, profile } = this.inputs;
+    const worker = new OF[kind]();
+    if (trace !== null) worker.load_columns(trace.name, trace.columns);
+    if (profile !== null) worker.load_profile(profile.name, profile.text);
+    this.#kind = kind;
+    this.#worker = worker;
+    return worker;
   }
 }
