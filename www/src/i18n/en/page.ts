@@ -165,7 +165,7 @@ export const page = area('page', {
   'group.capacity': 'Capacity search',
   'group.trace': 'Trace file',
   'group.curve': 'Rate over time',
-  'group.sampling': 'Sampling in request bodies',
+  'group.sampling': 'Sampling and output bounds',
   'group.extra_request': 'A request of your own',
   'group.length_curve': 'Lengths over time',
   'group.run': 'Run',

@@ -111,7 +111,7 @@ export const workload = area('workload', {
   'export.format': 'Save as {format}',
   'export.lost': 'The format {format} cannot hold everything. Left out: {lost}.',
   'bodies.title': 'Request bodies',
-  'bodies.about': 'One line per request: time, path, headers and body, with synthetic prompts of the right length and the settings under “Sampling in request bodies”.',
+  'bodies.about': 'One line per request: time, path, headers and body, with synthetic prompts of the right length and the settings under “Sampling and output bounds”.',
   'bodies.form': 'Format',
   'bodies.form.slora': 'S-LoRA',
   'bodies.form.openai': 'OpenAI API',

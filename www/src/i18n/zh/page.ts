@@ -165,7 +165,7 @@ export const page: Translation<typeof english> = {
   'group.capacity': '容量搜索',
   'group.trace': 'trace 文件',
   'group.curve': '速率随时间变化',
-  'group.sampling': '请求体中的采样参数',
+  'group.sampling': '采样与输出长度限制',
   'group.extra_request': '自己的请求',
   'group.length_curve': '长度随时间变化',
   'group.run': '运行',

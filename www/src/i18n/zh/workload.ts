@@ -111,7 +111,7 @@ export const workload: Translation<typeof english> = {
   'export.format': '保存为 {format}',
   'export.lost': '{format} 格式容纳不下全部内容，略去了：{lost}。',
   'bodies.title': '请求体',
-  'bodies.about': '每个请求一行：时间、路径、请求头和请求体，提示词按长度合成，采样参数取自“请求体中的采样”一组设置。',
+  'bodies.about': '每个请求一行：时间、路径、请求头和请求体，提示词按长度合成，采样参数取自“采样与输出长度限制”一组设置。',
   'bodies.form': '格式',
   'bodies.form.slora': 'S-LoRA',
   'bodies.form.openai': 'OpenAI API',
