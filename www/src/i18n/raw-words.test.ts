@@ -50,7 +50,6 @@ function given(code: string, place: string, { id, options }: Parameter): string 
     case 'order_needs_slora kind':
     case 'not_vllm scheduler': return choices('scheduler.kind');
     case 'unknown_check names': return 'rpm, tpm, concurrency, queue, kv, ttft';
-    case 'backlog_held_back check': return 'fair_share';
     case 'no_kernels_of_format value':
     case 'no_kernels_of_format known': return choices('fleet.weights');
     case 'no_kernels_of_model table': return 'generation_attention';

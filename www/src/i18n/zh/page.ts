@@ -220,7 +220,7 @@ export const page: Translation<typeof english> = {
   'cause.replicas': '到达的请求多于副本能处理的。副本数加倍：{better}（{runs}）。',
   'cause.throughput': '每秒完成 {without} 个请求，现为 {given} 个',
   'cause.ttft': '平均 TTFT 为 {without}，现为 {given}',
-  'cause.seeds': '{seeds} 个种子',
+  'cause.seeds': '{seeds} 个随机种子',
   'cause.one_run': '一次运行',
   'cause.what.rpm': '每分钟请求数（RPM）配额',
   'cause.what.tpm': '每分钟 token 数（TPM）配额',

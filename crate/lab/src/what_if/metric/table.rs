@@ -244,7 +244,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     /// Numbers that say which request or row is meant, and no more.
-    const NO_METRICS: &[&str] = &["extra_request", "expected_error.models"];
+    const NO_METRICS: &[&str] = &["extra_request", "expected_error.models", "expected_error.doubted"];
 
     fn numbers(found: &mut Vec<String>, path: &str, json: &Json) {
         match json {
