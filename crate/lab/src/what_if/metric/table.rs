@@ -78,6 +78,10 @@ pub const ROWS: &[Row] = &[
     row("requests.timed_out", Number, Count, Less, "the number of requests that time out"),
     row("requests.unfinished", Number, Count, Less, "the number of unfinished requests"),
     row("requests.cancelled", Number, Count, Less, "the number of cancelled requests"),
+    row("cut_outputs.requests", Number, Count, Less, "the number of outputs cut at the longest request"),
+    row("cut_outputs.of_requests", Number, Count, Neither, "the number of outputs that could be cut"),
+    row("cut_outputs.tokens", Number, Tokens, Less, "output tokens not made because outputs were cut"),
+    row("cut_outputs.of_tokens", Number, Tokens, Neither, "output tokens asked for"),
     row("makespan_s", Number, Seconds, Neither, "the makespan"),
     row("pd_ratio", Number, Count, Neither, "prompt tokens per output token"),
     row("users", Number, Count, Neither, "the number of users"),
@@ -139,6 +143,7 @@ pub const ROWS: &[Row] = &[
     row("gateway.mean_reserved", Number, Share, Neither, "the mean share of KV memory reserved and unused"),
     row("gateway.reserved_tokens", Number, Tokens, Neither, "KV tokens reserved at the end"),
     row("gateway.leaked_tokens", Number, Tokens, Neither, "KV tokens leaked at the end"),
+    row("gateway.leaked_places", Number, Count, Neither, "places at the engine leaked at the end"),
     row("expected_error.ttft", Number, Share, Neither, "the expected error of the mean TTFT"),
     row("expected_error.tpot", Number, Share, Neither, "the expected error of the mean TPOT"),
     row("expected_error.rows", Number, Count, Neither, "measured rows behind the expected error"),
@@ -329,7 +334,7 @@ mod tests {
                 Some(RequestsPerSecond)
             } else if last.ends_with("_s") || row.path.starts_with("split_s.") {
                 Some(Seconds)
-            } else if last.ends_with("_tokens") {
+            } else if last == "tokens" || last.ends_with("_tokens") {
                 Some(Tokens)
             } else if ["attainment", "_share", "_usage", "hit_rate"].iter().any(|end| last.contains(end)) {
                 Some(Share)
