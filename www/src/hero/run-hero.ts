@@ -187,7 +187,7 @@ export class RunHero extends LightElement implements Drawable {
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
       // In another tab nobody sees it, and its cursor would move the charts there.
-      if (this.getClientRects().length === 0) {
+      if (this.place.getClientRects().length === 0) {
         this.playing = false;
         this.#leave();
         return;

@@ -55,8 +55,10 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
   expect(await rate(page)).toBe(wanted[0]?.capacity?.rate_rps);
   await expect(page.locator('[data-plan=answer]')).toHaveAttribute('data-replicas', String(wanted[0]?.need?.replicas));
   await page.locator('ranking-table [data-sort]').selectOption('tbt_s');
-  await page.locator('ranking-table [data-action=turn-order]').click();
   await expect(rows.first()).toContainText('Orca');
+  await page.locator('ranking-table [data-action=turn-order]').click();
+  await expect(rows.first()).not.toContainText('Orca');
+  await page.locator('ranking-table [data-action=turn-order]').click();
   await rows.first().locator('[data-action=details]').click();
   await expect(page.locator('.ranking-details')).toHaveCount(1);
   // The ranking stays, and the confirmation is in sight wherever the page is scrolled to.

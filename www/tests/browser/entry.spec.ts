@@ -101,9 +101,9 @@ test('the first screen says what this is and has three ways in', async ({ page }
   await expect(welcome).toHaveCount(0);
 });
 
-test('the search finds parameters, charts, presets and terms, and goes there', async ({ page }) => {
+test('the search finds parameters, charts, presets, terms and what is left out, and goes there', async ({ page }) => {
   await open(page);
-  const dialog = page.getByRole('dialog', { name: 'Search parameters, charts and glossary' });
+  const dialog = page.getByRole('dialog', { name: 'Search the page and the documentation' });
   const box = dialog.getByRole('combobox');
   const search = async (query: string): Promise<void> => {
     await page.keyboard.press('/');
@@ -114,6 +114,10 @@ test('the search finds parameters, charts, presets and terms, and goes there', a
   await expect(dialog.locator('[data-found=parameter]').first()).toBeVisible();
   await page.keyboard.press('Escape');
   await expect(dialog).toBeHidden();
+
+  await search('speculative');
+  await expect(dialog.getByRole('option').first()).toHaveAttribute('data-found', 'limit');
+  await page.keyboard.press('Escape');
 
   // One that does not apply is unfolded, and offers to.
   await search('scheduler.chunk_tokens');
