@@ -31,7 +31,7 @@ const MOST_COPIED: usize = 20_000;
 const TOGETHER: usize = 512;
 
 /// More requests are taken where more than this share of the time is for what is left at the end.
-const MOST_LEFT: f64 = 0.05;
+const MOST_LEFT: f64 = 0.02;
 
 /// By this factor.
 const MORE: usize = 4;

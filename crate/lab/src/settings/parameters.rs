@@ -81,7 +81,7 @@ mod tests {
             assert_eq!(Id::from_key(row.key), Some(*id), "key {} is not unique", row.key);
             assert!(GROUPS.contains(&row.group), "{}: group {}", row.id, row.group);
             assert!(row.check(&row.default_value()).is_ok(), "{}: its default is out of bounds", row.id);
-            let of_zero = ["0 = off", "0 = no limit", "0 leaves it out", "0 = the SLO's bound"];
+            let of_zero = ["0 = off", "0 = no limit", "0 leaves it out", "0 = use the SLO's"];
             let says_off = of_zero.iter().any(|words| row.help.contains(words));
             assert_eq!(row.off_at_zero, says_off, "{}: what its help says of 0", row.id);
             assert!(row.help.ends_with('.'), "{}: help is a sentence", row.id);
