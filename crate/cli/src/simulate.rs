@@ -148,7 +148,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     let fairness = ServiceFairness::measure(&run.report, Client::User);
     let mut text = table(&summary, fairness, load, capacity, ranges.as_ref());
     for cause in &causes {
-        text.push_str(&format!("\nwhy: {}\n", cause.sentence()));
+        text.extend(["\nwhy: ", &cause.sentence(), "\n"]);
     }
     if let Some((why, requests)) = &told {
         text.push_str(&why_text::table(why, requests));

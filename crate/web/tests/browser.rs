@@ -175,7 +175,7 @@ fn open_as(
     mapping: &str,
     leave_out: bool,
 ) -> Result<Value, Value> {
-    studio.reserve(text.len());
+    studio.reserve(name, text.len() as f64).map_err(json_of)?;
     studio.feed(text.as_bytes());
     let deaf = js_sys::Function::new_no_args("");
     studio.open(name, false, mapping, leave_out, 0, &deaf).map(json_of).map_err(json_of)

@@ -69,7 +69,7 @@ impl Fleet {
         self.counting.columns(visitor);
     }
 
-    /// A clone that goes on from here and has none of the records of what happened, which nothing that happens depends on; its
+    /// A clone that goes on from here and has none of the records of what happened but those that what happens next depends on; its
     /// columns are apart, and shared with those of a former clone where they are the same.
     pub(crate) fn clone_without_records(&mut self, former: &Columns) -> (Self, Columns) {
         let record = EventLog {
@@ -77,6 +77,7 @@ impl Fleet {
             ended: self.record.ended.clone(),
             first_tokens: self.record.first_tokens.clone(),
             scheduled: self.record.scheduled.clone(),
+            unread: self.record.unread.clone(),
             had_choice: self.record.had_choice,
             ..EventLog::default()
         };

@@ -14,7 +14,7 @@ use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
 use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, VllmRules};
 use servescope_workload::Trace;
-use servescope_workload::trace::IdLists;
+use servescope_workload::trace::{Events, IdLists};
 
 use super::Run;
 use crate::diagnostic::Diagnostic;
@@ -204,7 +204,7 @@ fn all_at_once(trace: &Trace, ids: &[u32]) -> Trace {
     all.closed_loop = None;
     if let Some(metadata) = &mut all.metadata {
         metadata.details = Vec::new();
-        metadata.events = Default::default();
+        metadata.events = Events::default();
     }
     all
 }

@@ -42,11 +42,11 @@ impl Run {
             let mut running = SimulationHandle::begin(scenario, loaded).ok()?;
             let is_over = running.advance(MOST_TIMES) >= 1.0;
             let other = is_over.then(|| running.finish()).filter(|other| other.report.digest() == digest)?;
-            match other.all_numbers() == numbers {
-                true => Some(Reason::SameRun),
-                // A bound that only judges is not meant to change what happens.
-                false => (!id.row().scores_only).then_some(Reason::SameRequests),
+            if other.all_numbers() == numbers {
+                return Some(Reason::SameRun);
             }
+            // A bound that only judges is not meant to change what happens.
+            (!id.row().scores_only).then_some(Reason::SameRequests)
         };
         let same = without
             .iter()

@@ -113,7 +113,7 @@ impl ModelConfig {
         match fields.number(&names, Id::ModelContext) {
             Some(context) => self.set(Id::ModelContext, context),
             None => {
-                self.notes.push(fields.assumed(names[0], &Id::ModelContext.row().default_value().to_text()))
+                self.notes.push(fields.assumed(names[0], &Id::ModelContext.row().default_value().to_text()));
             }
         }
         let tied = fields.flag("tie_word_embeddings");

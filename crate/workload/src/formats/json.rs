@@ -233,8 +233,8 @@ impl<'a> Values<'a> {
 
     /// The line of a byte that is not before the last one asked for.
     fn row_of(&mut self, at: usize) -> u64 {
-        let between = self.parser.text.as_bytes().get(self.counted..at).unwrap_or(&[]);
-        self.row += between.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let between = self.parser.text.get(self.counted..at).unwrap_or("");
+        self.row += between.matches('\n').count() as u64;
         self.counted = at;
         self.row
     }

@@ -36,6 +36,7 @@ pub(super) fn check_time(row: u64, arrival_us: f64) -> Result<(), FormatError> {
 
 /// The log so far.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 pub(super) struct Log {
     trace: Trace,
     session: LabelMaker,

@@ -62,9 +62,8 @@ pub fn read_benchmark<'a>(
     benchmark: Option<usize>,
 ) -> Result<MeasuredRun, ReadError> {
     let text = file.text.trim_start_matches('\u{feff}');
-    let tool = match recognise(text.as_bytes()).map(|found| found.kind) {
-        Ok(FileKind::Result(tool)) => tool,
-        _ => return Err(unknown(text)),
+    let Ok(FileKind::Result(tool)) = recognise(text.as_bytes()).map(|found| found.kind) else {
+        return Err(unknown(text));
     };
     let names = tool.companions(file.name);
     let beside = names.iter().find_map(|name| Some(NamedText { name, text: companion(name)? }));

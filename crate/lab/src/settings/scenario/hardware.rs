@@ -19,7 +19,7 @@ use crate::parameters::byte_size::GIB;
 use crate::parameters::choices::{self, CostKind};
 
 /// The model that stands first.
-pub(super) fn default_model() -> &'static Model {
+fn default_model() -> &'static Model {
     &MODELS[0]
 }
 

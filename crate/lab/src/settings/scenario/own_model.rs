@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use servescope_cost::models::{Attention, Experts, Model, OWN, SlidingWindow};
 
 use super::Scenario;
-use super::hardware::default_model;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 
@@ -56,7 +55,6 @@ impl Scenario {
             extras: hidden,
             context: self.whole(Id::ModelContext),
             sources: "",
-            ..*default_model()
         }
     }
 

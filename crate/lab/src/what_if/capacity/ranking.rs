@@ -649,7 +649,7 @@ mod tests {
     fn the_error_of_the_times_asks_for_replicas_and_a_small_headroom_is_marked() {
         // 4 requests a second of one replica: 3 replicas for 10, with a headroom of a fifth; 4 where times are off by 41 %.
         let need = |error: Option<f64>, load_rps: f64| {
-            CapacityEntry { error, load_rps, ..entry("a", 8.0, Some(1.0)) }.need().unwrap()
+            CapacityEntry { load_rps, error, ..entry("a", 8.0, Some(1.0)) }.need().unwrap()
         };
         assert_eq!(need(None, 10.0).cautious_replicas, None);
         assert_eq!(need(Some(0.1), 10.0).cautious_replicas, Some(3));

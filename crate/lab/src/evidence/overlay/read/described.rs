@@ -92,7 +92,7 @@ impl Described {
 /// How requests were offered, in words.
 pub(super) fn told(offered: Offered) -> String {
     match offered {
-        Offered::Rate { rps, cv } if cv == 0.0 => format!("{rps}/s at equal intervals"),
+        Offered::Rate { rps, cv: 0.0 } => format!("{rps}/s at equal intervals"),
         Offered::Rate { rps, cv } if (cv - 1.0).abs() < 1e-9 => format!("{rps}/s, Poisson arrivals drawn"),
         Offered::Rate { rps, cv } => format!("{rps}/s, arrivals drawn with cv {cv:.2}"),
         Offered::InFlight(most) => format!("{most} in flight"),

@@ -52,12 +52,11 @@ fn described(benchmark: &JsonField, reported: Vec<(String, String)>) -> Result<M
     };
     let total = |key: &str| metrics.get("request_totals").and_then(|totals| totals.get(key));
     let successful = |key: &str| metrics.get(key).and_then(|metric| metric.get("successful"));
-    let requests = match total("successful") {
-        Some(total) => count(&total)?,
-        None => {
-            let of_metric = successful("request_latency").or_else(|| successful("time_to_first_token_ms"));
-            of_metric.and_then(|metric| metric.get("count")).map_or(Ok(0), |total| count(&total))?
-        }
+    let requests = if let Some(total) = total("successful") {
+        count(&total)?
+    } else {
+        let of_metric = successful("request_latency").or_else(|| successful("time_to_first_token_ms"));
+        of_metric.and_then(|metric| metric.get("count")).map_or(Ok(0), |total| count(&total))?
     };
     let lost: usize =
         ["errored", "incomplete"].iter().filter_map(|key| total(key)).filter_map(|n| count(&n).ok()).sum();
