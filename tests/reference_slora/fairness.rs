@@ -46,7 +46,8 @@ fn check(case: &Value) {
         parts: number(case, "num_x") as u32,
     };
     let f = Fairness::measure(&served, users.len(), &ticks);
-    let gap_variance = f.gap.iter().map(|g| (g - f.mean_gap()).powi(2)).sum::<f64>() / f.gap.len() as f64;
+    let gap_variance =
+        f.gap.iter().map(|g| libm::pow(g - f.mean_gap(), 2.0)).sum::<f64>() / f.gap.len() as f64;
     let told = serde_json::json!({
         "users": users,
         "x_ticks": f.ticks_s,

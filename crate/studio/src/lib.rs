@@ -10,7 +10,6 @@ mod studio;
 mod svg;
 mod sweep;
 mod turn;
-mod vllm_serve;
 
 pub use file_kind::{recognise_file, scenario_file};
 pub use fit_profile::fit_profile;
@@ -20,4 +19,3 @@ pub use studio::{Studio, body_forms, step_kinds, writable_formats};
 pub use svg::chart_svg;
 pub use sweep::{Sweeps, sweep_csv, sweep_results};
 pub use turn::TurnSearch;
-pub use vllm_serve::vllm_serve;

@@ -1,10 +1,11 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
 use servescope_lab::link;
-use servescope_lab::notes::{self, NoteContext, Purpose};
+use servescope_lab::notes::{self, NoteContext, Purpose, Traffic};
 use servescope_lab::parameters::Id;
 use servescope_lab::repeated_keys::repeated_keys;
 use servescope_lab::replies::ParsedLink;
+use servescope_lab::run::serve_command;
 use servescope_lab::scenario::{ScenarioPatch, objections};
 use servescope_lab::schema;
 use servescope_lab::{Diagnostic, Scenario};
@@ -47,6 +48,18 @@ pub fn remedy(scenario: &JsPatch, id: &str, traffic: Option<JsTraffic>) -> Optio
 #[wasm_bindgen]
 pub fn has_measured_kernels(scenario: &JsPatch) -> bool {
     convert::read_scenario(scenario).0.has_measured_kernels()
+}
+
+/// The command `vllm serve` with the flags that stand for a scenario, over the trace that carries `traffic`, if there is one,
+/// and what no flag stands for.
+///
+/// # Errors
+/// What is wrong with the scenario, or that its scheduler is not vLLM's.
+#[wasm_bindgen]
+pub fn vllm_serve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> Result<String, JsCallErrors> {
+    let traffic: Option<Traffic> =
+        traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
+    serve_command(&scenario_of(scenario)?, traffic.as_ref()).map_err(to_js_error)
 }
 
 /// The part of the address behind `#`.

@@ -7,7 +7,7 @@ import { refused } from '../belonging-words.js';
 import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
 import { copied } from '../copy.js';
-import { command, encodeLink } from '../simulation/module.js';
+import { command, encodeLink, vllmServe } from '../simulation/module.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { why } from '../i18n/en/why.js';
 import { causeOf } from '../why/causes.js';
@@ -166,7 +166,7 @@ export class RankingTable extends LightElement {
   async #serve(row: Row): Promise<void> {
     const { app } = this;
     try {
-      const text = await (await app.traceFile.studio()).call('vllm_serve', { scenario: chosenOf(row), traffic: app.traceFile.info.value?.traffic ?? null });
+      const text = vllmServe(chosenOf(row), app.traceFile.info.value?.traffic);
       this.served = text;
       if (await copied(app, text)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
     } catch (thrown) {

@@ -4,7 +4,7 @@ import type { App } from '../app.js';
 import { copied } from '../copy.js';
 import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { scenarioJson } from '../simulation/module.js';
+import { scenarioJson, vllmServe } from '../simulation/module.js';
 import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from '../menu.js';
@@ -43,7 +43,7 @@ async function exportRun(app: App, what: ExportKind, type: string): Promise<void
 
 async function copyVllmServe(app: App): Promise<void> {
   await attempt(app, async () => {
-    const command = await (await app.traceFile.studio()).call('vllm_serve', { scenario: app.store.values.value, traffic: app.traceFile.info.value?.traffic ?? null });
+    const command = vllmServe(app.store.values.value, app.traceFile.info.value?.traffic);
     if (await copied(app, command)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
   });
 }

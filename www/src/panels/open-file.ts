@@ -70,6 +70,9 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
     case 'trace':
     case 'lengths':
     case 'table':
+    // Whoever reads requests says best what such a file lacks.
+    case 'binary':
+    case 'empty':
       await app.traceFile.load(file);
       return;
     default:

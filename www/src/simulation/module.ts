@@ -1,8 +1,9 @@
 // The one place of the page's thread that touches the generated package.
-import init, { palette as readPalette, resolve as resolution, schema as readSchema } from '../../pkg/servescope.js';
+import init, { palette as readPalette, resolve as resolution, schema as readSchema, vllm_serve } from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
 import { resolver, type Resolved, type Resolver } from './resolved.js';
-import type { ScenarioPatch, Schema, Traffic } from './types.js';
+import { isCallErrors, type ScenarioPatch, type Schema, type Traffic } from './types.js';
+import { Refusal } from './worker-link.js';
 
 export {
   ChartSurface, command, encode_link as encodeLink, has_measured_kernels as hasMeasuredKernels, parse_link as parseLink,
@@ -32,6 +33,15 @@ export function schema(): Schema {
 /** What a scenario means, over a trace that carries `traffic` where there is one. */
 export function resolve(patch: ScenarioPatch, traffic: Traffic | null = null): Resolved {
   return (resolving ??= resolver(schema(), resolution))(patch, traffic);
+}
+
+/** The command of vLLM for a scenario, over the trace that carries `traffic`. */
+export function vllmServe(scenario: ScenarioPatch, traffic: Traffic | undefined): string {
+  try {
+    return vllm_serve(scenario, traffic);
+  } catch (thrown) {
+    throw isCallErrors(thrown) ? new Refusal(thrown.errors) : thrown;
+  }
 }
 
 /** Fetches and compiles once; the compiled module is shared with every worker that simulates. */

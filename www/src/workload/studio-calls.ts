@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` reports its progress.
 import type { Picture } from '../draw/picture.js';
 import type { Inputs } from '../pool/pool-calls.js';
-import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, Traffic, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
+import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
 import type { Reading } from '../state/traffic.js';
 import type { Reply } from '../simulation/worker-link.js';
 
@@ -33,8 +33,6 @@ export interface StudioCalls {
   /** A scenario with the model of a config.json. */
   model_config: { args: { name: string; text: string; scenario: ScenarioPatch }; reply: OwnModel };
   /** What the runs of later sweeps take beside their scenario. */
-  /** The command of vLLM for a scenario, over the trace that carries `traffic`. */
-  vllm_serve: { args: { scenario: ScenarioPatch; traffic: Traffic | null }; reply: string };
   /** What a file is; what a launch line sets is set in the scenario. */
   recognise: { args: { file: File; scenario: ScenarioPatch }; reply: RecognisedFile };
   /** The settings of a scenario file. */

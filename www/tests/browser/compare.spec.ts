@@ -39,6 +39,7 @@ test('each of a few users is a row of the comparison, with the terminal’s numb
   test.skip(terminal() === null, 'the terminal is not built');
   const setting = 'v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,1,1&gk=proxy&gc=32&gor=fcfs';
   await open(page, `#${setting}`);
+  await openGroups(page);
   await pin(page);
   await control(page, 'gateway.order').locator('select').selectOption('vtc');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');

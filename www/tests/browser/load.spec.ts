@@ -1,6 +1,6 @@
 // The load of the replicas, up to which rate the SLO holds and what makes requests wait; the bounds that "SLO met" counts, and that the search has them as its own.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { expect, numberBox, open, test } from './page.js';
@@ -21,11 +21,13 @@ const SETTINGS: readonly { name: string; hash: string; scenario: string | null; 
 ];
 
 for (const { name, hash, scenario, suspects } of SETTINGS) {
-  test(`load, SLO capacity and causes are the terminal’s: ${name}`, async ({ page }) => {
+  test(`load, SLO capacity and causes are the terminal’s: ${name}`, async ({ page }, info) => {
     test.skip(terminal() === null, 'the terminal is not built');
     test.setTimeout(120_000);
-    const input = scenario === null ? ['--link', hash] : ['/dev/stdin'];
-    const told = JSON.parse(execFileSync(PROGRAM, ['simulate', ...input, '--json', '--capacity', '--why'], { encoding: 'utf8', maxBuffer: 1 << 28, ...(scenario === null ? {} : { input: preset(scenario) }) })) as Told;
+    const file = info.outputPath('scenario.json');
+    if (scenario !== null) writeFileSync(file, preset(scenario));
+    const input = scenario === null ? ['--link', hash] : [file];
+    const told = JSON.parse(execFileSync(PROGRAM, ['simulate', ...input, '--json', '--capacity', '--why'], { encoding: 'utf8', maxBuffer: 1 << 28 })) as Told;
     await open(page, hash);
     await expect(number(page, 'gpu.load')).toHaveAttribute('data-state', 'found', { timeout: FOUND_MS });
     expect(Number(await number(page, 'gpu.load').getAttribute('data-value'))).toBe(told.gpu.load);

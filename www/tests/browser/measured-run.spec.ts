@@ -107,5 +107,5 @@ test('a launch line and an adapter that are opened say what they are', async ({ 
   await expect(page.locator('.notice')).toContainText('vLLM');
   await expect(page).toHaveURL(/sched=vllm_v1/);
   await input.setInputFiles({ name: 'adapter_config.json', mimeType: 'application/json', buffer: Buffer.from('{"peft_type": "LORA", "r": 64, "lora_alpha": 16}') });
-  await expect(page.locator('.notice')).toContainText('LoRA');
+  await expect(page.locator('[data-notice=file_adapter_config]')).toContainText('LoRA');
 });

@@ -33,7 +33,7 @@ test('a pasted config runs as in the terminal, and the link carries its dimensio
   await expect.poll(() => digest(page)).not.toBe(before);
   const pasted = await digest(page);
   await expect(control(page, 'fleet.model').locator('select')).toHaveValue('own');
-  await expect(page.locator('[data-expected=models]')).toContainText(/No measurement of this model.* ±[\d.]+ %/);
+  await expect(page.locator('[data-expected=models]')).toContainText(/No measurement of this model.* ±[\d.]+\s%/);
   await own.scrollIntoViewIfNeeded();
   await page.screenshot({ path: info.outputPath('own-model.png') });
   const run = terminal();

@@ -45,7 +45,7 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   await openSection(page);
   const shipped = await digest(page);
   await expect(page.locator('figure.memory .origin')).not.toHaveAttribute('data-held-out', '0');
-  await expect(page.locator('figure.memory .origin')).toContainText(/: .* [\d.]+ % .* [\d.]+ % .*; .* [\d.]+ %/);
+  await expect(page.locator('figure.memory .origin')).toContainText(/: .* [\d.]+\s% .* [\d.]+\s% .*; .* [\d.]+\s%/);
   const section = page.locator('details.own-profile');
   await choose(page, file('net.csv', ALL_REDUCE), file('mine.csv', mlp([1, 2])));
   await expect(section.locator('[role=status]')).toHaveAttribute('data-degrees', '1,2');

@@ -48,7 +48,7 @@ test('a run that fails leaves no number that looks current, on any tab and in bo
   await open(page, CAN);
   const before = await digest(page);
   await openGroups(page);
-  await setNumber(page, 'workload.rate_rps', 3);
+  await setNumber(page, 'workload.arrivals.cv', 4);
   await expect(page.locator('.change.better, .change.worse').first()).toBeVisible();
   const shown = await digest(page);
   expect(shown).not.toBe(before);

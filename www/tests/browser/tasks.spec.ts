@@ -245,7 +245,7 @@ test('a researcher follows one request', async ({ page }) => {
   // Keys move between points that are drawn. To scroll there is an action, and so is to focus it.
   await drawn(page, 'ttft_by_arrival');
   person.actions += 2;
-  await page.getByRole('group', { name: t('chart.ttft_by_arrival'), exact: true }).focus();
+  await page.getByRole('slider', { name: t('chart.ttft_by_arrival'), exact: true }).focus();
   await person.key('Shift+ArrowRight');
   await person.key('Shift+ArrowRight');
   await person.key('Enter');

@@ -21,7 +21,7 @@ test('the time of all requests by cause, who delayed whom, and the way to a requ
   const card = page.locator('.request-card');
   await expect(card.locator('.delays li').first()).toContainText(/\d/);
   // The requests with the largest parts of a delay are named, each with the way to its card.
-  const holder = card.locator('.holders button').first();
+  const holder = card.locator('.holders [data-request]').first();
   await expect(holder).toHaveText(/\d.*\d.*%/u);
   const id = await holder.getAttribute('data-request') ?? '';
   await holder.click();

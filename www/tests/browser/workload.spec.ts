@@ -207,14 +207,14 @@ for (const [place, [name, told]] of KINDS.entries()) {
   });
 }
 
-test('a file without times says so', async ({ page }) => {
+test('a file of ServeGen’s clients says what it is and what reads it', async ({ page }) => {
   const name = 'servegen_m-small_trace_windows.csv.gz';
   const file = traceFile(name);
   test.skip(file === null, `SERVESCOPE_TRACES holds no ${name}`);
   if (file === null) return;
   await open(page, '#v=1&tab=workload');
   await dropFile(page, name, file.bytes);
-  await expect(page.locator('refused-file .control-error')).toHaveAttribute('data-code', 'no_times');
+  await expect(page.locator('[data-notice=file_clients]')).toContainText('generate --servegen');
 });
 
 test('request bodies carry the sampling of the settings', async ({ page }) => {

@@ -56,8 +56,8 @@ fn a_line_and_a_link_are_read_from_standard_input() {
 #[test]
 fn what_servegens_clients_replace_is_named() {
     let folder = folder("open servegen");
-    let windows: String = (0..6).map(|at| format!("{},0.5,1.5,Gamma,0.444,2.0\n", at * 600)).collect();
-    std::fs::write(folder.join("chunk-0-trace.csv"), windows).unwrap();
+    let windows: Vec<String> = (0..6).map(|at| format!("{},0.5,1.5,Gamma,0.444,2.0\n", at * 600)).collect();
+    std::fs::write(folder.join("chunk-0-trace.csv"), windows.concat()).unwrap();
     let lengths = r#"{"0": {"input_tokens": "{100: 1.0}", "output_tokens": "{50: 1.0}"}}"#;
     std::fs::write(folder.join("chunk-0-dataset.json"), lengths).unwrap();
     let sets = ["workload.duration_s=600", "workload.rate_rps=9", "workload.arrivals.cv=5"];

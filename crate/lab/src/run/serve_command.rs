@@ -1,6 +1,5 @@
 //! The command of vLLM for settings that can run.
 
-use super::SimulationHandle;
 use crate::diagnostic::Diagnostic;
 use crate::notes::Traffic;
 use crate::scenario::{AdapterRanks, Scenario};
@@ -13,14 +12,20 @@ use crate::vllm_serve::vllm_serve;
 /// What is wrong with the scenario, or that its scheduler is not vLLM's.
 pub fn serve_command(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Vec<Diagnostic>> {
     let command = vllm_serve(scenario, traffic).map_err(|error| vec![error])?;
-    match traffic {
-        None => drop(SimulationHandle::begin(scenario, None)?),
-        Some(&Traffic { adapters: count, largest_rank: largest, .. }) => {
-            let ranks = AdapterRanks { sum: u64::from(count) * u64::from(largest), largest, count };
-            let fits = scenario.fleet_for(ranks).and_then(|_| scenario.fleet_cost(ranks));
-            drop(fits.map_err(|error| vec![error])?);
-        }
+    let problems = scenario.problems();
+    if traffic.is_none() && !problems.is_empty() {
+        return Err(problems);
     }
+    let ranks = traffic.map_or_else(
+        || scenario.adapter_ranks(),
+        |&Traffic { adapters: count, largest_rank: largest, .. }| AdapterRanks {
+            sum: u64::from(count) * u64::from(largest),
+            largest,
+            count,
+        },
+    );
+    let fits = scenario.fleet_for(ranks).and_then(|_| scenario.fleet_cost(ranks));
+    drop(fits.map_err(|error| vec![error])?);
     Ok(command)
 }
 

@@ -16,6 +16,8 @@ const MOST_BYTES: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     paths: Vec<String>,
+    /// Those of the outermost keys, which may have dots in them.
+    outermost: Vec<usize>,
 }
 
 impl Outline {
@@ -42,7 +44,7 @@ impl Outline {
 
     /// The outermost keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.paths.iter().map(String::as_str).filter(|path| !path.contains('.'))
+        self.outermost.iter().map(|&place| self.paths[place].as_str())
     }
 }
 
@@ -72,6 +74,9 @@ impl<'de> Visitor<'de> for Level<'_> {
             let path = if self.path.is_empty() { key } else { format!("{}.{key}", self.path) };
             let is_kept = path.len() <= MOST_BYTES && self.outline.paths.len() < MOST_KEYS;
             if is_kept {
+                if self.path.is_empty() {
+                    self.outline.outermost.push(self.outline.paths.len());
+                }
                 self.outline.paths.push(path.clone());
             }
             if is_kept && self.depth > 1 {
@@ -132,5 +137,7 @@ mod tests {
         assert_eq!(outline.keys().collect::<Vec<_>>(), ["a", "b", "g", "h"]);
         let whole = serde_json::from_str(&format!("{text}ll}}]")).unwrap();
         assert_eq!(Outline::of_value(&whole), outline);
+        let dotted = Outline::of_text(r#"{"workload.rate_rps": 2, "a": {"b": 1}}"#);
+        assert_eq!(dotted.keys().collect::<Vec<_>>(), ["workload.rate_rps", "a"]);
     }
 }
