@@ -26,7 +26,7 @@ const MOST_TIMES: usize = 3_000_000;
 fn value(id: Id, share: f64) -> Option<Value> {
     let row = id.row();
     let within = |share: f64, min: f64, max: f64, scale: Scale| match scale {
-        Scale::Log if min > 0.0 => min * (max / min).powf(share),
+        Scale::Log if min > 0.0 => min * libm::pow(max / min, share),
         Scale::Linear | Scale::Log => min + share * (max - min),
     };
     let number = |share: f64| {
@@ -129,7 +129,7 @@ fn run(scenario: &Scenario) -> Option<Run> {
 }
 
 fn look_at(run: &Run, window_s: Option<(f64, f64)>, columns: usize, split_by: SplitBy) {
-    let options = ViewOptions { columns, window_s, split_by, drain: columns % 2 == 0 };
+    let options = ViewOptions { columns, window_s, split_by, drain: columns.is_multiple_of(2) };
     assert_charts(&views::all(run, &options));
     assert_finite("the summary", &run.summary());
     assert_finite("the page's summary", &run.summary_without_utilization());
@@ -267,7 +267,12 @@ proptest! {
 
 /// Every number of the summary.
 fn numbers(run: &Run) -> String {
-    let mut json = serde_json::json!(run.summary());
+    // The load is measured by a run of its own, in which a setting may act that this one did not need.
+    let mut json = serde_json::json!(run.summary_without_load(servescope_lab::run::TABLE_ROWS));
+    // A cache that found nothing still counts what it was asked for.
+    if json["prefix_cache"]["cached_tokens"] == 0 {
+        json["prefix_cache"] = serde_json::Value::Null;
+    }
     json["warnings"] = serde_json::Value::Null;
     json.to_string()
 }

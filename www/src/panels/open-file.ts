@@ -67,10 +67,10 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
       app.notices.info(`file_${found.kind}`, () => app.text.t(key, { name, keys: found.keys.join(', '), command: found.command }));
       return;
     }
+    // A reader of requests says best what a file lacks that is empty or no text.
     case 'trace':
     case 'lengths':
     case 'table':
-    // Whoever reads requests says best what such a file lacks.
     case 'binary':
     case 'empty':
       await app.traceFile.load(file);

@@ -189,3 +189,11 @@ pub struct GatewayConfig {
     /// Seed of what is drawn.
     pub seed: u64,
 }
+
+impl GatewayConfig {
+    /// The share of places that leak; without a bound on places there is none to keep.
+    pub(crate) fn slot_leak_in_effect(&self) -> f64 {
+        let is_bounded = self.concurrency.min(self.client_concurrency) < u32::MAX;
+        if is_bounded && self.checks.contains(&Check::Concurrency) { self.slot_leak } else { 0.0 }
+    }
+}
