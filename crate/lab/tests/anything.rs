@@ -274,5 +274,5 @@ fn numbers(run: &Run) -> String {
         json["prefix_cache"] = serde_json::Value::Null;
     }
     json["warnings"] = serde_json::Value::Null;
-    json.to_string()
+    json.to_string().replace(r#""prefix_hit_rate":0.0"#, r#""prefix_hit_rate":null"#)
 }
