@@ -10,6 +10,8 @@ export interface Folded {
 
 /** A slider that moves goes on moving: elements in closed sections follow once it rests. */
 const REST_MS = 400;
+/** A machine that is never idle goes on after this. */
+const IDLE_MS = 2_000;
 /** Where a browser has no `requestIdleCallback`. */
 const PIECE_MS = 8;
 const PAUSE_MS = 50;
@@ -18,7 +20,7 @@ type Rest = Pick<IdleDeadline, 'timeRemaining'>;
 
 function whenIdle(work: (rest: Rest) => void): void {
   if (typeof requestIdleCallback === 'function') {
-    requestIdleCallback(work);
+    requestIdleCallback(work, { timeout: IDLE_MS });
     return;
   }
   setTimeout(() => {

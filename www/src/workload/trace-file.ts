@@ -214,14 +214,17 @@ export class TraceFile {
 
   async clear(): Promise<void> {
     this.#held = [];
-    await (await this.studio()).call('close', null);
+    const studio = await this.studio();
     await this.ask({ kind: 'clear-trace' });
+    // Nothing may come between: as long as `info` says that there is a trace, the studio has it.
+    const closed = studio.call('close', null);
     this.missing.set(null);
     this.refused.set(null);
     this.sources.set([]);
     this.notes.set([]);
     this.refusal.set(null);
     this.info.set(null);
+    await closed;
     this.listener.changed('file');
   }
 
