@@ -67,7 +67,7 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   if (run !== null) expect(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--profile', path, '--json').digest).toBe(own);
 
   await setNumber(page, 'fleet.tensor_parallel', 4);
-  await expect(control(page, 'cost.kind').locator('.control-error')).toContainText('fleet.tensor_parallel 1, 2');
+  await expect(control(page, 'cost.kind').locator('.control-error')).toContainText('Tensor parallel 1, 2');
   await setNumber(page, 'fleet.tensor_parallel', 1);
   await expect.poll(() => digest(page)).toBe(own);
 
