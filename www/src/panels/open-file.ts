@@ -3,7 +3,7 @@ import type { App } from '../app.js';
 import { measuredFiles } from '../state/measured-files.js';
 import { part } from '../part.js';
 import { parseLink } from '../simulation/module.js';
-import type { RecognisedFile } from '../simulation/types.js';
+import { codesOf, type RecognisedFile } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { StudioLink } from '../workload/studio-link.js';
 
@@ -29,7 +29,7 @@ export async function openFiles(app: App, files: readonly File[], operatorTables
     else await openAs(app, files, file, found);
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown;
-    app.notices.error('scenario_failed', () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.diagnostics(thrown.errors, (error) => app.named(error)) }));
+    app.notices.error(`scenario_failed ${codesOf(thrown.errors)}`, () => app.text.t('notice.scenario_failed', { name: file.name, message: app.text.diagnostics(thrown.errors, (error) => app.named(error)) }));
   }
 }
 

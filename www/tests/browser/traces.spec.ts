@@ -75,7 +75,7 @@ test('a wrong JSON file is called one in three lines', async ({ page }) => {
     await page.setViewportSize({ width, height: 900 });
     for (const [name, content, told] of files) {
       await dropFile(page, name, Buffer.from(JSON.stringify(content)));
-      const notice = page.locator('[data-notice=scenario_failed], [data-notice=file_unknown]');
+      const notice = page.locator('[data-notice~=scenario_failed], [data-notice=file_unknown]');
       await expect(notice).toContainText(name);
       await expect(notice).toContainText(told);
       const lines = await notice.locator('span').evaluate((span) => span.getBoundingClientRect().height / parseFloat(getComputedStyle(span).lineHeight));
