@@ -34,7 +34,7 @@ async function embedPage(): Promise<LightElement> {
 async function start(): Promise<void> {
   // The worker's script loads while the module is compiled.
   let first: WorkerPort | null = spawn();
-  // One that ends before anybody listens is not handed on: the next one says why.
+  // One that ends before the page listens is not handed on: the next one says why.
   first.onerror = () => { first = null; };
   const [module] = await Promise.all([loadModule(), languages.load(settings.value.language)]);
   const app = new App(settings, languages, presetsOf(presetFiles(), scenarioFromJson), () => {

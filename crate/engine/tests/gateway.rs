@@ -514,7 +514,7 @@ fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
 
 /// Every second request that ends keeps its place: of two places none is left after four requests.
 #[test]
-fn leaked_places_at_the_engine_stop_the_gateway() {
+fn leaked_slots_at_the_engine_stop_the_gateway() {
     let trace = Arc::new(equal_requests([0.0, 2e6, 4e6, 6e6, 8e6, 10e6]));
     let run = |gateway: GatewayConfig| {
         let fleet = fleet(&trace, FleetConfig::default(), TEN_MS);
@@ -527,7 +527,7 @@ fn leaked_places_at_the_engine_stop_the_gateway() {
     ] {
         let report = run(gateway.clone());
         let completed = (0..6).filter(|&id| report.is_completed(id)).count();
-        assert_eq!((completed, report.gateway.as_ref().unwrap().leaked_places), (4, 2));
+        assert_eq!((completed, report.gateway.as_ref().unwrap().leaked_slots), (4, 2));
         let sound = run(GatewayConfig { slot_leak: 0.0, ..gateway });
         assert!((0..6).all(|id| sound.is_completed(id)));
     }

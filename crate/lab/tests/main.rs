@@ -1,6 +1,5 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
-mod answers;
 mod anything;
 mod capacity;
 mod combinations;
@@ -12,6 +11,7 @@ mod load;
 mod matrix;
 mod notes;
 mod orders;
+mod output_bounds;
 mod overlay;
 mod overlay_summaries;
 mod stories;

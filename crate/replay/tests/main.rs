@@ -9,7 +9,7 @@ use servescope_lab::Scenario;
 use servescope_lab::run::trace_of;
 use servescope_lab::workload::prompts::bodies::Texts;
 use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Sampling, Synthesis};
-use servescope_lab::workload::{AnswerBounds, Trace};
+use servescope_lab::workload::{OutputBounds, Trace};
 use servescope_replay::{PlanError, ReplayLimits, ReplayPlan};
 
 /// A scenario of these settings.
@@ -51,7 +51,7 @@ fn plan_of(
         model: "model".to_owned(),
         adapter_name: "{adapter}".to_owned(),
         sampling: Sampling {
-            answers: AnswerBounds { pin_output: true, ..AnswerBounds::default() },
+            output_bounds: OutputBounds { pin_output: true, ..OutputBounds::default() },
             ..Sampling::default()
         },
     };

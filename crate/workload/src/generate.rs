@@ -48,7 +48,7 @@ fn plain(spec: &WorkloadSpec) -> Trace {
     let [input_curve, output_curve] = &spec.length_curves;
     multiply(&mut input_tokens, input_curve.as_ref(), &arrival_us);
     multiply(&mut output_tokens, output_curve.as_ref(), &arrival_us);
-    let answers = output_tokens.iter().map(|&tokens| spec.answer(tokens));
+    let answers = output_tokens.iter().map(|&tokens| spec.bounded(tokens));
     let (output_tokens, max_tokens) = answers.map(|a| (a.output_tokens, a.max_tokens)).unzip();
     Trace {
         arrival_us,

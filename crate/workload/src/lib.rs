@@ -10,7 +10,6 @@
 //! ```
 
 pub mod aibrix;
-pub mod answers;
 pub mod arrivals;
 pub mod clients;
 mod copula;
@@ -24,6 +23,7 @@ pub mod mersenne;
 mod message;
 pub mod numpy;
 mod order;
+pub mod output_bounds;
 pub mod popularity;
 pub mod prefix;
 pub mod prompts;
@@ -39,11 +39,11 @@ pub mod trace;
 pub mod transform;
 pub mod vidur;
 
-pub use answers::AnswerBounds;
 pub use arrivals::Arrivals;
 pub use clients::ClientSpec;
 pub use generate::generate;
 pub use lengths::LengthDistribution;
+pub use output_bounds::OutputBounds;
 pub use popularity::Popularity;
 pub use prefix::PrefixSpec;
 pub use sessions::SessionSpec;

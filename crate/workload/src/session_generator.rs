@@ -228,7 +228,7 @@ impl SessionGenerator<'_> {
             let [input_curve, output_curve] =
                 spec.length_curves.each_ref().map(|curve| curve.as_ref().map(|c| c.value_at(now_us / 1e6)));
             let own = scaled(scaled(drawn.0, input_scale), input_curve);
-            let answer = spec.answer(scaled(scaled(drawn.1, output_scale), output_curve));
+            let answer = spec.bounded(scaled(scaled(drawn.1, output_scale), output_curve));
             let next = match &spec.sessions {
                 Some(sessions) => context.prompt(sessions, shared, own),
                 None => Some(SessionPrompt { input_tokens: shared.saturating_add(own), anew: false }),

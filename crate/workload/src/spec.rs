@@ -1,10 +1,10 @@
 //! What a workload is: arrivals, lengths, users, adapters, sessions.
 
-use crate::answers::{Answer, AnswerBounds};
 use crate::arrivals::Arrivals;
 use crate::clients::{ClientSpec, cycle_get};
 use crate::curve::RateCurve;
 use crate::lengths::{LengthDistribution, LengthPairs};
+use crate::output_bounds::{BoundedOutput, OutputBounds};
 use crate::popularity::Popularity;
 use crate::prefix::PrefixSpec;
 use crate::sessions::SessionSpec;
@@ -44,8 +44,8 @@ pub struct WorkloadSpec {
     pub length_curves: [Option<RateCurve>; 2],
     /// The max_tokens that the server sees.
     pub max_tokens: MaxTokens,
-    /// What requests ask of the lengths of their answers beside that.
-    pub answers: AnswerBounds,
+    /// What requests ask of the lengths of their outputs beside that.
+    pub output_bounds: OutputBounds,
     /// A closed loop of the users, each with one request at a time, of at most this many requests in all; no arrival
     /// distribution then.
     pub closed_requests: Option<usize>,
@@ -122,7 +122,7 @@ impl Default for WorkloadSpec {
             length_pairs: None,
             length_curves: [None, None],
             max_tokens: MaxTokens::Output,
-            answers: AnswerBounds::default(),
+            output_bounds: OutputBounds::default(),
             closed_requests: None,
             think: Think::Exponential { mean_s: 10.0 },
             sessions: None,
@@ -178,9 +178,9 @@ impl WorkloadSpec {
             as usize
     }
 
-    /// What becomes of an answer that the model would end after `output_tokens`.
-    pub(crate) fn answer(&self, output_tokens: u32) -> Answer {
-        self.answers.answer(output_tokens, self.max_tokens.of(output_tokens))
+    /// What becomes of an output that the model would end after `output_tokens`.
+    pub(crate) fn bounded(&self, output_tokens: u32) -> BoundedOutput {
+        self.output_bounds.bounded(output_tokens, self.max_tokens.of(output_tokens))
     }
 
     /// Whether requests come one by one from one process: no closed loop, no sessions, no processes of clients or adapters.

@@ -71,7 +71,7 @@ export class GatewaySection extends LightElement {
       })],
       ['fact.reserved', format.withUnit(format.whole(summary.reserved_tokens), text.unit('tokens'))],
       ['fact.leaked', format.withUnit(format.whole(summary.leaked_tokens), text.unit('tokens'))],
-      ['fact.leaked_slots', format.whole(summary.leaked_places)],
+      ['fact.leaked_slots', format.whole(summary.leaked_slots)],
     ];
     return html`<dl class="gateway-facts" aria-label=${say('facts.label')}>${facts.map(([name, value]) => html`<div data-fact=${name.slice('fact.'.length)}><dt>${say(name)}</dt><dd>${value}</dd></div>`)}</dl>`;
   }

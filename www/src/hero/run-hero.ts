@@ -186,7 +186,7 @@ export class RunHero extends LightElement implements Drawable {
     let last: number | null = null;
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
-      // In another tab nobody sees it, and its cursor would move the charts there.
+      // In another tab it is out of sight, and its cursor would move the charts there.
       if (this.place.getClientRects().length === 0) {
         this.playing = false;
         this.#leave();

@@ -100,7 +100,7 @@ export class Text {
     const template = this.find(diagnostics, diagnostic.code);
     const filled = template === undefined ? undefined : this.fill(template, shownParams(this, this.parameters(), diagnostic));
     if (filled !== undefined && placesOf(filled).size === 0) return filled;
-    // The place that stands before it is named by whoever shows it.
+    // The place that stands before it is named by the code that shows it.
     const { message, path } = diagnostic;
     return withLabels(this, this.parameters(), message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message);
   }

@@ -27,7 +27,7 @@ const COLUMNS: readonly Column[] = [
 
 export class WhoTable extends LightElement {
   static override properties = { ...LightElement.properties, users: { state: true }, sortKey: { state: true }, ascending: { state: true } };
-  /** Whether users are shown; undefined while nobody has chosen. */
+  /** Whether users are shown; undefined until the reader has chosen. */
   declare users: boolean | undefined;
   declare sortKey: MessageKey;
   declare ascending: boolean;

@@ -1,5 +1,5 @@
-// What the page still does by itself: nobody acts, and yet it will change. It stands on the document as `data-busy`, how many things
-// are due, and `data-due`, of which kinds: whoever drives the page from outside, a test or a script, waits for 0 in place of a time.
+// What the page still does by itself, without an action of the reader. It stands on the document as `data-busy`, how many things
+// are due, and `data-due`, of which kinds: a test or a script that drives the page waits for 0 in place of a time.
 import { Topic } from './topic.js';
 
 /** `run`: the answer to the settings. `link`: a link of the page that was clicked, until the page has heard of it. `fetch`: a part of

@@ -77,7 +77,7 @@ export async function settled(page: Page): Promise<void> {
   }, undefined, { timeout: READY_MS });
 }
 
-/** Waits until the page has nothing due: from then on it changes only if somebody acts. It takes the page's pauses and its idle work. */
+/** Waits until the page has nothing due: from then on it changes only after an action. It takes the page's pauses and its idle work. */
 export async function atRest(page: Page): Promise<void> {
   await expect(page.locator('html')).toHaveAttribute('data-busy', '0', { timeout: 40_000 });
 }

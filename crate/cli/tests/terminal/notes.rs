@@ -86,7 +86,7 @@ fn a_warning_is_told_from_a_note() {
     assert!(stderr(&output).starts_with("servescope: note: without effect: scheduler.chunk_tokens"));
 }
 
-/// A proxy that rejects over its quota and holds nobody back.
+/// A proxy that rejects over its quota and holds no request.
 const QUOTA: [&str; 8] = [
     "--set",
     "gateway.kind=proxy",

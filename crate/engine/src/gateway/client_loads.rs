@@ -9,7 +9,7 @@ const FORGET_US: f64 = 60e6;
 struct ClientLoad {
     waiting: u32,
     at_engine: u32,
-    /// Places that requests which have ended did not give back.
+    /// Slots that requests which have ended did not give back.
     leaked: u32,
     /// Tokens let through, the newer the heavier ([`ClientLoads::weight`]).
     used: f64,
@@ -34,13 +34,13 @@ impl ClientLoads {
         Self { loads: vec![ClientLoad::default(); clients], active: 0, used: 0.0, since_us: 0.0 }
     }
 
-    /// Places of a client at the engine that are taken: by its requests there, and by those that leaked.
-    pub(super) fn places_taken(&self, client: ClientId) -> u32 {
+    /// Concurrency slots of a client that are taken: by its requests there, and by those that leaked.
+    pub(super) fn slots_taken(&self, client: ClientId) -> u32 {
         self.loads[client].at_engine + self.loads[client].leaked
     }
 
-    /// A request of a client has ended and keeps its place.
-    pub(super) fn leaks_place(&mut self, client: ClientId) {
+    /// A request of a client has ended and keeps its slot.
+    pub(super) fn leaks_slot(&mut self, client: ClientId) {
         self.loads[client].leaked += 1;
     }
 

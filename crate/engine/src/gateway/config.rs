@@ -160,7 +160,7 @@ pub struct GatewayConfig {
     pub concurrency: u32,
     /// Most requests of one client at the engine.
     pub client_concurrency: u32,
-    /// A fault to look at: which share of the requests that end keep their places at the engine for ever, for both bounds.
+    /// A fault to look at: which share of the requests that end keep their concurrency slots for ever, for both bounds.
     pub slot_leak: f64,
     /// Most requests that wait.
     pub queue_requests: u32,
@@ -191,7 +191,7 @@ pub struct GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// The share of places that leak; without a bound on places there is none to keep.
+    /// The share of slots that leak; without a bound on them there is none to keep.
     pub(crate) fn slot_leak_in_effect(&self) -> f64 {
         let is_bounded = self.concurrency.min(self.client_concurrency) < u32::MAX;
         if is_bounded && self.checks.contains(&Check::Concurrency) { self.slot_leak } else { 0.0 }

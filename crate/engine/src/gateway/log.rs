@@ -248,8 +248,8 @@ pub struct GatewayLog {
     pub reserved_tokens: u64,
     /// Of those.
     pub leaked_tokens: u64,
-    /// Places at the engine that requests which have ended keep.
-    pub leaked_places: u32,
+    /// Concurrency slots that requests which have ended keep.
+    pub leaked_slots: u32,
 }
 
 impl GatewayLog {
@@ -271,7 +271,7 @@ impl GatewayLog {
             pool_tokens,
             reserved_tokens: 0,
             leaked_tokens: 0,
-            leaked_places: 0,
+            leaked_slots: 0,
         }
     }
 
@@ -315,6 +315,6 @@ impl PartialEq for GatewayLog {
             && self.counter_samples == other.counter_samples
             && self.reserved == other.reserved
             && (self.reserved_tokens, self.leaked_tokens) == (other.reserved_tokens, other.leaked_tokens)
-            && self.leaked_places == other.leaked_places
+            && self.leaked_slots == other.leaked_slots
     }
 }

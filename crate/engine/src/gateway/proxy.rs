@@ -156,9 +156,9 @@ pub(crate) struct Proxy {
     load_every_us: f64,
     attempts: u64,
     refused: u64,
-    /// Requests that ended at the engine, and how many of them keep their places there.
+    /// Requests that ended at the engine, and how many of them keep their concurrency slots.
     ended: u64,
-    leaked_places: u32,
+    leaked_slots: u32,
     outcomes: VecDeque<(GatewayOutcome, f64)>,
     log: GatewayLog,
     record: ReservationRecorder,
@@ -204,7 +204,7 @@ impl Proxy {
             attempts: 0,
             refused: 0,
             ended: 0,
-            leaked_places: 0,
+            leaked_slots: 0,
             outcomes: VecDeque::new(),
             log: GatewayLog::new(n, config.client, clients, config.pool_tokens),
             decisions: DecisionLog::default(),
@@ -236,7 +236,7 @@ impl Proxy {
             counters: self.queue.counters(),
             reserved_tokens: self.reservations.reserved(),
             leaked_tokens: self.reservations.leaked(),
-            leaked_places: self.leaked_places,
+            leaked_slots: self.leaked_slots,
             ..self.log
         }
     }

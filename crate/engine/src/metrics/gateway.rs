@@ -75,8 +75,8 @@ pub struct GatewaySummary {
     pub reserved_tokens: u64,
     /// Those that belong to no request.
     pub leaked_tokens: u64,
-    /// Places at the engine that requests which have ended keep.
-    pub leaked_places: u32,
+    /// Concurrency slots that requests which have ended keep.
+    pub leaked_slots: u32,
 }
 
 /// Most changes of the state that are listed.
@@ -140,7 +140,7 @@ pub fn gateway_summary(report: &Report, slo: Slo) -> Option<GatewaySummary> {
         mean_reserved: (!samples.is_empty()).then(|| reserved / samples.len() as f64 / log.pool_tokens),
         reserved_tokens: log.reserved_tokens,
         leaked_tokens: log.leaked_tokens,
-        leaked_places: log.leaked_places,
+        leaked_slots: log.leaked_slots,
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use servescope_workload::sessions::make_closed_loop;
 use servescope_workload::trace::Request;
 use servescope_workload::{
-    AnswerBounds, BASE_MODEL, MaxTokens, SessionSpec, Trace, WorkloadSpec, generate, scale,
+    BASE_MODEL, MaxTokens, OutputBounds, SessionSpec, Trace, WorkloadSpec, generate, scale,
 };
 
 use super::loaded_trace::LoadedTrace;
@@ -79,7 +79,7 @@ fn extra_request(
         MaxTokens::Output => output_tokens,
         MaxTokens::Cap(cap) => output_tokens.max(cap),
     };
-    let answer = workload.answers.answer(output_tokens, max_tokens);
+    let answer = workload.output_bounds.bounded(output_tokens, max_tokens);
     Ok(Some(Request {
         arrival_us: scenario.number(Id::ExtraTime) * 1e6,
         user: scenario.whole(Id::ExtraUser),
@@ -93,14 +93,14 @@ fn extra_request(
 /// A loaded trace as the scenario has it played: faster or slower, with more or fewer requests, its turns held or not, its answers
 /// as the sampling asks for them.
 fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagnostic> {
-    let answers = scenario.answer_bounds();
+    let answers = scenario.output_bounds();
     let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
     let seed = scenario.number(Id::Seed) as u64;
     let held = match scenario.chosen(TraceTurns::ID) {
         TraceTurns::Timed => false,
         TraceTurns::Held => true,
     };
-    if time == 1.0 && rate == 1.0 && !held && answers == AnswerBounds::default() {
+    if time == 1.0 && rate == 1.0 && !held && answers == OutputBounds::default() {
         return Ok(Arc::clone(&loaded.trace));
     }
     let count = loaded.trace.len() as f64 * rate;

@@ -113,15 +113,16 @@ pub(crate) fn cut_warning(scenario: &Scenario, trace: &Trace, cut: CutOutputs) -
         "{requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not made; the \
          longest request asks for {path}={needed}"
     );
-    Some(
-        Diagnostic::warning("outputs_cut", path, message)
-            .number("requests", requests as f64)
-            .number("of_requests", of_requests as f64)
-            .number("tokens", tokens as f64)
-            .number("of_tokens", of_tokens as f64)
-            .number("limit", limit)
-            .number("needed", needed.into()),
-    )
+    let warning = Diagnostic::warning("outputs_cut", path, message);
+    Some(with_counts(warning, cut).number("limit", limit).number("needed", needed.into()))
+}
+
+/// A warning about cut outputs with what its message counts.
+pub(crate) fn with_counts(warning: Diagnostic, cut: CutOutputs) -> Diagnostic {
+    let CutOutputs { requests, of_requests, tokens, of_tokens } = cut;
+    [("requests", requests), ("of_requests", of_requests), ("tokens", tokens), ("of_tokens", of_tokens)]
+        .into_iter()
+        .fold(warning, |warning, (name, count)| warning.number(name, count as f64))
 }
 
 #[cfg(test)]

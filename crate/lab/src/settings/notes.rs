@@ -188,7 +188,7 @@ const DRAWS: Condition = Condition::Any(&[
     Condition::Above(Id::ErrorNoise, 0.0),
 ]);
 
-/// What is asked of the lengths of answers: the only sampling that a simulated request feels. Beside them, where a run does not
+/// What is asked of the lengths of outputs: the only sampling that a simulated request feels. Beside them, where a run does not
 /// depend on one, bodies still do.
 const ACT_ON_RUNS: [Id; 4] = [Id::IgnoreEos, Id::MinTokens, Id::MaxNewTokens, Id::PinOutput];
 

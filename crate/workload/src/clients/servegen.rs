@@ -193,7 +193,7 @@ impl Maker<'_> {
         let clients = self.spec.clients.as_ref();
         let scales = clients.map(|c| (cycle_get(&c.input_scales, place), cycle_get(&c.output_scales, place)));
         let (input_scale, output_scale) = scales.unwrap_or_default();
-        let answer = self.spec.answer(super::scaled(output, output_scale));
+        let answer = self.spec.bounded(super::scaled(output, output_scale));
         self.trace.push(Request {
             arrival_us,
             user: place as u32,

@@ -12,10 +12,10 @@ use super::choice::{Chosen, Message, MessageRole};
 use super::form::Form;
 use super::sampling::{Refused, Sampling};
 use super::synthesis::{Root, Stretch, Synthesis};
-use crate::answers::Answer;
 use crate::formats::aibrix;
 use crate::formats::json::push_string;
 use crate::formats::table::seconds_text;
+use crate::output_bounds::BoundedOutput;
 use crate::trace::{BASE_MODEL, NO_LABEL, Trace};
 
 /// Which of OpenAI's paths.
@@ -347,13 +347,13 @@ impl<'a> BodyLines<'a> {
     fn custom(&self, out: &mut String, id: usize, ready: &Ready<'_>) {
         let mut line = Object::begin(out);
         line.text("prompt", &ready.prompt());
-        line.number("output_tokens", self.answer(id).max_tokens);
+        line.number("output_tokens", self.bounded(id).max_tokens);
         line.end();
         out.push('\n');
     }
 
-    fn answer(&self, id: usize) -> Answer {
-        self.options.sampling.answers.answer(self.trace.output_tokens[id], self.trace.max_tokens[id])
+    fn bounded(&self, id: usize) -> BoundedOutput {
+        self.options.sampling.output_bounds.bounded(self.trace.output_tokens[id], self.trace.max_tokens[id])
     }
 
     /// Name of request `id`'s adapter; `None` for the base model.
@@ -424,8 +424,8 @@ impl<'a> BodyLines<'a> {
         parameters.number("top_k", sampling.top_k.map_or(-1, i64::from));
         parameters.number("presence_penalty", sampling.presence_penalty);
         parameters.number("frequency_penalty", sampling.frequency_penalty);
-        parameters.number("ignore_eos", sampling.answers.ignores_eos());
-        parameters.number("max_new_tokens", self.answer(id).max_tokens);
+        parameters.number("ignore_eos", sampling.output_bounds.ignores_eos());
+        parameters.number("max_new_tokens", self.bounded(id).max_tokens);
         if !sampling.stop_sequences.is_empty() {
             parameters.texts("stop_sequences", &sampling.stop_sequences);
         }
@@ -450,7 +450,7 @@ impl<'a> BodyLines<'a> {
             }
             Endpoint::Completions => body.text("prompt", &ready.prompt()),
         }
-        let answer = self.answer(id);
+        let answer = self.bounded(id);
         body.number("max_tokens", answer.max_tokens);
         // Temperature 0 is how this API says that nothing is drawn.
         body.number("temperature", if sampling.do_sample { sampling.temperature } else { 0.0 });
@@ -467,8 +467,8 @@ impl<'a> BodyLines<'a> {
         if all || sampling.top_k.is_some() {
             body.number("top_k", sampling.top_k.map_or(-1, i64::from));
         }
-        if all || sampling.answers.ignores_eos() {
-            body.number("ignore_eos", sampling.answers.ignores_eos());
+        if all || sampling.output_bounds.ignores_eos() {
+            body.number("ignore_eos", sampling.output_bounds.ignores_eos());
         }
         if all || answer.min_tokens > 0 {
             body.number("min_tokens", answer.min_tokens);

@@ -6,7 +6,7 @@
 //! strings).
 
 use super::form::Form;
-use crate::answers::AnswerBounds;
+use crate::output_bounds::OutputBounds;
 
 /// Parameters of drawing tokens, the same for every request of a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Sampling {
     /// Taken off the logits of tokens for each time they have come up.
     pub frequency_penalty: f64,
     /// What is asked of the lengths of answers.
-    pub answers: AnswerBounds,
+    pub output_bounds: OutputBounds,
     /// Texts that end an answer.
     pub stop_sequences: Vec<String>,
 }
@@ -38,7 +38,7 @@ impl Default for Sampling {
             top_k: None,
             presence_penalty: 0.0,
             frequency_penalty: 0.0,
-            answers: AnswerBounds::default(),
+            output_bounds: OutputBounds::default(),
             stop_sequences: Vec::new(),
         }
     }
@@ -66,7 +66,7 @@ pub enum Refused {
     EmptyStop,
     /// The system has no such parameter, and nothing else that it takes says the same.
     #[error(
-        "{name}: {system} has no such parameter; ignore_eos or pin_output hold answers to a length there"
+        "{name}: {system} has no such parameter; ignore_eos or pin_output hold outputs to a length there"
     )]
     NotKnown {
         /// Field of [`Sampling`].
@@ -120,16 +120,16 @@ impl Sampling {
         if form == Form::OpenAi {
             check("stop_sequences", stops as f64, 0.0, OPENAI_MAX_STOPS as f64);
         }
-        if let Some(most) = self.answers.max_new_tokens {
+        if let Some(most) = self.output_bounds.max_new_tokens {
             check("max_new_tokens", most.into(), 1.0, u32::MAX.into());
         }
-        if form == Form::Slora && self.answers.min_tokens > 0 && !self.answers.ignores_eos() {
+        if form == Form::Slora && self.output_bounds.min_tokens > 0 && !self.output_bounds.ignores_eos() {
             refused.push(Refused::NotKnown { name: "min_tokens", system });
         }
         if self.stop_sequences.iter().any(String::is_empty) {
             refused.push(Refused::EmptyStop);
         }
-        if self.answers.pin_output && stops > 0 {
+        if self.output_bounds.pin_output && stops > 0 {
             refused.push(Refused::StopAgainstPin { count: stops });
         }
         refused
@@ -157,7 +157,11 @@ mod tests {
         let wrong = Sampling {
             temperature: f64::NAN,
             top_p: 0.0,
-            answers: AnswerBounds { max_new_tokens: Some(0), pin_output: true, ..AnswerBounds::default() },
+            output_bounds: OutputBounds {
+                max_new_tokens: Some(0),
+                pin_output: true,
+                ..OutputBounds::default()
+            },
             stop_sequences: vec![String::new()],
             ..Sampling::default()
         };
@@ -173,17 +177,17 @@ mod tests {
 
     #[test]
     fn slora_knows_no_fewest_tokens() {
-        let answers = AnswerBounds { min_tokens: 20, ..AnswerBounds::default() };
-        let fewest = Sampling { answers, ..Sampling::default() };
+        let output_bounds = OutputBounds { min_tokens: 20, ..OutputBounds::default() };
+        let fewest = Sampling { output_bounds, ..Sampling::default() };
         let told: Vec<String> = fewest.refused_by(Form::Slora).iter().map(Refused::to_string).collect();
         assert_eq!(
             told,
             [
-                "min_tokens: slora has no such parameter; ignore_eos or pin_output hold answers to a length there"
+                "min_tokens: slora has no such parameter; ignore_eos or pin_output hold outputs to a length there"
             ]
         );
         assert!(fewest.refused_by(Form::Vllm).is_empty());
-        let answers = AnswerBounds { ignore_eos: true, ..answers };
-        assert!(Sampling { answers, ..fewest }.refused_by(Form::Slora).is_empty());
+        let output_bounds = OutputBounds { ignore_eos: true, ..output_bounds };
+        assert!(Sampling { output_bounds, ..fewest }.refused_by(Form::Slora).is_empty());
     }
 }

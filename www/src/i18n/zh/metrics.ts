@@ -85,7 +85,7 @@ export const metrics: Translation<typeof english> = {
   'metric.gateway.mean_reserved': '已预留未使用的 KV 显存平均占比',
   'metric.gateway.reserved_tokens': '结束时预留的 KV token 数',
   'metric.gateway.leaked_tokens': '结束时泄漏的 KV token 数',
-  'metric.gateway.leaked_places': '结束时泄漏的引擎位置数',
+  'metric.gateway.leaked_slots': '结束时泄漏的并发槽位数',
   'metric.expected_error.ttft': '平均 TTFT 的预期误差',
   'metric.expected_error.tpot': '平均 TPOT 的预期误差',
   'metric.expected_error.rows': '预期误差所依据的实测行数',

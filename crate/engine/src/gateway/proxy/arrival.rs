@@ -127,15 +127,15 @@ impl Proxy {
     }
 
     pub(super) fn stops_concurrency(&self) -> bool {
-        self.places_taken() >= u64::from(self.config.concurrency)
+        self.slots_taken() >= u64::from(self.config.concurrency)
     }
 
     /// Places at the engine that are taken: by requests there, and by those that ended and kept theirs.
-    pub(super) fn places_taken(&self) -> u64 {
-        self.reservations.open().len() as u64 + u64::from(self.leaked_places)
+    pub(super) fn slots_taken(&self) -> u64 {
+        self.reservations.open().len() as u64 + u64::from(self.leaked_slots)
     }
 
     pub(super) fn client_is_busy(&self, client: ClientId) -> bool {
-        self.client_loads.places_taken(client) >= self.config.client_concurrency
+        self.client_loads.slots_taken(client) >= self.config.client_concurrency
     }
 }

@@ -67,7 +67,7 @@ impl Proxy {
                 Compared::new(held.test(), need, self.room_tokens().max(0.0) as u32)
             }
             GatewayHoldReason::By(Check::Concurrency) => {
-                let taken = self.places_taken() as u32;
+                let taken = self.slots_taken() as u32;
                 Compared::new(held.test(), taken.saturating_add(1), self.config.concurrency)
             }
             _ => Compared::without_numbers(held.test()),

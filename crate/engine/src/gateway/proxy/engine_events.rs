@@ -47,11 +47,10 @@ impl Proxy {
                 self.limiter.settle(note.client, &note.paid, [trace.input_tokens[i], produced], at_us);
                 self.client_loads.leaves_engine(note.client);
                 self.ended += 1;
-                if self.config.slot_leak_in_effect() * self.ended as f64
-                    >= f64::from(self.leaked_places) + 1.0
+                if self.config.slot_leak_in_effect() * self.ended as f64 >= f64::from(self.leaked_slots) + 1.0
                 {
-                    self.leaked_places += 1;
-                    self.client_loads.leaks_place(note.client);
+                    self.leaked_slots += 1;
+                    self.client_loads.leaks_slot(note.client);
                 }
                 self.queue.unthrottle(note.client);
                 self.waits.release(note.client, at_us);

@@ -86,7 +86,7 @@ impl Proxy {
             held_back: held_count,
             waiting_count: self.waiting,
             waiting_tokens: self.waiting_tokens,
-            at_engine: self.places_taken() as u32,
+            at_engine: self.slots_taken() as u32,
             most_at_engine: self.config.concurrency,
             reserved_tokens: self.reservations.reserved(),
             room_tokens: self.room_tokens(),

@@ -89,6 +89,14 @@ pub struct MeasuredTime {
 }
 
 impl MeasuredTime {
+    /// From what `of` reads for each of the prefixes `mean`, `median`, `p90`, `p95` and `p99` that tools put before a metric's name.
+    ///
+    /// # Errors
+    /// Those of `of`.
+    pub(super) fn by_prefix<E>(of: impl Fn(&str) -> Result<Option<f64>, E>) -> Result<Self, E> {
+        Ok(Self { mean: of("mean")?, p50: of("median")?, p90: of("p90")?, p95: of("p95")?, p99: of("p99")? })
+    }
+
     /// As a distribution.
     pub(super) fn distribution(self) -> Distribution {
         let Self { mean, p50, p90, p95, p99 } = self;

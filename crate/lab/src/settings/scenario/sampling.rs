@@ -1,6 +1,6 @@
 //! The scenario's sampling: what request bodies ask of the model that answers them.
 
-use servescope_workload::AnswerBounds;
+use servescope_workload::OutputBounds;
 use servescope_workload::prompts::sampling::Refused;
 use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
@@ -19,15 +19,15 @@ impl Scenario {
             top_k: (top_k > 0.0).then_some(top_k as u32),
             presence_penalty: self.number(Id::PresencePenalty),
             frequency_penalty: self.number(Id::FrequencyPenalty),
-            answers: self.answer_bounds(),
+            output_bounds: self.output_bounds(),
             stop_sequences: string_list::split(&self.get(Id::StopSequences).to_text()),
         }
     }
 
     /// What requests ask of the lengths of their answers, in a run and in bodies.
-    pub fn answer_bounds(&self) -> AnswerBounds {
+    pub fn output_bounds(&self) -> OutputBounds {
         let most = self.whole(Id::MaxNewTokens);
-        AnswerBounds {
+        OutputBounds {
             ignore_eos: self.flag(Id::IgnoreEos),
             min_tokens: self.whole(Id::MinTokens),
             max_new_tokens: (most > 0).then_some(most),

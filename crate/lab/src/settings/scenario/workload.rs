@@ -72,7 +72,7 @@ impl Scenario {
                 MaxTokensKind::Output => MaxTokens::Output,
                 MaxTokensKind::Cap => MaxTokens::Cap(self.whole(Id::MaxTokensCap)),
             },
-            answers: self.answer_bounds(),
+            output_bounds: self.output_bounds(),
             closed_requests: self.is_closed().then(|| self.whole(Id::ClosedRequests) as usize),
             think: self.think(),
             sessions: match self.chosen(SessionKind::ID) {

@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::expected_error::ExpectedError;
 use crate::growth::{GrowthVerdict, TELLING};
 use crate::parameters::{Id, Value};
+use crate::run::limits::with_counts;
 use crate::run::{LoadedTrace, SimulationHandle};
 use crate::scenario::{MAX_REQUESTS, Scenario};
 
@@ -70,7 +71,7 @@ const MOST_WARM_UP: f64 = 0.125;
 /// In the shortest run, this many requests or gaps may be late.
 const LEAST_LATE: f64 = 5.0;
 
-/// No run is made longer than thirty days, seconds: what needs longer is so rare that nobody's traffic stays the same for it.
+/// No run is made longer than thirty days, seconds: no traffic stays the same for longer.
 pub(super) const LONGEST_S: f64 = 30.0 * 86_400.0;
 
 /// A run is made longer by these factors at least and at most.
@@ -495,12 +496,8 @@ fn cut_outputs(cut: CutOutputs, scenario: &Scenario) -> Option<Diagnostic> {
             "{path}: {requests} of {of_requests} outputs were cut at max_model_len ({limit} tokens); {tokens} of {of_tokens} tokens not \
              made: the capacity is that of the shorter outputs"
         );
-        Diagnostic::warning("capacity_of_cut_outputs", path, message)
-            .number("requests", requests as f64)
-            .number("of_requests", of_requests as f64)
-            .number("tokens", tokens as f64)
-            .number("of_tokens", of_tokens as f64)
-            .number("limit", limit)
+        let warning = Diagnostic::warning("capacity_of_cut_outputs", path, message);
+        with_counts(warning, cut).number("limit", limit)
     })
 }
 

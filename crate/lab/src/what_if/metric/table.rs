@@ -143,7 +143,7 @@ pub const ROWS: &[Row] = &[
     row("gateway.mean_reserved", Number, Share, Neither, "the mean share of KV memory reserved and unused"),
     row("gateway.reserved_tokens", Number, Tokens, Neither, "KV tokens reserved at the end"),
     row("gateway.leaked_tokens", Number, Tokens, Neither, "KV tokens leaked at the end"),
-    row("gateway.leaked_places", Number, Count, Neither, "places at the engine leaked at the end"),
+    row("gateway.leaked_slots", Number, Count, Neither, "concurrency slots leaked at the end"),
     row("expected_error.ttft", Number, Share, Neither, "the expected error of the mean TTFT"),
     row("expected_error.tpot", Number, Share, Neither, "the expected error of the mean TPOT"),
     row("expected_error.rows", Number, Count, Neither, "measured rows behind the expected error"),

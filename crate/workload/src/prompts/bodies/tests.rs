@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::answers::AnswerBounds;
 use crate::formats::json::{Json, Lines};
 use crate::formats::{self, Format};
+use crate::output_bounds::OutputBounds;
 use crate::prompts::tokens::{CharactersPerToken, CountTokens as _};
 use crate::trace::{LabelMaker, PrefixBlocks, Request, TraceMetadata};
 use crate::{WorkloadSpec, generate};
@@ -73,13 +73,13 @@ fn values(text: &str, at: &[&str]) -> Vec<String> {
     values
 }
 
-const PINNED: AnswerBounds =
-    AnswerBounds { ignore_eos: false, min_tokens: 0, max_new_tokens: None, pin_output: true };
+const PINNED: OutputBounds =
+    OutputBounds { ignore_eos: false, min_tokens: 0, max_new_tokens: None, pin_output: true };
 
 #[test]
 fn slora_bodies_have_the_form_of_its_benchmark() {
     let trace = small();
-    let pinned = Sampling { answers: PINNED, ..Sampling::default() };
+    let pinned = Sampling { output_bounds: PINNED, ..Sampling::default() };
     let text = written(&trace, made(), options(Form::Slora, pinned));
     let prompts = values(&text, &["body", "inputs"]);
     assert_eq!(prompts.len(), trace.len());
@@ -109,7 +109,7 @@ fn openai_sends_what_others_know_only_where_it_is_set_and_vllm_always() {
         do_sample: true,
         temperature: 0.7,
         top_k: Some(40),
-        answers: PINNED,
+        output_bounds: PINNED,
         ..Sampling::default()
     };
     let asked = written(&trace, made(), options(Form::OpenAi, set));

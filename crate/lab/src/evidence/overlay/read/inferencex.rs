@@ -39,16 +39,7 @@ pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
         })
         .collect();
     let second = |key: &str| root.get(key).map(|value| value.number(0.0, MAX_S)).transpose();
-    let time = |name: &str| {
-        let of = |mark: &str| second(&format!("{mark}_{name}"));
-        Ok(MeasuredTime {
-            mean: of("mean")?,
-            p50: of("median")?,
-            p90: of("p90")?,
-            p95: of("p95")?,
-            p99: of("p99")?,
-        })
-    };
+    let time = |name: &str| MeasuredTime::by_prefix(|mark| second(&format!("{mark}_{name}")));
     let gpus = root.get("tp").map_or(Ok(1.0), |tp| tp.number(1.0, 1024.0))?;
     let means = Means {
         ttft_s: time("ttft")?,

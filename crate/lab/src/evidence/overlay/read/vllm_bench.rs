@@ -216,20 +216,13 @@ fn means(root: &JsonField) -> Result<Means, ReadError> {
         root.get(key).map(|value| Ok(value.number(0.0, MAX_S / unit)? * unit)).transpose()
     };
     let time = |names: &[&str]| -> Result<MeasuredTime, ReadError> {
-        let of = |mark: &str| -> Result<Option<f64>, ReadError> {
+        MeasuredTime::by_prefix(|mark| {
             for name in names {
                 if let Some(value) = number(&format!("{mark}_{name}_ms"), 1e-3)? {
                     return Ok(Some(value));
                 }
             }
             Ok(None)
-        };
-        Ok(MeasuredTime {
-            mean: of("mean")?,
-            p50: of("median")?,
-            p90: of("p90")?,
-            p95: of("p95")?,
-            p99: of("p99")?,
         })
     };
     Ok(Means {

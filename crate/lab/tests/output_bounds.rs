@@ -1,4 +1,4 @@
-//! Runs and request bodies have the same lengths, whatever the sampling asks of answers.
+//! Runs and request bodies have the same lengths, whatever the sampling asks of outputs.
 
 use servescope_lab::LoadedTrace;
 use servescope_lab::Scenario;
