@@ -921,8 +921,8 @@ export type GatewaySummary = {
   reserved_tokens: number,
   /** Those that belong to no request. */
   leaked_tokens: number,
-  /** Places at the engine that requests which have ended keep. */
-  leaked_places: number,
+  /** Concurrency slots that requests which have ended keep. */
+  leaked_slots: number,
 };
 
 /** Use of the GPU over the makespan. */
