@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use servescope_cost::profile::{ExactTables, LayerSettings};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
-use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, SchedulerKind};
 use servescope_lab::workload::generate;
 use servescope_lab::{LoadedTrace, Scenario, SimulationHandle};
 use servescope_workload::stream::Stream;
@@ -159,9 +159,9 @@ fn count_instructions(scheduler: &str, stages: u32) {
         ("vllm_v1", SchedulerKind::VllmV1),
     ];
     let kind = kinds.iter().find(|(name, _)| *name == scheduler).expect("a scheduler that has stages").1;
-    let config = FleetConfig { scheduler: kind, ..FleetConfig::default() };
+    let config = PoolConfig { scheduler: kind, ..PoolConfig::default() };
     let fleet =
-        Fleet::new(trace(3_000, 7.0, [64.0, 1536.0], [16.0, 384.0]), config, Box::new(tables(stages)));
+        Fleet::of_pool(trace(3_000, 7.0, [64.0, 1536.0], [16.0, 384.0]), config, Box::new(tables(stages)));
     let requests = counted(move || fleet.run().results.len());
     println!("{requests} requests");
 }
@@ -177,8 +177,8 @@ fn main() {
         _ => panic!("[SCHEDULER | count SCHEDULER STAGES]"),
     }
     every_scheduler();
-    let base = FleetConfig::default();
-    let of = |scheduler, replicas| FleetConfig { scheduler, replicas, ..base };
+    let base = PoolConfig::default();
+    let of = |scheduler, replicas| PoolConfig { scheduler, replicas, ..base };
     let (short, wide) = ([64.0, 1536.0], [16.0, 384.0]);
     let runs = [
         (
@@ -197,13 +197,13 @@ fn main() {
         (
             2,
             "vllm v1 2048, uniform, 1 replica of 2 stages",
-            FleetConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 1) },
+            PoolConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 1) },
             trace(10_000, 9.0, short, wide),
         ),
         (
             1,
             "vllm v1 2048, uniform, 4 replicas",
-            FleetConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 4) },
+            PoolConfig { max_batch_tokens: 2_048, ..of(SchedulerKind::VllmV1, 4) },
             trace(1_000_000, 25.0, short, wide),
         ),
     ];
@@ -211,7 +211,7 @@ fn main() {
         let requests = trace.len();
         let cost = Box::new(tables(stages));
         let begun = Instant::now();
-        let (report, bytes) = peak_growth(|| Fleet::new(trace, config, cost).run());
+        let (report, bytes) = peak_growth(|| Fleet::of_pool(trace, config, cost).run());
         let took_s = begun.elapsed().as_secs_f64();
         let (gaps, more_bytes) = peak_growth(|| InterTokenLatencies::of(&report.timeline));
         let gaps_s = begun.elapsed().as_secs_f64() - took_s;

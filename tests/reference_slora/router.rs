@@ -12,7 +12,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Rejection, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, PoolConfig, Rejection, Report};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -161,7 +161,7 @@ impl EventSink for Steps {
 
 struct Case {
     trace: Arc<Trace>,
-    config: FleetConfig,
+    config: PoolConfig,
     cost: LinearCost,
     adapters: Vec<String>,
 }
@@ -204,7 +204,7 @@ fn read(case: &Value) -> Case {
     };
     Case {
         trace: Arc::new(trace),
-        config: FleetConfig {
+        config: PoolConfig {
             blocks: number(case, "max_total_tokens"),
             max_batch_tokens: number(case, "batch_max_tokens"),
             max_requests: number(case, "running_max_req_size"),
@@ -219,9 +219,9 @@ fn read(case: &Value) -> Case {
                     disk_us_per_rank: 0.0,
                 },
                 prefetch: case["prefetch"] == true,
-                ..FleetConfig::slora().adapters
+                ..PoolConfig::slora().adapters
             },
-            ..FleetConfig::slora()
+            ..PoolConfig::slora()
         },
         cost,
         adapters,
@@ -349,7 +349,7 @@ fn by_name(values: &[(ClientId, f64)], adapters: &[String], round: bool) -> Valu
 /// Steps of the run in the form of the reference, with counters where they changed.
 fn simulate(case: &Value, queueing: &QueueConfig, known: &Case) -> (Vec<Value>, Report) {
     let steps = Arc::new(Mutex::new(Steps::new(case, &known.adapters)));
-    let report = Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
+    let report = Fleet::of_pool(Arc::clone(&known.trace), known.config, Box::new(known.cost))
         .with_queue_policy(queueing.clone())
         .without_fast_forward()
         .watched(Box::new(Arc::clone(&steps)))
@@ -394,7 +394,7 @@ fn router_runs() {
             let is_after = |step: &Value| step["cost_us"] == 0 && step["t_us"].as_u64() >= Some(end_us);
             assert!(ours.all(is_after), "{id}: more steps than expected");
             let fleet = || {
-                Fleet::new(Arc::clone(&known.trace), known.config, Box::new(known.cost))
+                Fleet::of_pool(Arc::clone(&known.trace), known.config, Box::new(known.cost))
                     .with_queue_policy(queueing.clone())
             };
             assert_eq!(fleet().run(), report, "{id}: leaps differ from single steps");

@@ -25,7 +25,7 @@ const ROUNDED: f64 = 6e-5;
 fn run(setup: &Setup, trace: Trace) -> Report {
     let mut config = setup.run.fleet;
     config.router = RouterKind::RoundRobin;
-    Fleet::new(Arc::new(trace), config, Box::new(setup.cost.clone())).run()
+    Fleet::of_pool(Arc::new(trace), config, Box::new(setup.cost.clone())).run()
 }
 
 /// The traffic this many times over.

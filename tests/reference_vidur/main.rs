@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use servescope_cost::profile::ExactTables;
-use servescope_engine::{Fleet, FleetConfig, Report};
+use servescope_engine::{Fleet, PoolConfig, Report};
 use servescope_lab::vidur::{VidurRun, operator_tables};
 use servescope_workload::Trace;
 
@@ -85,7 +85,7 @@ fn with_host(cost: ExactTables, run: &VidurRun, meta: &Value, tables: &Path) -> 
 }
 
 impl Setup {
-    fn fleet(&self, change: impl FnOnce(&mut FleetConfig)) -> Fleet {
+    fn fleet(&self, change: impl FnOnce(&mut PoolConfig)) -> Fleet {
         let mut run = self.run.clone();
         change(&mut run.fleet);
         run.begin(self.trace.clone(), self.cost.clone())

@@ -7,7 +7,7 @@ use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, FleetConfig, LongPrefill, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, PoolConfig, LongPrefill, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
@@ -56,7 +56,7 @@ pub(crate) struct Given {
     /// The engine's name of each request in the file.
     pub(crate) place_of: BTreeMap<u64, RequestId>,
     pub(crate) trace: Arc<Trace>,
-    pub(crate) config: FleetConfig,
+    pub(crate) config: PoolConfig,
     queueing: QueueConfig,
     cost: Stages,
 }
@@ -126,7 +126,7 @@ impl Given {
 
     /// The engine before the run.
     pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::new(Arc::clone(&self.trace), self.config, Box::new(self.cost))
+        Fleet::of_pool(Arc::clone(&self.trace), self.config, Box::new(self.cost))
             .with_queue_policy(self.queueing.clone())
     }
 }
@@ -135,7 +135,7 @@ fn id(request: &Value) -> u64 {
     request["id"].as_u64().expect("a request has an id")
 }
 
-fn config(given: &Value) -> FleetConfig {
+fn config(given: &Value) -> PoolConfig {
     let blocks = whole(given, "usable_blocks");
     // vLLM counts its null block, too.
     let watermark_blocks = (number(given, "watermark") * f64::from(blocks + 1)) as u32;
@@ -151,7 +151,7 @@ fn config(given: &Value) -> FleetConfig {
     };
     let max_num_active_seqs =
         (!given["max_num_active_seqs"].is_null()).then(|| whole(given, "max_num_active_seqs"));
-    FleetConfig {
+    PoolConfig {
         scheduler: SchedulerKind::VllmV1,
         adapters,
         blocks,
@@ -177,7 +177,7 @@ fn config(given: &Value) -> FleetConfig {
             max_num_queued_tokens: None,
             equals: Equals::FirstAdmitted,
         },
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     }
 }
 

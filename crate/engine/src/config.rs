@@ -1,8 +1,11 @@
-//! What a fleet is made of.
+//! What a fleet is made of: pools of replicas behind one router.
 
 pub(crate) mod adapters;
 
+use std::sync::Arc;
+
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
+use servescope_cost::BatchCost;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl SchedulerKind {
 }
 
 /// Settings of vLLM's engine that no other scheduler has, under vLLM's names and with its defaults (vllm/config/scheduler.py).
-/// Its `max_num_seqs` is [`FleetConfig::max_requests`], its `max_model_len` [`FleetConfig::max_request_tokens`], its
+/// Its `max_num_seqs` is [`PoolConfig::max_requests`], its `max_model_len` [`PoolConfig::max_request_tokens`], its
 /// `max_num_queued_reqs` [`FleetConfig::max_in_system`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of vLLM's")]
@@ -135,14 +138,70 @@ pub enum Preemption {
     },
 }
 
-/// The settings of a fleet of equal replicas.
+/// The settings of a fleet beside those of its pools.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct FleetConfig {
-    /// How many replicas; at least 1.
-    pub replicas: u32,
     /// The load-balancing policy: which replica gets an arriving request.
     pub router: RouterKind,
+    /// Seed of routers that draw.
+    pub seed: u64,
+    /// Whether the random router draws what Python's `random` draws from this seed, as Vidur's does.
+    pub draws_as_python: bool,
+    /// Most requests waiting and running together in the whole fleet; another one is rejected.
+    pub max_in_system: u32,
+    /// How long a request waits for its first iteration before it times out, microseconds; infinite = for ever.
+    pub queue_timeout_us: f64,
+}
+
+impl Default for FleetConfig {
+    fn default() -> Self {
+        Self {
+            router: RouterKind::RoundRobin,
+            seed: 42,
+            draws_as_python: false,
+            max_in_system: u32::MAX,
+            queue_timeout_us: f64::INFINITY,
+        }
+    }
+}
+
+/// A pool: replicas that are equal, as many as there are at a time.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// What it is called.
+    pub name: String,
+    /// Its settings.
+    pub config: PoolConfig,
+    /// How long iterations of one of its replicas take.
+    pub cost: Arc<dyn BatchCost>,
+    /// Other numbers of replicas, each from a time on, in order of time.
+    pub schedule: Vec<CountChange>,
+    /// From the decision to start a replica to its first request: node, image, weights, graphs, microseconds.
+    pub start_up_us: f64,
+}
+
+/// A pool has another number of replicas from a time on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountChange {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// How many; at least 1.
+    pub replicas: u32,
+}
+
+impl Pool {
+    /// A pool without a name that stays as it is.
+    pub fn new(config: PoolConfig, cost: Box<dyn BatchCost>) -> Self {
+        Self { name: String::new(), config, cost: cost.into(), schedule: Vec::new(), start_up_us: 0.0 }
+    }
+}
+
+/// The settings of a pool of equal replicas.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct PoolConfig {
+    /// How many replicas at the beginning; at least 1.
+    pub replicas: u32,
     /// The scheduler: which requests join an iteration.
     pub scheduler: SchedulerKind,
     /// KV blocks of a replica; those of adapters in the pool are taken from them.
@@ -172,10 +231,6 @@ pub struct FleetConfig {
     pub prefix_cache: bool,
     /// The settings of vLLM v1, whose requests grow and are preempted by its own rules, whatever `reserve` and `preemption` say.
     pub vllm: VllmRules,
-    /// Most requests waiting and running together in the whole fleet; another one is rejected.
-    pub max_in_system: u32,
-    /// How long a request waits for its first iteration before it times out, microseconds; infinite = for ever.
-    pub queue_timeout_us: f64,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
     pub reserve: bool,
@@ -189,8 +244,6 @@ pub struct FleetConfig {
     pub lora_compute: bool,
     /// Where adapters are kept.
     pub adapters: AdapterConfig,
-    /// Seed of routers that draw.
-    pub seed: u64,
 }
 
 /// Blocks of a size that `tokens` take.
@@ -204,7 +257,7 @@ pub(crate) fn blocks_of(tokens: u32, block_size: u32) -> u32 {
     (tokens >> block_size.trailing_zeros()) + u32::from(rest > 0)
 }
 
-impl FleetConfig {
+impl PoolConfig {
     /// Blocks that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {
@@ -257,12 +310,11 @@ impl FleetConfig {
     }
 }
 
-impl Default for FleetConfig {
+impl Default for PoolConfig {
     /// One replica of Llama-2-7b on an A100 80 GB under Vidur's defaults, with vLLM's scheduler of 2023.
     fn default() -> Self {
         Self {
             replicas: 1,
-            router: RouterKind::RoundRobin,
             scheduler: SchedulerKind::Vllm,
             blocks: 7_424,
             block_size: 16,
@@ -276,15 +328,12 @@ impl Default for FleetConfig {
             reference_quirks: false,
             prefix_cache: false,
             vllm: VllmRules::default(),
-            max_in_system: u32::MAX,
-            queue_timeout_us: f64::INFINITY,
             reserve: false,
             preemption: Preemption::Recompute,
             max_input_tokens: u32::MAX,
             idle_poll_us: 0.0,
             lora_compute: true,
             adapters: AdapterConfig::FREE,
-            seed: 42,
         }
     }
 }
@@ -296,7 +345,7 @@ mod tests {
     #[test]
     fn blocks_round_up() {
         for block_size in 1..40 {
-            let config = FleetConfig { block_size, ..FleetConfig::default() };
+            let config = PoolConfig { block_size, ..PoolConfig::default() };
             for tokens in (0..200).chain([u32::MAX - 1, u32::MAX]) {
                 assert_eq!(config.blocks_for(tokens), tokens.div_ceil(block_size), "{tokens} / {block_size}");
             }

@@ -1,4 +1,4 @@
-//! A discrete-event simulation of a fleet: equal replicas behind a router, each with a waiting queue, a batch scheduler,
+//! A discrete-event simulation of a fleet: pools of equal replicas behind one router, each with a waiting queue, a batch scheduler,
 //! KV blocks and one or more pipeline stages.
 //!
 //! ```text
@@ -21,8 +21,8 @@ mod events;
 mod one_stage;
 mod one_stage_v1;
 mod pipeline;
-mod pipeline_groups;
 mod pipeline_turns;
+pub(crate) mod pools;
 pub(crate) mod rejection;
 mod replica_view;
 mod stage_passes;
@@ -33,16 +33,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
-use servescope_workload::{BASE_MODEL, RequestId, Trace};
+use servescope_workload::{RequestId, Trace};
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
-use events::EventQueue;
+use events::{Event, EventQueue};
 use pipeline::Pipeline;
+use pools::PoolState;
 use replica_view::ReplicaView;
 
 use crate::config::adapters::AdapterMemory;
-use crate::config::{FleetConfig, Preemption, SchedulerKind};
+use crate::config::{FleetConfig, Pool, PoolConfig};
 use crate::gateway::GatewayConfig;
 use crate::gateway::frontend::Frontend;
 use crate::gateway::proxy::GatewayOutcome;
@@ -53,27 +54,21 @@ use crate::record::request_phases::PhaseLog;
 use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
-use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::queue::QueueConfig;
-use crate::replica::queue::fairness::FairnessRules;
-use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
-use crate::replica::scheduler::slora::Slora;
-use crate::report::{IterationModel, Report};
+use crate::report::Report;
 use crate::request::{Outcome, Rejection};
-use crate::router::Router;
+use crate::router::{Router, RoutingView};
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     trace: Arc<Trace>,
     config: FleetConfig,
-    policy: &'static dyn BatchScheduler,
-    cost: Arc<dyn BatchCost>,
+    pools: Vec<PoolState>,
     max_fast_forward: u32,
     /// Finite: at an infinite time nothing happens.
     until_us: f64,
@@ -85,11 +80,12 @@ pub struct Fleet {
     record: EventLog,
     router: Router,
     replicas: Vec<Replica>,
+    /// The pipelines of all replicas; one that keeps a decode batch has no use for its own.
     pipelines: Vec<Pipeline>,
-    has_stages: bool,
-    /// Whether each stage ends its batch by itself, of several: something is written down when the first one takes it.
-    /// Otherwise it is known from the beginning when a batch leaves the last one, and that is all that ends.
-    stages_end: bool,
+    /// Replicas that may be given requests, in their order.
+    ready: Vec<ReplicaIndex>,
+    /// Replicas that finish what they have and then stop.
+    draining: Vec<ReplicaIndex>,
     events: EventQueue,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<ReplicaIndex>,
@@ -101,47 +97,21 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// A simulation of `trace` that has not begun.
-    pub fn new(trace: Arc<Trace>, config: FleetConfig, cost: Box<dyn BatchCost>) -> Self {
-        let stages = cost.stages().max(1);
-        let count = config.replicas.clamp(1, u32::from(u16::MAX));
-        let config = FleetConfig { replicas: count, block_size: config.block_size.max(1), ..config };
-        let config = config.policy().configured(config);
-        // Where no request has an adapter, none is asked for one.
-        let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
-        let config = FleetConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
-        let replicas: Vec<Replica> =
-            (0..count).map(|i| Replica::new(ReplicaIndex::new(i as u16), &config, &trace, &*cost)).collect();
-        let policy = config.policy();
-        let mut requests = Requests::new(&trace, policy.cuts_outputs_at(&config));
-        if matches!(config.preemption, Preemption::Swap { .. }) {
-            requests.swapped = vec![0; trace.len()];
-        }
-        if policy.orders_ended() {
-            requests.joined = vec![0; trace.len()];
-        }
-        let is_pipelined = stages > 1 || !policy.keeps_decode_batch();
-        let pipelined = if is_pipelined { count } else { 0 };
-        if stages > 1 {
-            requests.execution = vec![WorkTime::default(); trace.len()];
-        }
-        if !policy.keeps_decode_batch() {
-            requests.running = vec![None; trace.len()];
-        }
-        let batches = policy.batches_under_way(&config, stages);
-        let stages_end = stages > 1 && policy.queues_empty_batches();
+    /// A simulation of `trace` that has not begun, of a fleet of at least one pool.
+    pub fn new(trace: Arc<Trace>, config: FleetConfig, pools: Vec<Pool>) -> Self {
+        let pools: Vec<PoolState> = pools.into_iter().map(|pool| PoolState::new(pool, &trace)).collect();
         let mut fleet = Self {
-            requests,
+            requests: Requests::new(&trace),
             record: EventLog {
                 ended: trace.closed_loop.as_ref().map(|_| Vec::new()),
                 ..EventLog::new(trace.len())
             },
-            router: Router::new(&config, &trace),
-            replicas,
-            pipelines: (0..pipelined).map(|_| Pipeline::new(stages, batches)).collect(),
-            has_stages: stages > 1,
-            stages_end,
-            events: EventQueue::new(count as usize, stages_end),
+            router: Router::new(&config),
+            replicas: Vec::new(),
+            pipelines: Vec::new(),
+            ready: Vec::new(),
+            draining: Vec::new(),
+            events: EventQueue::default(),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -154,32 +124,26 @@ impl Fleet {
             deadlines: VecDeque::new(),
             trace,
             config,
-            policy,
-            cost: cost.into(),
+            pools,
         };
-        for place in ReplicaIndex::first(fleet.replicas.len()) {
-            let wakes_us = policy.wakes_us(&fleet.replicas[place]);
-            if wakes_us < f64::INFINITY {
-                fleet.schedule_completion(wakes_us, place);
-            }
-        }
+        fleet.keep_columns();
+        fleet.start_first();
         fleet
+    }
+
+    /// The same of one pool that stays as it is, with the first router.
+    pub fn of_pool(trace: Arc<Trace>, config: PoolConfig, cost: Box<dyn BatchCost>) -> Self {
+        Self::new(trace, FleetConfig::default(), vec![Pool::new(config, cost)])
     }
 
     /// Keeps every replica's waiting queue in another way than first come, first served. Orders that need a batcher
     /// ([`QueuePolicy::is_batch_aware`](crate::replica::queue::QueuePolicy::is_batch_aware)) stay first come, first served.
     pub fn with_queue_policy(mut self, queueing: QueueConfig) -> Self {
         self.queueing = Arc::new(queueing);
-        let pool_tokens = f64::from(self.config.blocks) * f64::from(self.config.block_size);
-        for replica in &mut self.replicas {
-            replica.waiting = if replica.state.with_queue_policy(&self.queueing, &self.config, &self.trace) {
-                WaitingQueue::limited(&self.queueing, &self.trace)
-            } else {
-                WaitingQueue::new(&self.queueing, FairnessRules::Engine, &self.trace, pool_tokens)
-                    .listing_by_adapter(&self.trace, replica.adapters.has_short_slots(&self.trace))
-            };
+        for place in ReplicaIndex::first(self.replicas.len()) {
+            self.set_queue_policy(place);
         }
-        if self.replicas[0].keeps_counters() {
+        if self.replicas.iter().any(Replica::keeps_counters) {
             self.counting = Counting::new(&self.queueing, &self.trace);
         }
         self
@@ -233,15 +197,6 @@ impl Fleet {
 
     /// Handles what happens at, at most, `times` different times and says whether the end is reached.
     pub fn advance(&mut self, times: usize) -> bool {
-        // PERF: S-LoRA's scheduler, whose iterations are short, is known when this is compiled: 4 % fewer instructions of its
-        // runs; guarded by the digests.
-        match self.config.scheduler {
-            SchedulerKind::Slora => self.advance_by(&Slora, times),
-            _ => self.advance_by(self.policy, times),
-        }
-    }
-
-    fn advance_by(&mut self, policy: &(impl BatchScheduler + ?Sized), times: usize) -> bool {
         for _ in 0..times {
             let given_us = self.next_given_us();
             let end_us = self.events.next_us();
@@ -251,13 +206,14 @@ impl Fleet {
             }
             self.sample_counters(now_us);
             if end_us < given_us {
-                self.ends(policy, now_us);
+                self.process_events(now_us);
             } else {
                 self.process_arrivals(now_us, false);
             }
-            self.begin_touched(policy, now_us);
+            self.begin_touched(now_us);
             // Requests may be dropped from the queue where an iteration is formed.
             self.tell_ends(now_us);
+            self.stop_drained(now_us);
         }
         false
     }
@@ -291,8 +247,8 @@ impl Fleet {
         let adapters = AdapterCounts {
             loads: of_replicas().map(|counts| counts.0).sum(),
             evictions: of_replicas().map(|counts| counts.1).sum(),
-            reserved_tokens: self.config.adapters.reserved_tokens,
-            stay: self.config.adapters.memory != AdapterMemory::Unified,
+            reserved_tokens: self.reserved_tokens(),
+            stay: self.pools.iter().all(|pool| pool.config.adapters.memory != AdapterMemory::Unified),
         };
         let mut served = self.requests.into_served();
         self.record.decisions.merge(self.frontend.take_decisions());
@@ -313,17 +269,14 @@ impl Fleet {
                 preemption_intervals: self.record.preemption_intervals,
             },
             results,
-            pool_tokens: self.config.blocks.saturating_mul(self.config.block_size),
             adapters,
-            replicas: self.config.replicas,
+            replicas: self.replicas.iter().map(|replica| replica.life).collect(),
+            pools: self.pools.into_iter().map(PoolState::into_report).collect(),
             served: Box::new(served),
             had_choice: self.record.had_choice,
             preemptions,
             decisions: self.record.decisions.into_decisions(),
             phases: self.record.phases.into_phases(),
-            scheduler: self.config.scheduler,
-            pool_blocks: self.config.blocks,
-            cost: Some(IterationModel(self.cost)),
             prefix_lookups,
             gateway,
             counters,
@@ -338,20 +291,22 @@ impl Fleet {
         replica: ReplicaIndex,
         now_us: f64,
     ) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
+        let replica = &mut self.replicas[replica];
+        let pool = &self.pools[usize::from(replica.life.pool)];
         let context = ScheduleContext {
-            config: &self.config,
-            policy: self.policy,
+            config: &pool.config,
+            policy: pool.policy,
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
-            cost: &*self.cost,
+            cost: &*pool.cost,
             watch: &mut self.watch,
             steps_singly: self.max_fast_forward == 1,
             arrivals: &self.frontend,
             now_us,
             ends_are_over: self.ends_are_over,
         };
-        (&mut self.replicas[replica], context, &*self.cost)
+        (replica, context, &*pool.cost)
     }
 
     /// When the next request arrives or goes away, whatever the replicas do; infinite: never.
@@ -364,7 +319,6 @@ impl Fleet {
     }
 
     /// When the next client goes away, or the next request has waited too long.
-    #[inline(never)]
     fn next_leaving_us(&mut self) -> f64 {
         let cancelled = self.trace.cancellations.get(self.next_cancellation);
         let cancelled_us = cancelled.map_or(f64::INFINITY, |&(cancelled_us, _)| cancelled_us);
@@ -379,7 +333,7 @@ impl Fleet {
         }
         loop {
             let engines = ReplicaView {
-                config: &self.config,
+                pools: &self.pools,
                 trace: &self.trace,
                 requests: &self.requests,
                 replicas: &self.replicas,
@@ -418,7 +372,6 @@ impl Fleet {
         }
     }
 
-    #[inline(never)]
     fn tell_those_ended(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
         if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
@@ -446,7 +399,8 @@ impl Fleet {
         let i = id.index();
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
         let rank = self.trace.rank(i);
-        let refusal = rejection::rejection(&self.config, input, max, rank).or_else(|| {
+        let candidates = self.candidates([input, max, rank]);
+        let refusal = candidates.as_ref().err().copied().or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
             (bound < u32::MAX && is_full() >= bound).then_some(Rejection::Concurrency)
@@ -454,9 +408,9 @@ impl Fleet {
         let refusal = refusal.or_else(|| self.refuses_unread(id));
         if let Some(reason) = refusal {
             self.record.results[i].outcome = Outcome::Rejected(reason);
-            let Self { config, record, .. } = self;
+            let Self { config, pools, record, .. } = self;
             record.decisions.add(|| {
-                let compared = rejection::compared(config, [input, max, rank], reason);
+                let compared = rejection::compared(config, &pools[0].config, [input, max, rank], reason);
                 Decision::before_router(now_us, id, Verdict::Rejected(reason), compared)
             });
         }
@@ -465,7 +419,10 @@ impl Fleet {
             self.requests[i].status = RequestStatus::Finished;
             return self.record.ends(id);
         }
-        let place = self.router.pick(&self.config, &self.replicas, &self.trace, id, now_us);
+        let Ok(candidates) = candidates else { return };
+        let view = RoutingView { pools: &self.pools, replicas: &self.replicas, trace: &self.trace, now_us };
+        let place = self.router.pick(&view, candidates.as_deref().unwrap_or(&self.ready), id);
+        self.requests[i].total = self.requests[i].total.min(self.pool_of(place).most_tokens());
         self.counting.see(&self.queueing, &self.trace, id);
         let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
         let (replica, mut context, _) = self.parts(place, now_us);
@@ -491,9 +448,12 @@ impl Fleet {
         }
     }
 
-    /// Whether the prompts that have no first token yet have too many tokens for another request.
+    /// Whether the prompts that have no first token yet have too many tokens for another request, whichever pool it went to.
     fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
-        let most = self.policy.max_queued_tokens(&self.config)?;
+        let mut most = 0;
+        for pool in &self.pools {
+            most = most.max(pool.policy.max_queued_tokens(&pool.config)?);
+        }
         let unread = &mut self.record.unread;
         if unread.tokens() >= u64::from(most) {
             return Some(Rejection::QueueFull);
@@ -504,9 +464,9 @@ impl Fleet {
 
     /// Every replica that may begin something new does, in their order, so that the record has what happens to several of them at
     /// one time in the same order however many iterations are charged at once.
-    fn begin_touched(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
+    fn begin_touched(&mut self, now_us: f64) {
         while let Some(place) = self.next_touched() {
-            self.begin(policy, place, now_us);
+            self.begin(place, now_us);
         }
     }
 
@@ -520,69 +480,79 @@ impl Fleet {
     }
 
     /// Puts the first of them last, each once.
-    #[inline(never)]
     fn sort_touched(&mut self) {
         self.dirty_replicas.sort_unstable_by(|one, other| other.cmp(one));
         self.dirty_replicas.dedup();
     }
 
     /// A replica has ended something, or its queue has another head.
-    #[inline]
-    fn begin(&mut self, policy: &(impl BatchScheduler + ?Sized), place: ReplicaIndex, now_us: f64) {
-        if !self.pipelines.is_empty() {
+    fn begin(&mut self, place: ReplicaIndex, now_us: f64) {
+        let pool = self.pool_of(place);
+        let (policy, stages, stages_end) = (pool.policy, pool.stages, pool.stages_end);
+        if pool.is_pipelined {
             let waits_for_end = policy.queues_empty_batches() && self.replicas[place].in_flight > 0;
-            if self.pipelines[place].take_end() || !waits_for_end {
-                self.fill_pipeline(place, now_us);
-                if self.stages_end {
-                    self.play_groups(place, now_us);
-                } else if self.has_stages {
-                    self.play_turns(place, now_us);
-                } else {
-                    self.fast_forward(place, now_us);
-                }
-            } else {
-                self.truncate_fast_forward(policy, place, now_us);
+            if !self.pipelines[place].take_end() && waits_for_end {
+                return self.truncate_fast_forward(place, now_us);
+            }
+            self.fill_pipeline(place, now_us);
+            if stages == 1 {
+                self.fast_forward(place, now_us);
+            } else if !stages_end {
+                self.play_turns(place, now_us);
             }
             return;
         }
         if self.replicas[place].in_flight == 0 {
-            return self.end_and_schedule(policy, place, now_us, true);
+            return self.end_and_schedule(place, now_us, true);
         }
-        if policy.arrival_invalidates_decision() || self.config.loads_ahead() {
-            self.truncate_fast_forward(policy, place, now_us);
+        if policy.arrival_invalidates_decision() || pool.config.loads_ahead() {
+            self.truncate_fast_forward(place, now_us);
         }
     }
 
     /// The replica's work ends at `time_us`, whatever was expected before.
-    #[inline]
     fn schedule_completion(&mut self, time_us: f64, place: ReplicaIndex) {
-        self.events.push(time_us, place, 0);
+        self.events.push(time_us, Event::WorkEnds(place));
     }
 
-    /// What replicas worked on until `now_us` ends; requests that this releases arrive before an iteration begins.
-    fn ends(&mut self, policy: &(impl BatchScheduler + ?Sized), now_us: f64) {
+    /// What is expected until `now_us` happens; requests that this releases arrive before an iteration begins.
+    fn process_events(&mut self, now_us: f64) {
         while let Some(event) = self.events.pop_until(now_us) {
-            let place = event.replica;
-            if self.stages_end {
-                self.end_stage(event);
-            } else if self.has_stages {
-                self.end_oldest(place, now_us);
-            } else if !self.pipelines.is_empty() {
-                self.end_alike(place);
-                self.end_stage(event);
-            } else {
-                // A replica that stood still looks again. Where nothing else can happen at this time, it does at once.
-                let is_alone = self.replicas.len() == 1 && self.record.ended.is_none();
-                self.end_and_schedule(policy, place, now_us, is_alone);
-                if is_alone {
-                    return;
+            match event {
+                Event::CountChanges { pool, replicas } => self.change_count(pool, replicas, now_us),
+                Event::ReplicaReady(place) => self.replica_is_ready(place),
+                Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),
+                Event::WorkEnds(place) => {
+                    if self.work_ends(place, now_us) {
+                        return;
+                    }
                 }
-                self.dirty_replicas.push(place);
             }
         }
         if self.record.ended.is_some() {
             self.tell_ends(now_us);
             self.process_arrivals(now_us, true);
         }
+    }
+
+    /// What a replica worked on ends; says whether nothing else can happen at this time and the next iteration has begun.
+    fn work_ends(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
+        let pool = self.pool_of(place);
+        if pool.is_pipelined && pool.stages > 1 {
+            self.end_oldest(place, now_us);
+            return false;
+        }
+        if pool.is_pipelined {
+            self.end_alike(place);
+            self.end_stage(place, 0, now_us);
+            return false;
+        }
+        // A replica that stood still looks again. Where nothing else can happen at this time, it does at once.
+        let is_alone = self.replicas.len() == 1 && self.record.ended.is_none() && self.events.is_empty();
+        self.end_and_schedule(place, now_us, is_alone);
+        if !is_alone {
+            self.dirty_replicas.push(place);
+        }
+        is_alone
     }
 }

@@ -35,7 +35,9 @@ pub mod slora {
 }
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
-pub use config::{Equals, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules};
+pub use config::{
+    CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind, VllmRules,
+};
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;
@@ -45,5 +47,5 @@ pub use replica::adapters;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;
 pub use replica::{peak_memory, queue, snapshot};
 pub use replica_index::ReplicaIndex;
-pub use report::{LatencyBreakdown, Report};
+pub use report::{LatencyBreakdown, PoolReport, ReplicaLife, Report};
 pub use request::{BlockReason, Outcome, Rejection, RequestResult};

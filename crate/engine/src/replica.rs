@@ -10,7 +10,6 @@ pub(crate) mod batch_scheduler;
 pub(crate) mod context;
 mod decisions;
 pub(crate) mod decode_batch;
-pub(crate) mod decode_groups;
 mod decodes;
 mod departures;
 pub(crate) mod iteration;
@@ -31,12 +30,11 @@ use crate::replica_index::ReplicaIndex;
 use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
-use crate::config::FleetConfig;
+use crate::config::PoolConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
-use crate::replica::batch_scheduler::BatchScheduler;
 use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
@@ -45,6 +43,7 @@ use crate::replica::longest_gap::{SharedGaps, longer_of};
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
 use crate::replica::snapshot::ReplicaCamera;
+use crate::report::ReplicaLife;
 use crate::request::{BlockReason, Outcome};
 
 /// The state of one replica.
@@ -52,6 +51,7 @@ use crate::request::{BlockReason, Outcome};
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Replica {
     pub(crate) index: ReplicaIndex,
+    pub(crate) life: ReplicaLife,
     pub(crate) stages: u32,
     keeps_decode_batch: bool,
     /// Whether the scheduler writes down each iteration's tokens by itself.
@@ -123,7 +123,8 @@ pub(crate) struct Replica {
 impl Replica {
     pub(crate) fn new(
         index: ReplicaIndex,
-        config: &FleetConfig,
+        life: ReplicaLife,
+        config: &PoolConfig,
         trace: &Trace,
         cost: &dyn BatchCost,
     ) -> Self {
@@ -132,6 +133,7 @@ impl Replica {
         let keeps_decode_batch = stages == 1 && config.policy().keeps_decode_batch();
         Self {
             index,
+            life,
             stages,
             keeps_decode_batch,
             writes_every_iteration: false,
@@ -182,7 +184,7 @@ impl Replica {
     }
 
     /// KV blocks in use at a time within the iterations under way.
-    pub(crate) fn used_at(&self, config: &FleetConfig, now_us: f64) -> u32 {
+    pub(crate) fn used_at(&self, config: &PoolConfig, now_us: f64) -> u32 {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.fast_forwarded > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.fast_forwarded) - run.done;
@@ -199,7 +201,7 @@ impl Replica {
     }
 
     /// Most requests in one batch: the stages share the cap. In Vidur a cap below their number serves no request.
-    pub(crate) fn batch_cap(&self, config: &FleetConfig) -> u32 {
+    pub(crate) fn batch_cap(&self, config: &PoolConfig) -> u32 {
         (config.max_requests / self.stages).max(u32::from(!config.reference_quirks))
     }
 
@@ -385,7 +387,6 @@ impl Replica {
     }
 
     /// A request that has left the queue gets `blocks` and its first chunk of `tokens`.
-    #[inline(always)]
     pub(crate) fn start(
         &mut self,
         context: &mut ScheduleContext<'_>,
@@ -506,7 +507,6 @@ impl Replica {
     /// The last token of a request in the decode batch is there.
     pub(crate) fn finish_decoding(
         &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
         context: &mut ScheduleContext<'_>,
         id: RequestId,
     ) {
@@ -516,13 +516,12 @@ impl Replica {
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
         context.requests[id].stalled_us += self.stall_us;
-        policy.left(self, context, id, Some(tokens));
-        let blocks = policy.blocks_at_end(context, id, tokens);
+        context.policy.left(self, context, id, Some(tokens));
+        let blocks = context.policy.blocks_at_end(context, id, tokens);
         self.finish(context, id, tokens, blocks);
     }
 
     /// A request is done with this many tokens and gives `blocks` back.
-    #[inline(always)]
     pub(crate) fn finish(
         &mut self,
         context: &mut ScheduleContext<'_>,
@@ -542,7 +541,6 @@ impl Replica {
     }
 
     /// A request has its whole answer: with the prompt so many tokens.
-    #[inline(always)]
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
         let produced = tokens - context.trace.input_tokens[id];
         context.requests[id].status = RequestStatus::Finished;

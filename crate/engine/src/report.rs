@@ -47,14 +47,59 @@ impl LatencyBreakdown {
     }
 }
 
-/// The model that said how long iterations take: what they were made of is asked of it after the run.
+/// A pool of a fleet after a run.
 #[derive(Debug, Clone)]
-pub struct IterationModel(pub Arc<dyn BatchCost>);
+pub struct PoolReport {
+    /// What it is called; empty where it has no name.
+    pub name: String,
+    /// The batch scheduler of its replicas.
+    pub scheduler: SchedulerKind,
+    /// KV blocks of each replica.
+    pub kv_blocks: u32,
+    /// KV memory of each replica, tokens.
+    pub kv_tokens: u32,
+    /// How long iterations took: what they were made of is asked of it after the run.
+    pub cost: Arc<dyn BatchCost>,
+}
 
-impl PartialEq for IterationModel {
-    /// Reports are equal when the same happened.
-    fn eq(&self, _other: &Self) -> bool {
-        true
+impl PoolReport {
+    /// Tokens of a KV block.
+    pub fn block_tokens(&self) -> f64 {
+        f64::from(self.kv_tokens) / f64::from(self.kv_blocks.max(1))
+    }
+}
+
+impl PartialEq for PoolReport {
+    /// Reports are equal when the same happened: the cost model is not compared.
+    fn eq(&self, other: &Self) -> bool {
+        let of = |pool: &Self| (pool.scheduler, pool.kv_blocks, pool.kv_tokens);
+        self.name == other.name && of(self) == of(other)
+    }
+}
+
+/// The life of a replica. Times are microseconds; infinite: not in this run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReplicaLife {
+    /// Its pool, by its place in [`Report::pools`].
+    pub pool: u16,
+    /// When it was asked for: from then on it is paid.
+    pub start_us: f64,
+    /// When it could be given its first request.
+    pub ready_us: f64,
+    /// When it was given its last one at the latest.
+    pub drain_us: f64,
+    /// When it stopped, with its last request.
+    pub stop_us: f64,
+}
+
+impl ReplicaLife {
+    /// Of a replica of the first pool that is there all the time.
+    pub const WHOLE: Self =
+        Self { pool: 0, start_us: 0.0, ready_us: 0.0, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
+
+    /// How long it is paid of the time up to `end_us`, microseconds.
+    pub fn paid_us(&self, end_us: f64) -> f64 {
+        (self.stop_us.min(end_us) - self.start_us).max(0.0)
     }
 }
 
@@ -67,14 +112,12 @@ pub struct Report {
     pub results: Vec<RequestResult>,
     /// What the GPU did.
     pub timeline: Timeline,
-    /// Size of the pool of each replica, tokens.
-    pub pool_tokens: u32,
-    /// KV blocks of each replica.
-    pub pool_blocks: u32,
     /// What became of adapters.
     pub adapters: AdapterCounts,
-    /// How many replicas.
-    pub replicas: u32,
+    /// The pools, one at least.
+    pub pools: Vec<PoolReport>,
+    /// Every replica that there was, by its index.
+    pub replicas: Vec<ReplicaLife>,
     /// When each was served, and where.
     pub served: Box<RequestTimings>,
     /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling
@@ -86,14 +129,10 @@ pub struct Report {
     pub decisions: Option<Box<[Decision]>>,
     /// What requests did between their iterations; `None`: no decisions were kept.
     pub phases: Option<Box<RequestPhases>>,
-    /// The batch scheduler of every replica.
-    pub scheduler: SchedulerKind,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
     /// What every client was charged, where the scheduling policy keeps accounts.
     pub counters: Option<Counters>,
-    /// What a fleet's iterations cost.
-    pub cost: Option<IterationModel>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
 }
@@ -122,6 +161,28 @@ impl Report {
         Some(self.served.requests[id].first_token_us).filter(|t| !t.is_nan())
     }
 
+    /// Time for which replicas are paid up to `end_us`, all of them together, each with a weight, microseconds.
+    pub fn paid_us(&self, end_us: f64, weight: impl Fn(&PoolReport) -> f64) -> f64 {
+        let mut paid_us = 0.0;
+        for (place, pool) in (0..).zip(&self.pools) {
+            let lives = self.replicas.iter().filter(|life| life.pool == place);
+            // Equal times are multiplied, not added up, which would round.
+            let (mut whole, mut parts_us) = (0.0, 0.0);
+            for life in lives {
+                let own_us = life.paid_us(end_us);
+                if own_us == end_us { whole += 1.0 } else { parts_us += own_us }
+            }
+            paid_us += (end_us * whole + parts_us) * weight(pool);
+        }
+        paid_us
+    }
+
+    /// The pool of a replica.
+    pub fn pool(&self, replica: ReplicaIndex) -> &PoolReport {
+        let place = self.replicas.get(replica.index()).map_or(0, |life| life.pool);
+        &self.pools[usize::from(place)]
+    }
+
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> ReplicaIndex {
         self.served.requests.get(id).map(|request| request.replica).unwrap_or_default()
@@ -135,7 +196,8 @@ impl Report {
     /// Execution time of the iterations of a finished request, microseconds; Vidur's execution time.
     pub fn execution_us(&self, id: usize) -> Option<f64> {
         let split = self.split(id)?;
-        let worked = self.served.execution.get(id).map(|execution| execution.us());
+        let is_pipelined = self.pool(self.replica(id)).cost.stages() > 1;
+        let worked = self.served.execution.get(id).filter(|_| is_pipelined).map(|execution| execution.us());
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 

@@ -9,76 +9,93 @@ use servescope_workload::trace::NO_LABEL;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use crate::config::{FleetConfig, RouterKind};
+use crate::engine::pools::PoolState;
 use crate::replica::Replica;
-use crate::router::affinity::Affinity;
+use crate::router::affinity::{Affinity, Candidate};
 
 /// A router and what it remembers.
 #[derive(Debug, Clone)]
 pub(crate) struct Router {
     kind: RouterKind,
+    /// The replica behind the one that got the last request.
     turn: usize,
     draws: Stream,
-    /// What Vidur's random router draws from, where Vidur is wanted.
+    /// What Python's `random` draws, where that is wanted.
     python_random: Option<MersenneTwister>,
     /// What replicas were given, of the routers that look at it.
     affinity: Affinity,
 }
 
+/// What a router sees when a request arrives.
+pub(crate) struct RoutingView<'a> {
+    pub(crate) pools: &'a [PoolState],
+    pub(crate) replicas: &'a [Replica],
+    pub(crate) trace: &'a Trace,
+    pub(crate) now_us: f64,
+}
+
 impl Router {
-    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
-        let is_of_python = config.reference_quirks && config.router == RouterKind::Random;
+    pub(crate) fn new(config: &FleetConfig) -> Self {
+        let is_of_python = config.draws_as_python && config.router == RouterKind::Random;
         Self {
             kind: config.router,
             turn: 0,
             draws: Stream::named(config.seed, "fleet.router"),
             python_random: is_of_python.then(|| MersenneTwister::of_python(config.seed)),
-            affinity: Affinity::new(config.replicas as usize, most_keys(config, trace)),
+            affinity: Affinity::default(),
         }
     }
 
-    /// The replica for request `id`. Where several are equal, the first.
+    /// The replica for request `id` among those that it may be given to, of which there is one at least, in their order. Where
+    /// several are equal, the first.
     pub(crate) fn pick(
         &mut self,
-        config: &FleetConfig,
-        replicas: &[Replica],
-        trace: &Trace,
+        view: &RoutingView<'_>,
+        candidates: &[ReplicaIndex],
         id: RequestId,
-        now_us: f64,
     ) -> ReplicaIndex {
-        let count = replicas.len();
-        if count == 1 {
-            return ReplicaIndex::default();
+        let count = candidates.len();
+        if view.replicas.len() == 1 {
+            return candidates[0];
         }
+        let outstanding = |place: ReplicaIndex| view.replicas[place].outstanding;
         match self.kind {
             RouterKind::RoundRobin => {
-                let turn = self.turn;
-                self.turn = (turn + 1) % count;
-                place(turn)
+                let next = candidates.iter().find(|place| place.index() >= self.turn);
+                let place = *next.unwrap_or(&candidates[0]);
+                self.turn = place.index() + 1;
+                place
             }
             RouterKind::Random => match &mut self.python_random {
-                Some(words) => place(words.below(count as u32) as usize),
-                None => place(self.draw(id.get(), count)),
+                Some(words) => candidates[words.below(count as u32) as usize],
+                None => candidates[self.draw(id.get(), count)],
             },
-            RouterKind::LeastOutstanding => least(replicas, |r| u64::from(r.outstanding)),
-            RouterKind::ShortestLine => least(replicas, |r| u64::from(r.num_waiting)),
+            RouterKind::LeastOutstanding => least(candidates, |place| u64::from(outstanding(place))),
+            RouterKind::ShortestLine => {
+                least(candidates, |place| u64::from(view.replicas[place].num_waiting))
+            }
             RouterKind::PowerOfTwo => {
                 let first = self.draw(id.get(), count);
-                let second = (first + 1 + self.draw(id.get() ^ 0x8000_0000, count - 1)) % count;
-                let busy = |i: usize| (replicas[i].outstanding, i);
-                place(if busy(second) < busy(first) { second } else { first })
+                // Of one replica there is no second one to draw.
+                let others = self.draw(id.get() ^ 0x8000_0000, (count - 1).max(1));
+                let second = (first + 1 + others) % count;
+                let busy = |at: usize| (outstanding(candidates[at]), at);
+                candidates[if busy(second) < busy(first) { second } else { first }]
             }
-            RouterKind::LeastKv => {
-                least(replicas, |r| u64::from(r.used_at(config, now_us)) + r.waiting_prompt_blocks)
-            }
+            RouterKind::LeastKv => least(candidates, |place| view.kv_tokens(place)),
             RouterKind::AdapterAffinity => {
-                let adapter = trace.adapter[id];
+                let adapter = view.trace.adapter[id];
                 let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));
-                self.affinity.pick(key.as_slice(), |i| replicas[i].outstanding)
+                self.affinity.pick(key.as_slice(), view.by_load(candidates))
             }
             RouterKind::PrefixAffinity => {
-                let (blocks, session) = prefix_of(trace, id);
+                let (blocks, session) = prefix_of(view.trace, id);
                 let keys = if blocks.is_empty() { session.as_slice() } else { blocks };
-                self.affinity.pick(keys, |i| replicas[i].outstanding)
+                let candidates = view.by_load(candidates).map(|candidate| Candidate {
+                    most_keys: view.most_keys(candidate.place),
+                    ..candidate
+                });
+                self.affinity.pick(keys, candidates)
             }
         }
     }
@@ -89,31 +106,37 @@ impl Router {
     }
 }
 
-/// The index of the replica at a place.
-fn place(place: usize) -> ReplicaIndex {
-    ReplicaIndex::new(place as u16)
+fn least(candidates: &[ReplicaIndex], load: impl Fn(ReplicaIndex) -> u64) -> ReplicaIndex {
+    candidates.iter().copied().min_by_key(|&place| load(place)).unwrap_or_default()
 }
 
-fn least(replicas: &[Replica], load: impl Fn(&Replica) -> u64) -> ReplicaIndex {
-    let mut best = 0;
-    for (i, replica) in replicas.iter().enumerate().skip(1) {
-        if load(replica) < load(&replicas[best]) {
-            best = i;
-        }
+impl RoutingView<'_> {
+    fn pool(&self, place: ReplicaIndex) -> &PoolState {
+        &self.pools[usize::from(self.replicas[place].life.pool)]
     }
-    place(best)
-}
 
-/// Keys that are remembered of a replica: prefix blocks as many as its KV cache has room for; every adapter or session.
-fn most_keys(config: &FleetConfig, trace: &Trace) -> usize {
-    let blocks =
-        trace.metadata.as_deref().map(|metadata| &metadata.prefix).filter(|prefix| !prefix.is_empty());
-    match blocks {
-        Some(prefix) if config.router == RouterKind::PrefixAffinity => {
-            let tokens = u64::from(config.blocks) * u64::from(config.block_size);
-            (tokens / u64::from(prefix.block_tokens.max(1))).max(1) as usize
-        }
-        _ => usize::MAX,
+    /// KV memory of a replica that is in use or promised to its waiting queue, in tokens: blocks of pools may differ in size.
+    fn kv_tokens(&self, place: ReplicaIndex) -> u64 {
+        let (replica, config) = (&self.replicas[place], &self.pool(place).config);
+        let blocks = u64::from(replica.used_at(config, self.now_us)) + replica.waiting_prompt_blocks;
+        blocks * u64::from(config.block_size)
+    }
+
+    fn by_load(&self, candidates: &[ReplicaIndex]) -> impl Iterator<Item = Candidate> {
+        candidates.iter().map(|&place| Candidate {
+            place,
+            load: self.replicas[place].outstanding,
+            most_keys: usize::MAX,
+        })
+    }
+
+    /// Blocks of prompts that are remembered of a replica: as many as its KV cache has room for.
+    fn most_keys(&self, place: ReplicaIndex) -> usize {
+        let prefix = self.trace.metadata.as_deref().map(|metadata| &metadata.prefix);
+        let tokens = u64::from(self.pool(place).kv_tokens());
+        prefix
+            .filter(|prefix| !prefix.is_empty())
+            .map_or(usize::MAX, |prefix| (tokens / u64::from(prefix.block_tokens.max(1))).max(1) as usize)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::{Fleet, FleetConfig, Report};
+use servescope_engine::{Fleet, PoolConfig, Report};
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -41,7 +41,7 @@ fn rounds(users: u32, rounds: u32, of: impl Fn(u32, u32) -> (f64, u32)) -> Trace
 
 /// One request at a time, `output_tokens` of [`TOKEN_US`] each.
 fn one_server(trace: Trace) -> Report {
-    let config = FleetConfig { max_requests: 1, idle_poll_us: 0.0, ..FleetConfig::slora() };
+    let config = PoolConfig { max_requests: 1, idle_poll_us: 0.0, ..PoolConfig::slora() };
     let cost = LinearCost {
         prefill_base_us: TOKEN_US,
         prefill_per_token_us: 0.0,
@@ -57,7 +57,7 @@ fn one_server(trace: Trace) -> Report {
             decode_per_rank_us: 0.0,
         },
     };
-    Fleet::new(Arc::new(trace), config, Box::new(cost)).run()
+    Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).run()
 }
 
 #[test]

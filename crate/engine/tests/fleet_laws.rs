@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::given::fleet;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::{Fleet, FleetConfig, Outcome, Report, SchedulerKind, VllmRules};
+use servescope_engine::{Fleet, FleetConfig, PoolConfig, Outcome, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -45,8 +46,8 @@ fn cost(base_ms: f64, per_request_ms: f64) -> LinearCost {
 }
 
 /// One replica whose memory and bounds hold back no request. The closed forms know one batch at a time.
-fn roomy() -> FleetConfig {
-    FleetConfig {
+fn roomy() -> PoolConfig {
+    PoolConfig {
         scheduler: SchedulerKind::VllmV1,
         blocks: 1_000_000,
         watermark_blocks: 0,
@@ -56,8 +57,7 @@ fn roomy() -> FleetConfig {
         chunk_tokens: 100_000,
         decode_steps_between_prefills: 0,
         vllm: VllmRules { async_scheduling: false, ..VllmRules::default() },
-        seed: 1,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     }
 }
 
@@ -76,9 +76,9 @@ fn one_at_a_time_waits_as_m_d_1() {
         let mut waits = Vec::new();
         for seed in 0..6 {
             let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { 16 };
-            let config = FleetConfig { scheduler, max_requests: 1, max_slots: 1, block_size, ..roomy() };
+            let config = PoolConfig { scheduler, max_requests: 1, max_slots: 1, block_size, ..roomy() };
             let trace = poisson(60_000, 0.6, seed, |_| (1, 101));
-            let report = Fleet::new(trace, config, Box::new(cost(10.0, 0.0))).run();
+            let report = Fleet::of_pool(trace, config, Box::new(cost(10.0, 0.0))).run();
             waits.push(mean_s(&report, |r, id| Some(r.scheduled_us(id)? - r.trace.arrival_us[id])));
         }
         let wait = waits.iter().sum::<f64>() / waits.len() as f64;
@@ -98,9 +98,10 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
     for (rate, law) in [(0.8, 0.1878), (1.2, 0.3118)] {
         let mut shares = Vec::new();
         for seed in 0..5 {
-            let config = FleetConfig { max_requests: 1, queue_timeout_us: 2e6, ..roomy() };
+            let config = PoolConfig { max_requests: 1, ..roomy() };
+            let rules = FleetConfig { queue_timeout_us: 2e6, ..FleetConfig::default() };
             let report =
-                Fleet::new(poisson(40_000, rate, seed, geometric(100.0)), config, Box::new(cost(10.0, 0.0)))
+                fleet(poisson(40_000, rate, seed, geometric(100.0)), (rules, config), cost(10.0, 0.0))
                     .run();
             let left = report.results.iter().filter(|f| f.outcome == Outcome::TimedOut).count();
             shares.push(left as f64 / report.results.len() as f64);
@@ -114,9 +115,10 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
 /// A newcomer waits for the step under way, so steps are short.
 #[test]
 fn a_full_fleet_refuses_as_erlang_says() {
-    let config = FleetConfig { replicas: 2, max_in_system: 10, max_request_tokens: 100_000, ..roomy() };
+    let config = PoolConfig { replicas: 2, max_request_tokens: 100_000, ..roomy() };
+    let rules = FleetConfig { max_in_system: 10, ..FleetConfig::default() };
     let report =
-        Fleet::new(poisson(120_000, 8.0, 1, geometric(1_000.0)), config, Box::new(cost(1.0, 0.0))).run();
+        fleet(poisson(120_000, 8.0, 1, geometric(1_000.0)), (rules, config), cost(1.0, 0.0)).run();
     let refused = report.results.iter().filter(|f| matches!(f.outcome, Outcome::Rejected(_))).count();
     let share = refused as f64 / report.results.len() as f64;
     assert!((share / 0.1217 - 1.0).abs() < 0.02, "{share} are refused instead of 0.1217");
@@ -128,10 +130,10 @@ fn a_full_fleet_refuses_as_erlang_says() {
 fn decoding_together_is_processor_sharing() {
     let (a, b, m) = (0.012, 0.000_25, 200.0);
     for (rate, replicas) in [(8.0, 1), (14.0, 1), (28.0, 2)] {
-        let config = FleetConfig { replicas, ..roomy() };
+        let config = PoolConfig { replicas, ..roomy() };
         // A first token is free here, so an answer has one more than it decodes.
         let trace = poisson(60_000, rate, 3, |_| (1, 201));
-        let report = Fleet::new(trace, config, Box::new(cost(a * 1e3, b * 1e3))).run();
+        let report = Fleet::of_pool(trace, config, Box::new(cost(a * 1e3, b * 1e3))).run();
         let e2e = mean_s(&report, Report::e2e_us);
         let each = rate / f64::from(replicas);
         let law = m * (a + b) / (1.0 - each * m * b);

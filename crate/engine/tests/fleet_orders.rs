@@ -12,7 +12,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, Outcome, Rejection, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Iterations of 5 ms, 0.1 ms a prompt token and a request.
@@ -35,8 +35,8 @@ impl BatchCost for Plain {
 }
 
 /// One replica of vLLM's V1 scheduler for some 20 requests.
-fn v1() -> FleetConfig {
-    FleetConfig {
+fn v1() -> PoolConfig {
+    PoolConfig {
         scheduler: SchedulerKind::VllmV1,
         blocks: 250,
         block_size: 16,
@@ -44,7 +44,7 @@ fn v1() -> FleetConfig {
         max_requests: 64,
         max_batch_tokens: 512,
         max_request_tokens: 1_000,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     }
 }
 
@@ -55,9 +55,9 @@ fn trace(rows: impl IntoIterator<Item = (f64, u32, u32, u32)>) -> Arc<Trace> {
     ))
 }
 
-fn serve(trace: &Arc<Trace>, config: FleetConfig, order: QueuePolicy) -> Report {
+fn serve(trace: &Arc<Trace>, config: PoolConfig, order: QueuePolicy) -> Report {
     let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
-    Fleet::new(Arc::clone(trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
+    Fleet::of_pool(Arc::clone(trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
 }
 
 fn vtc(weights: &[f64]) -> QueuePolicy {
@@ -186,7 +186,7 @@ fn classes_go_first_and_ageing_makes_up_for_them() {
 #[test]
 fn the_newest_is_next_and_those_admitted_before_a_request_are_counted() {
     // The first fills the replica; then three wait.
-    let config = FleetConfig { max_requests: 1, ..v1() };
+    let config = PoolConfig { max_requests: 1, ..v1() };
     let trace = trace([(0.0, 0, 50, 50), (1.0, 0, 50, 9), (2.0, 0, 50, 9), (3.0, 0, 50, 9)]);
     let report = serve(&trace, config, QueuePolicy::Lifo);
     let starts: Vec<f64> = (0..4).map(|id| report.scheduled_us(id).unwrap()).collect();
@@ -201,7 +201,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
     let trace = trace((0..40u32).map(|i| (f64::from(i) * 1e3, i % 2, 10, 3)));
     for replicas in [1, 2] {
         // In turn: each replica serves one of the users.
-        let config = FleetConfig { replicas, router: RouterKind::RoundRobin, ..v1() };
+        let config = PoolConfig { replicas, ..v1() };
         let report = serve(&trace, config, QueuePolicy::Rpm { limit: 7 });
         let refused = report.results.iter().filter(|f| f.outcome == Outcome::Rejected(Rejection::RateLimit));
         assert_eq!(refused.count(), 40 - 14);
@@ -211,7 +211,7 @@ fn requests_a_minute_are_counted_by_the_replica() {
 /// A request that was preempted under priority goes back to its place: a better class that came meanwhile is before it.
 #[test]
 fn priority_takes_the_evicted_back_in_its_place() {
-    let config = FleetConfig { blocks: 20, watermark_blocks: 0, ..v1() };
+    let config = PoolConfig { blocks: 20, watermark_blocks: 0, ..v1() };
     let rows = [(0.0, 1, 100, 150), (1.0, 1, 100, 150), (400e3, 0, 90, 20)];
     let classes = |classes: &[f64]| QueuePolicy::Priority { classes: classes.to_vec(), ageing_us: 1e9 };
     let comes_in_time = |order| {
@@ -248,10 +248,10 @@ fn any_counting() -> impl Strategy<Value = QueuePolicy> {
     ]
 }
 
-fn any_fleet() -> impl Strategy<Value = FleetConfig> {
+fn any_fleet() -> impl Strategy<Value = PoolConfig> {
     (prop::sample::select(SchedulerKind::ALL.to_vec()), 1u32..3, 12u32..40).prop_map(
         |(scheduler, replicas, blocks)| {
-            let config = FleetConfig {
+            let config = PoolConfig {
                 scheduler,
                 replicas,
                 blocks,
@@ -262,10 +262,10 @@ fn any_fleet() -> impl Strategy<Value = FleetConfig> {
                 max_request_tokens: 180,
                 max_batch_tokens: 180,
                 chunk_tokens: 64,
-                ..FleetConfig::default()
+                ..PoolConfig::default()
             };
             match scheduler {
-                SchedulerKind::LightLlm => FleetConfig { block_size: 1, blocks: blocks * 16, ..config },
+                SchedulerKind::LightLlm => PoolConfig { block_size: 1, blocks: blocks * 16, ..config },
                 _ => config,
             }
         },
@@ -314,7 +314,7 @@ proptest! {
         let trace = trace(rows);
         let report = serve(&trace, config, order);
         for client in 0..4 {
-            for replica in ReplicaIndex::first(report.replicas as usize) {
+            for replica in ReplicaIndex::first(report.replicas.len()) {
                 let own = (0..trace.len()).filter(|&id| trace.user[id] == client && report.replica(id) == replica);
                 let starts: Vec<f64> = own.filter_map(|id| report.scheduled_us(id)).collect();
                 prop_assert!(starts.is_sorted());
@@ -363,7 +363,7 @@ proptest! {
         let trace = trace(rows);
         let run = |order| {
             let queueing = QueueConfig { policy: order, client: Client::Adapter, ..QueueConfig::default() };
-            Fleet::new(Arc::clone(&trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
+            Fleet::of_pool(Arc::clone(&trace), config, Box::new(Plain)).with_queue_policy(queueing).run()
         };
         let (fair, fcfs) = (run(order), run(QueuePolicy::Fcfs));
         prop_assert_eq!(fair.digest(), fcfs.digest());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::fleet::steps::{recorded, states};
 use crate::fleet::why::causes;
-use crate::given::{any_config, any_cost, any_trace, requests};
+use crate::given::{self, any_config, any_cost, any_trace, requests};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::decisions::Verdict;
@@ -24,8 +24,8 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::steps::{DebugStep, StepState};
-use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
-use servescope_engine::{Fleet, Outcome, Report};
+use servescope_engine::{AdapterConfig, PoolConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Report};
 use servescope_workload::{RequestId, Trace};
 
 const NO_LOAD: OverloadConfig = OverloadConfig {
@@ -197,14 +197,8 @@ prop_compose! {
     }
 }
 
-/// The engine's own bounds stay open: it is the proxy that holds requests back.
-fn server(config: FleetConfig) -> FleetConfig {
-    FleetConfig {
-        max_in_system: u32::MAX,
-        queue_timeout_us: f64::INFINITY,
-        reference_quirks: false,
-        ..config
-    }
+fn server(config: PoolConfig) -> PoolConfig {
+    PoolConfig { reference_quirks: false, ..config }
 }
 
 prop_compose! {
@@ -214,27 +208,29 @@ prop_compose! {
             Just(SchedulerKind::Vllm), Just(SchedulerKind::VllmV1), Just(SchedulerKind::Sarathi),
             Just(SchedulerKind::Orca),
         ],
-        router in prop_oneof![Just(RouterKind::RoundRobin), Just(RouterKind::LeastOutstanding)],
         blocks in 40u32..200,
         max_requests in 1u32..20,
-    ) -> FleetConfig {
-        FleetConfig {
-            replicas, scheduler, router, blocks, max_requests, block_size: 16, watermark_blocks: 1,
+    ) -> PoolConfig {
+        PoolConfig {
+            replicas, scheduler, blocks, max_requests, block_size: 16, watermark_blocks: 1,
             max_slots: 8, max_request_tokens: 600, max_batch_tokens: 1_000, chunk_tokens: 100,
-            decode_steps_between_prefills: 10, reference_quirks: false, prefix_cache: false, max_in_system: u32::MAX,
-            queue_timeout_us: f64::INFINITY, reserve: false, preemption: Preemption::Recompute, seed: 3,
+            decode_steps_between_prefills: 10, reference_quirks: false, prefix_cache: false,
+            reserve: false, preemption: Preemption::Recompute,
             adapters: AdapterConfig::FREE,
-            ..FleetConfig::default()
+            ..PoolConfig::default()
         }
     }
 }
 
-fn through(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
-    Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_gateway(gateway).run()
+fn through(trace: &Arc<Trace>, config: PoolConfig, cost: LinearCost, gateway: GatewayConfig) -> Report {
+    fleet(trace, config, cost).with_gateway(gateway).run()
 }
 
-fn fleet(trace: &Arc<Trace>, config: FleetConfig, cost: LinearCost) -> Fleet {
-    Fleet::new(Arc::clone(trace), config, Box::new(cost))
+fn fleet(trace: &Arc<Trace>, config: PoolConfig, cost: LinearCost) -> Fleet {
+    // Which router it is depends on the settings, so that equal ones make equal runs.
+    let router = [RouterKind::RoundRobin, RouterKind::LeastOutstanding][config.blocks as usize % 2];
+    let rules = FleetConfig { router, ..FleetConfig::default() };
+    given::fleet(Arc::clone(trace), (rules, config), cost)
 }
 
 fn log(report: &Report) -> &GatewayLog {
@@ -364,7 +360,7 @@ proptest! {
         let Trace { cancellations, arrival_us, closed_loop, .. } = &mut trace;
         cancellations.retain(|&(at_us, id)| closed_loop.is_none() && arrival_us[id as usize] <= at_us);
         let (trace, config) = (Arc::new(trace), server(config));
-        let plain = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
+        let plain = Fleet::of_pool(Arc::clone(&trace), config, Box::new(cost)).run();
         let proxied = through(&trace, config, cost, transparent());
         prop_assert_eq!(plain.digest(), proxied.digest());
         prop_assert_eq!(&plain.results, &proxied.results);
@@ -381,7 +377,7 @@ proptest! {
         let (trace, config) = (Arc::new(trace), server(config));
         let leaping = through(&trace, config, cost, gateway.clone());
         check_run(&leaping, &gateway);
-        let stepping = Fleet::new(trace, config, Box::new(cost)).with_gateway(gateway).without_fast_forward().run();
+        let stepping = Fleet::of_pool(trace, config, Box::new(cost)).with_gateway(gateway).without_fast_forward().run();
         prop_assert_eq!(&leaping.results, &stepping.results);
         prop_assert_eq!(&leaping.gateway, &stepping.gateway);
         prop_assert_eq!(leaping.digest(), stepping.digest());
@@ -481,7 +477,7 @@ fn equal_requests<const COUNT: usize>(arrivals_us: [f64; COUNT]) -> Trace {
 /// Two short requests of one user a millisecond apart: what the second one waits for at the gateway.
 fn second_waits_for(gateway: GatewayConfig) -> (Cause, f64) {
     let trace = equal_requests([0.0, 1_000.0]);
-    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), TEN_MS);
+    let fleet = fleet(&Arc::new(trace), PoolConfig::default(), TEN_MS);
     let sums = causes(&fleet.with_gateway(gateway).with_decisions().run())[1];
     let cause = Cause::ALL.into_iter().filter(|cause| cause.is_delay()).max_by_key(|&c| sums[c as usize]);
     let cause = cause.unwrap();
@@ -517,7 +513,7 @@ fn waiting_for_a_place_at_the_engine_is_the_gateways_queue() {
 fn leaked_slots_at_the_engine_stop_the_gateway() {
     let trace = Arc::new(equal_requests([0.0, 2e6, 4e6, 6e6, 8e6, 10e6]));
     let run = |gateway: GatewayConfig| {
-        let fleet = fleet(&trace, FleetConfig::default(), TEN_MS);
+        let fleet = fleet(&trace, PoolConfig::default(), TEN_MS);
         fleet.with_gateway(GatewayConfig { checks: vec![Check::Concurrency], ..gateway }).run()
     };
     let leaky = GatewayConfig { slot_leak: 0.5, ..transparent() };
@@ -542,7 +538,7 @@ fn a_request_that_waits_for_ever_holds_those_behind_it() {
     trace.cancellations.extend([(55e3, 0), (4e6, 1), (7e6, 3)]);
     let kv = KvRule { leaks: true, ..transparent().kv };
     let gateway = GatewayConfig { checks: vec![Check::Kv], pool_tokens: 100.0, kv, ..transparent() };
-    let fleet = fleet(&Arc::new(trace), FleetConfig::default(), TEN_MS);
+    let fleet = fleet(&Arc::new(trace), PoolConfig::default(), TEN_MS);
     let report = fleet.with_gateway(gateway).with_decisions().run();
     let mut decisions = report.decisions.as_deref().unwrap().iter();
     assert!(

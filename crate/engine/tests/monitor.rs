@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::given::{any_config, any_cost, any_trace, requests};
+use crate::given::{any_config, any_cost, any_rules, any_trace, fleet, requests};
 use proptest::prelude::*;
 use servescope_cost::LinearCost;
 use servescope_engine::metrics::Slo;
@@ -13,7 +13,7 @@ use servescope_engine::queue::VtcConfig;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
-    Fleet, FleetConfig, Outcome, Preemption, Rejection, Report, SchedulerKind, VllmRules,
+    Fleet, FleetConfig, PoolConfig, Outcome, Preemption, Rejection, Report, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -42,10 +42,12 @@ fn any_client() -> impl Strategy<Value = Client> {
 
 prop_compose! {
     fn any_run()(
-        trace in any_trace(), config in any_config(), cost in any_cost(), order in any_order(), client in any_client(),
-    ) -> (Report, FleetConfig) {
+        trace in any_trace(), config in any_config(), rules in any_rules(10_000_000), cost in any_cost(),
+        order in any_order(), client in any_client(),
+    ) -> (Report, f64) {
         let queueing = QueueConfig { policy: order, client, ..QueueConfig::default() };
-        (Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run(), config)
+        let report = fleet(Arc::new(trace), (rules, config), cost).with_queue_policy(queueing).run();
+        (report, rules.queue_timeout_us)
     }
 }
 
@@ -65,16 +67,17 @@ prop_compose! {
         async_scheduling in any::<bool>(),
     ) -> (Report, f64, bool) {
         let vllm = VllmRules { async_scheduling, ..VllmRules::default() };
-        let config = FleetConfig {
-            scheduler, replicas, blocks, max_requests, queue_timeout_us, preemption, block_size: 1, max_request_tokens: 500,
+        let config = PoolConfig {
+            scheduler, replicas, blocks, max_requests, preemption, block_size: 1, max_request_tokens: 500,
             vllm,
-            ..FleetConfig::default()
+            ..PoolConfig::default()
         };
         // An iteration that is scheduled before the last token is there computes one more for a request that ends before its
         // `max_tokens`; no client holds that.
         let ends_are_known = trace.max_tokens == trace.output_tokens;
         let wastes = scheduler == SchedulerKind::VllmV1 && async_scheduling && !ends_are_known;
-        (Fleet::new(Arc::new(trace), config, Box::new(cost)).run(), queue_timeout_us, wastes)
+        let rules = FleetConfig { queue_timeout_us, ..FleetConfig::default() };
+        (fleet(Arc::new(trace), (rules, config), cost).run(), queue_timeout_us, wastes)
     }
 }
 
@@ -196,7 +199,7 @@ proptest! {
 
     #[test]
     fn clients_and_windows_add_up(run in any_run(), client in any_client()) {
-        let (report, config) = run;
+        let (report, queue_timeout_us) = run;
         let monitor = Monitor::measure(&report, &MonitorOptions { client, ..ALL });
         check_sums(&report, &monitor);
         let told = timeline_kv(&report);
@@ -204,7 +207,7 @@ proptest! {
         prop_assert_eq!(monitor.kv_interpolated, 0);
         prop_assert!(monitor.jain.is_none_or(|jain| jain <= 1.0 + 1e-12 && jain * monitor.clients.len() as f64 >= 1.0 - 1e-9));
         if client == Client::User {
-            check_little(&report, &monitor, config.queue_timeout_us);
+            check_little(&report, &monitor, queue_timeout_us);
         }
         // A part of the run is cut out of it.
         let part = MonitorOptions { client, window_us: Some((monitor.end_us / 4.0, monitor.end_us / 2.0)), windows: 4, ..ALL };
@@ -262,7 +265,7 @@ proptest! {
         relabelled.user.iter_mut().for_each(|user| *user = 3 - *user);
         let measure = |trace: Trace| {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
+            let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
             Monitor::measure(&report, &MonitorOptions { most: 4, ..ALL })
         };
         let (a, b) = (measure(trace), measure(relabelled));
@@ -307,7 +310,7 @@ proptest! {
         let mut trace = trace;
         trace.arrival_us.iter_mut().for_each(|time| *time *= stretch);
         let queueing = QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
-        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
+        let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
         let counters = report.counters.as_ref().unwrap();
         prop_assert!(counters.samples.len() <= 256);
         prop_assert!(counters.samples.windows(2).all(|pair| pair[0].time_us < pair[1].time_us));
@@ -348,7 +351,7 @@ fn samples_thin_out_evenly() {
         let queueing =
             QueueConfig { policy: QueuePolicy::Vtc(VtcConfig::default()), ..QueueConfig::default() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
-        let report = Fleet::new(Arc::new(trace), FleetConfig::slora(), Box::new(cost))
+        let report = Fleet::of_pool(Arc::new(trace), PoolConfig::slora(), Box::new(cost))
             .with_queue_policy(queueing)
             .run();
         let samples = report.counters.unwrap().samples;
@@ -372,8 +375,8 @@ fn two_requests_by_hand() {
         adapters: servescope_cost::AdapterCost::FREE,
     };
     let trace = requests([(0.0, 0, BASE_MODEL, 10, 4), (10e6, 1, BASE_MODEL, 10, 2)]);
-    let config = FleetConfig { idle_poll_us: 0.0, ..FleetConfig::slora() };
-    let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
+    let config = PoolConfig { idle_poll_us: 0.0, ..PoolConfig::slora() };
+    let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { windows: 12, most: 5, ..ALL });
     assert_eq!(monitor.end_us, 12e6);
     let [first, second] = &monitor.clients[..] else { panic!("two clients") };
@@ -415,7 +418,7 @@ fn counters_find_their_client_where_an_adapter_is_never_sent() {
         ..QueueConfig::default()
     };
     let cost = servescope_cost::CALIBRATIONS[0].cost;
-    let report = Fleet::new(trace, FleetConfig::slora(), Box::new(cost)).with_queue_policy(queueing).run();
+    let report = Fleet::of_pool(trace, PoolConfig::slora(), Box::new(cost)).with_queue_policy(queueing).run();
     let monitor = Monitor::measure(&report, &MonitorOptions { client: Client::Adapter, most: 4, ..ALL });
     let counter = |id: i64| monitor.clients.iter().find(|client| client.id == id).unwrap().counter;
     assert_eq!(report.trace.len(), 2);

@@ -12,7 +12,7 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{AdapterConfig, Fleet, FleetConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, Fleet, PoolConfig, Outcome, Report};
 
 fn any_charging() -> impl Strategy<Value = OutputAccounting> {
     prop_oneof![
@@ -103,8 +103,8 @@ proptest! {
     ) {
         let trace = Arc::new(trace);
         let adapters = AdapterConfig { prefetch: prefetch_adapters, ..config.adapters };
-        let config = FleetConfig { adapters, ..config };
-        let start = || Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing.clone());
+        let config = PoolConfig { adapters, ..config };
+        let start = || Fleet::of_pool(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing.clone());
         let report = start().run();
         let (most, stepped) = Memory::watched(start(), &trace);
         prop_assert_eq!(&stepped, &report);
@@ -122,8 +122,8 @@ proptest! {
     fn no_request_waits_while_the_gpu_idles(
         trace in any_trace(), config in any_config(), cost in any_cost(), queueing in any_queueing(true),
     ) {
-        let config = FleetConfig { idle_poll_us: 0.0, reference_quirks: false, ..config };
-        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
+        let config = PoolConfig { idle_poll_us: 0.0, reference_quirks: false, ..config };
+        let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run();
         check_work_conservation(&report);
     }
 
@@ -135,7 +135,7 @@ proptest! {
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let run = |trace| {
             let queueing = QueueConfig { policy: order.clone(), ..QueueConfig::default() };
-            Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run()
+            Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).run()
         };
         let (a, b) = (run(trace), run(relabelled));
         prop_assert_eq!(&a.results, &b.results);
@@ -150,11 +150,11 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
     let (mut runner, strategy) = (proptest::test_runner::TestRunner::deterministic(), any_trace());
     for _ in 0..20 {
         let trace = strategy.new_tree(&mut runner).expect("a trace").current();
-        let config = FleetConfig { idle_poll_us: 1e-297, reference_quirks: true, ..FleetConfig::slora() };
+        let config = PoolConfig { idle_poll_us: 1e-297, reference_quirks: true, ..PoolConfig::slora() };
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let queueing =
             QueueConfig { policy: QueuePolicy::EarlyAbort { bound_us: 1e6 }, ..QueueConfig::default() };
-        let mut simulation = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing);
+        let mut simulation = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing);
         assert!(simulation.advance(1_000_000));
     }
 }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::given::{Memory, any_config, any_cost, any_trace, requests};
+use crate::given::{Memory, any_config, any_cost, any_rules, any_trace, fleet, requests};
 use proptest::prelude::*;
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, PoolConfig, Outcome, Report};
 use servescope_workload::{BASE_MODEL, Trace};
 
 fn check_every_request(report: &Report) {
@@ -85,15 +85,17 @@ proptest! {
     #![proptest_config(servescope_testkit::cases(40, 400))]
 
     #[test]
-    fn a_run_conserves_requests_and_tokens(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn a_run_conserves_requests_and_tokens(
+        trace in any_trace(), config in any_config(), rules in any_rules(10_000_000), cost in any_cost(),
+    ) {
         let trace = Arc::new(trace);
-        let report = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).run();
+        let report = fleet(Arc::clone(&trace), (rules, config), cost).run();
         check_every_request(&report);
         check_timeline(&report);
-        check_waits(&report, &trace, config.queue_timeout_us);
+        check_waits(&report, &trace, rules.queue_timeout_us);
 
         // One decode iteration at a time gives the same bits.
-        let (most, stepped) = Memory::watched(Fleet::new(Arc::clone(&trace), config, Box::new(cost)), &trace);
+        let (most, stepped) = Memory::watched(fleet(Arc::clone(&trace), (rules, config), cost), &trace);
         prop_assert_eq!(&stepped, &report);
         prop_assert_eq!(stepped.digest(), report.digest());
         prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
@@ -126,7 +128,9 @@ proptest! {
     }
 
     #[test]
-    fn scaling_all_times_scales_the_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn scaling_all_times_scales_the_run(
+        trace in any_trace(), config in any_config(), rules in any_rules(10_000_000), cost in any_cost(),
+    ) {
         // A power of two scales floating-point numbers exactly.
         const K: f64 = 4.0;
         let mut slow = trace.clone();
@@ -142,12 +146,12 @@ proptest! {
             host_us_per_rank: loading.host_us_per_rank * K,
             disk_us_per_rank: loading.disk_us_per_rank * K,
         };
-        let slow_config = FleetConfig {
+        let slow_config = PoolConfig {
             adapters: AdapterConfig { loading, ..config.adapters },
             idle_poll_us: config.idle_poll_us * K,
-            queue_timeout_us: config.queue_timeout_us * K,
             ..config
         };
+        let slow_rules = FleetConfig { queue_timeout_us: rules.queue_timeout_us * K, ..rules };
         let a = &cost.adapters;
         let slow_cost = LinearCost {
             prefill_base_us: cost.prefill_base_us * K,
@@ -164,8 +168,8 @@ proptest! {
                 decode_per_rank_us: a.decode_per_rank_us * K,
             },
         };
-        let quick = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
-        let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(slow_cost)).run();
+        let quick = fleet(Arc::new(trace), (rules, config), cost).run();
+        let slow = fleet(Arc::new(slow), (slow_rules, slow_config), slow_cost).run();
         for (q, s) in quick.results.iter().zip(&slow.results) {
             prop_assert_eq!(q.outcome, s.outcome);
             prop_assert_eq!(q.finish_us.map(|t| t * K), s.finish_us);
@@ -177,7 +181,7 @@ proptest! {
         let mut relabelled = trace.clone();
         relabelled.user.iter_mut().for_each(|u| *u = 3 - *u);
         let rows_by_user = |trace| {
-            let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
+            let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).run();
             let context =
                 SummaryContext { slo: Slo { ttft_s: 6.0, tpot_s: 0.2, tbt_s: 1.0 }, rate_rps: None, flops: None, table_rows: 4 };
             let mut rows = summarise(&report, &InterTokenLatencies::of(&report.timeline), &context).per_user;
@@ -200,8 +204,8 @@ proptest! {
 #[test]
 fn a_poll_too_short_for_the_clock_does_not_hang() {
     let trace = requests((0..10u32).map(|i| (1e9 * f64::from(i), 0, BASE_MODEL, 5, 5)));
-    let config = FleetConfig { idle_poll_us: 1e-297, ..FleetConfig::slora() };
-    let report = Fleet::new(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
+    let config = PoolConfig { idle_poll_us: 1e-297, ..PoolConfig::slora() };
+    let report = Fleet::of_pool(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
     assert!((0..10).all(|id| report.is_completed(id)));
 }
 
@@ -210,8 +214,8 @@ fn a_refused_head_joins_when_decoding_has_made_room() {
     // Two of 10 + 100 tokens, then one of 10 + 200: the need with it is 327 - s after s iterations of the two.
     let rows = [(0.0, 100), (0.0, 100), (1.0, 200)];
     let trace = requests(rows.map(|(arrival_us, output)| (arrival_us, 0, BASE_MODEL, 10, output)));
-    let config = FleetConfig { blocks: 300, idle_poll_us: 0.0, ..FleetConfig::slora() };
-    let report = Fleet::new(
+    let config = PoolConfig { blocks: 300, idle_poll_us: 0.0, ..PoolConfig::slora() };
+    let report = Fleet::of_pool(
         Arc::new(trace),
         config,
         Box::new(servescope_cost::Calibration::named("unit").unwrap().cost),
@@ -222,9 +226,9 @@ fn a_refused_head_joins_when_decoding_has_made_room() {
 
 #[test]
 fn an_empty_run_has_a_summary_of_blanks() {
-    let report = Fleet::new(
+    let report = Fleet::of_pool(
         Arc::new(Trace::default()),
-        FleetConfig::slora(),
+        PoolConfig::slora(),
         Box::new(servescope_cost::CALIBRATIONS[0].cost),
     )
     .run();

@@ -7,7 +7,7 @@ use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor, MonitorOptions};
 use servescope_engine::metrics::slo::{Slo, SloCount};
 use servescope_engine::queue::Client;
-use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, Report, SchedulerKind};
 use servescope_workload::BASE_MODEL;
 
 /// Iterations of a second; a prompt takes as many seconds as it has hundreds of tokens.
@@ -24,8 +24,8 @@ const COST: LinearCost = LinearCost {
 /// One request of thirty tokens decodes; the prompt of a second one, five seconds long, comes between.
 fn stalled_once(scheduler: SchedulerKind) -> Report {
     let trace = requests([(0.0, 0, BASE_MODEL, 100, 30), (4.5e6, 1, BASE_MODEL, 500, 2)]);
-    let config = FleetConfig { scheduler, idle_poll_us: 0.0, ..FleetConfig::slora() };
-    Fleet::new(Arc::new(trace), config, Box::new(COST)).run()
+    let config = PoolConfig { scheduler, idle_poll_us: 0.0, ..PoolConfig::slora() };
+    Fleet::of_pool(Arc::new(trace), config, Box::new(COST)).run()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use servescope_cost::roofline::{Corrections, HostTime, Roofline};
 use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
 use servescope_engine::metrics::operators::RunTotals;
 use servescope_engine::metrics::usage::usage;
-use servescope_engine::{Fleet, FleetConfig, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, SchedulerKind};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -52,8 +52,8 @@ proptest! {
     fn sums_are_those_of_every_run(
         trace in any_trace(), cost in any_cost(), scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
     ) {
-        let config = FleetConfig { scheduler, ..FleetConfig::default() };
-        let report = Fleet::new(Arc::new(trace), config, Box::new(cost)).run();
+        let config = PoolConfig { scheduler, ..PoolConfig::default() };
+        let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).run();
         let (mut us, mut work) = (StageParts::default(), Work::default());
         for run in &report.timeline.iterations {
             let totals = RunTotals::of(&report.timeline, &cost, &run);
@@ -62,7 +62,7 @@ proptest! {
             work.flops += of_run.flops;
             work.bytes += of_run.bytes;
         }
-        let (usage, _) = usage(&report).unwrap();
+        let (usage, _) = usage(&report);
         let all_us: f64 = us.iter().sum();
         for (class, (found, expected)) in OperatorClass::ALL.iter().zip(usage.totals_us.iter().zip(us)) {
             prop_assert!((found - expected).abs() <= 1e-9 * all_us, "{class:?}: {found} and {expected} of {all_us}");

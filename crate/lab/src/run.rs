@@ -51,10 +51,10 @@ pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, 
     let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
     let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
     if let Some(gateway) = scenario.gateway(tokens) {
-        let fleet = Fleet::new(trace, scenario.fleet_behind(config), cost).with_gateway(gateway);
+        let fleet = Fleet::of_pool(trace, scenario.fleet_behind(config), cost).with_gateway(gateway);
         return Ok(fleet.with_queue_policy(queueing));
     }
-    Ok(Fleet::new(trace, config, cost).with_queue_policy(queueing))
+    Ok(Fleet::of_pool(trace, config, cost).with_queue_policy(queueing))
 }
 
 /// A run under way, for callers that want to show progress or change their mind.

@@ -50,7 +50,7 @@ pub struct AdapterConfig {
     pub max_lora_rank: u32,
     /// Slots: adapters that the host keeps, those in GPU memory counted (vLLM: `--max-cpu-loras`).
     pub max_cpu_loras: u32,
-    /// Slots and resident adapters: tokens' worth of KV memory set apart for them, which [`super::FleetConfig::blocks`] does
+    /// Slots and resident adapters: tokens' worth of KV memory set apart for them, which [`super::PoolConfig::blocks`] does
     /// not count.
     pub reserved_tokens: u32,
     /// Unified: tokens' worth of the KV pool that a unit of rank takes.

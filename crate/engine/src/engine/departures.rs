@@ -38,7 +38,7 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        if self.replicas[0].state.has_inbox() {
+        if self.replicas[self.requests[i].replica].state.has_inbox() {
             return self.cancel_by_message(id, now_us);
         }
         let result = &mut self.record.results[i];
@@ -54,13 +54,14 @@ impl Fleet {
             return self.leave_queue(id, now_us);
         }
         let place = self.requests[i].replica;
-        let in_flight = match self.pipelines.get(place.index()) {
-            None => self.replicas[place].in_flight > 0,
-            Some(pipeline) => pipeline.holds(id),
+        let in_flight = if self.pool_of(place).is_pipelined {
+            self.pipelines[place].holds(id)
+        } else {
+            self.replicas[place].in_flight > 0
         };
         if in_flight {
             self.replicas[place].pending_aborts.push(id);
-            self.truncate_fast_forward(self.policy, place, now_us);
+            self.truncate_fast_forward(place, now_us);
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
             context.policy.release_aborted(replica, &mut context, id);
@@ -91,9 +92,7 @@ impl Fleet {
 
     /// A request has left a replica between two batches.
     fn note_left(&mut self, place: ReplicaIndex) {
-        if let Some(pipeline) = self.pipelines.get_mut(place.index()) {
-            pipeline.has_left = true;
-        }
+        self.pipelines[place].has_left = true;
     }
 
     fn leave_queue(&mut self, id: RequestId, now_us: f64) {

@@ -1,153 +1,119 @@
-//! What ends next, of everything that the replicas work on.
+//! What happens next at the replicas: one heap of typed events.
+//!
+//! At equal times the number of replicas changes first, then replicas are ready, then work ends: the lower replica's first, of one
+//! replica what was expected first. What clients do comes before all of them (`Fleet::next_given_us`).
 
 use crate::replica_index::ReplicaIndex;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The end of what a replica, or one of its stages, works on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Event {
-    pub(super) time_us: f64,
-    pub(super) number: u64,
-    pub(super) replica: ReplicaIndex,
-    pub(super) stage: u32,
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// A pool is to have another number of replicas.
+    CountChanges {
+        /// Which one.
+        pool: u16,
+        /// From now on.
+        replicas: u32,
+    },
+    /// A replica has started.
+    ReplicaReady(ReplicaIndex),
+    /// What a replica works on ends, or it looks again for something to do.
+    WorkEnds(ReplicaIndex),
+    /// A pipeline stage is done with its batch.
+    StageEnds {
+        /// Whose stage.
+        replica: ReplicaIndex,
+        /// Which one.
+        stage: u32,
+    },
 }
 
-impl Eq for Event {}
-
-/// The earliest is the greatest; at equal times the lower replica's, of one replica the one that was made first.
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let key = |event: &Self| (event.replica, event.number);
-        other.time_us.total_cmp(&self.time_us).then(key(other).cmp(&key(self)))
+impl Event {
+    /// Its place among what happens at one time: by kind, then by replica.
+    fn rank(&self) -> (u8, u16) {
+        match *self {
+            Self::CountChanges { pool, .. } => (0, pool),
+            Self::ReplicaReady(replica) => (1, replica.get()),
+            Self::WorkEnds(replica) | Self::StageEnds { replica, .. } => (2, replica.get()),
+        }
     }
 }
 
-impl PartialOrd for Event {
+/// An event with its time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Due {
+    time_us: f64,
+    /// How many events were made before it.
+    number: u64,
+    event: Event,
+}
+
+impl Eq for Due {}
+
+/// The earliest is the greatest, as a heap gives the greatest.
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |due: &Self| (due.event.rank(), due.number);
+        other.time_us.total_cmp(&self.time_us).then_with(|| key(other).cmp(&key(self)))
+    }
+}
+
+impl PartialOrd for Due {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// The ends to come, the earliest first. Where one thing of a replica ends at a time, a new end replaces the one that was expected
-/// before.
-#[derive(Debug, Clone)]
+/// The events to come.
+#[derive(Debug, Clone, Default)]
 pub(super) struct EventQueue {
-    pending: Pending,
-    /// Events made so far.
+    heap: BinaryHeap<Due>,
     count: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Pending {
-    /// Of one replica of which one thing ends at a time: when it is done with that, infinite where it works on nothing.
-    One(f64),
-    Many(PendingEvents),
-}
-
-/// Ends to come, and some that were replaced.
-#[derive(Debug, Clone)]
-struct PendingEvents {
-    heap: BinaryHeap<Event>,
-    /// The number of the newest end of each replica; empty where each stage of a replica ends by itself.
+    /// The number of the newest [`Event::WorkEnds`] of each replica: it replaces those that were expected before.
     newest: Vec<u64>,
 }
 
-impl PendingEvents {
-    /// Of so many replicas of which one thing ends at a time; 0: each stage ends by itself.
-    fn of(replicas: usize) -> Self {
-        Self { heap: BinaryHeap::new(), newest: vec![0; replicas] }
-    }
-
-    /// Out of line: one replica has no heap.
-    #[inline(never)]
-    fn push(&mut self, event: Event) {
-        if let Some(newest) = self.newest.get_mut(event.replica.index()) {
-            *newest = event.number;
-        }
-        self.heap.push(event);
-    }
-
-    /// The earliest; those before it that were replaced are dropped.
-    #[inline(never)]
-    fn first(&mut self) -> Option<&Event> {
-        while let Some(event) = self.heap.peek() {
-            let newest = self.newest.get(event.replica.index());
-            if newest.is_none_or(|&newest| newest == event.number) {
-                break;
-            }
-            self.heap.pop();
-        }
-        self.heap.peek()
-    }
-}
-
 impl EventQueue {
-    /// Nothing ends; `stages_end`: each stage of a replica ends by itself, otherwise one thing of a replica at a time.
-    pub(super) fn new(replicas: usize, stages_end: bool) -> Self {
-        let pending = match replicas {
-            _ if stages_end => Pending::Many(PendingEvents::of(0)),
-            1 => Pending::One(f64::INFINITY),
-            _ => Pending::Many(PendingEvents::of(replicas)),
-        };
-        Self { pending, count: 0 }
-    }
-
-    /// A stage of a replica will be done at a time.
-    #[inline]
-    pub(super) fn push(&mut self, time_us: f64, replica: ReplicaIndex, stage: usize) {
+    /// Something will happen at a time. The end of a replica's work replaces the one that was expected before.
+    pub(super) fn push(&mut self, time_us: f64, event: Event) {
         self.count += 1;
-        match &mut self.pending {
-            Pending::One(next_us) => *next_us = time_us,
-            Pending::Many(events) => {
-                events.push(Event { time_us, number: self.count, replica, stage: stage as u32 });
+        if let Event::WorkEnds(replica) = event {
+            if self.newest.len() <= replica.index() {
+                self.newest.resize(replica.index() + 1, 0);
             }
+            self.newest[replica] = self.count;
         }
+        self.heap.push(Due { time_us, number: self.count, event });
     }
 
     /// The time of the earliest, infinite where there is none.
-    #[inline]
     pub(super) fn next_us(&mut self) -> f64 {
-        match &mut self.pending {
-            Pending::One(next_us) => *next_us,
-            Pending::Many(events) => events.first().map_or(f64::INFINITY, |event| event.time_us),
-        }
+        self.drop_replaced();
+        self.heap.peek().map_or(f64::INFINITY, |due| due.time_us)
     }
 
-    /// Takes the earliest out if it is due by a time, which is finite.
-    #[inline]
+    /// Takes the earliest out if it is due by a time.
     pub(super) fn pop_until(&mut self, now_us: f64) -> Option<Event> {
-        match &mut self.pending {
-            Pending::One(next_us) if *next_us <= now_us => {
-                let time_us = std::mem::replace(next_us, f64::INFINITY);
-                Some(Event { time_us, number: self.count, replica: ReplicaIndex::new(0), stage: 0 })
-            }
-            Pending::One(_) => None,
-            Pending::Many(events) => {
-                let is_due = events.first().is_some_and(|event| event.time_us <= now_us);
-                if is_due { events.heap.pop() } else { None }
-            }
-        }
+        self.drop_replaced();
+        let is_due = self.heap.peek().is_some_and(|due| due.time_us <= now_us);
+        if is_due { self.heap.pop().map(|due| due.event) } else { None }
     }
 
-    /// Takes the ends of one replica out; `each` gets them, in no order.
-    pub(super) fn take_replica(&mut self, replica: ReplicaIndex, mut each: impl FnMut(&Event)) {
-        let mut stays = |event: &Event| {
-            let is_other = event.replica != replica;
-            if !is_other {
-                each(event);
+    /// Whether nothing is to come.
+    pub(super) fn is_empty(&mut self) -> bool {
+        self.drop_replaced();
+        self.heap.is_empty()
+    }
+
+    /// Drops ends at the front that were replaced.
+    fn drop_replaced(&mut self) {
+        while let Some(Due { event: Event::WorkEnds(replica), number, .. }) = self.heap.peek() {
+            if self.newest[*replica] == *number {
+                break;
             }
-            is_other
-        };
-        match &mut self.pending {
-            Pending::One(next_us) => {
-                let event =
-                    Event { time_us: *next_us, number: self.count, replica: ReplicaIndex::new(0), stage: 0 };
-                if *next_us < f64::INFINITY && !stays(&event) {
-                    *next_us = f64::INFINITY;
-                }
-            }
-            Pending::Many(events) => events.heap.retain(stays),
+            self.heap.pop();
         }
     }
 }
@@ -155,24 +121,41 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    proptest! {
-        #[test]
-        fn one_replica_needs_the_newest_event_only(
-            acts in prop::collection::vec(prop_oneof![(0u32..50).prop_map(Some), Just(None)], 0..60),
-        ) {
-            let mut one = EventQueue::new(1, false);
-            let mut many = EventQueue { pending: Pending::Many(PendingEvents::of(1)), count: 0 };
-            for act in acts {
-                if let Some(time) = act {
-                    one.push(f64::from(time), ReplicaIndex::default(), 0);
-                    many.push(f64::from(time), ReplicaIndex::default(), 0);
-                } else {
-                    prop_assert_eq!(one.next_us(), many.next_us());
-                    prop_assert_eq!(one.pop_until(60.0), many.pop_until(60.0));
-                }
-            }
-        }
+    #[test]
+    fn events_come_in_the_order_of_time_kind_replica_and_number() {
+        let mut events = EventQueue::default();
+        let [first, second] = [0, 1].map(ReplicaIndex::new);
+        let stage = |replica, stage| Event::StageEnds { replica, stage };
+        events.push(5.0, stage(second, 1));
+        events.push(5.0, stage(second, 0));
+        events.push(5.0, stage(first, 2));
+        events.push(5.0, Event::ReplicaReady(second));
+        events.push(5.0, Event::CountChanges { pool: 0, replicas: 3 });
+        events.push(4.0, stage(second, 3));
+        assert_eq!(events.pop_until(3.0), None);
+        let order: Vec<Event> = std::iter::from_fn(|| events.pop_until(5.0)).collect();
+        let expected = [
+            stage(second, 3),
+            Event::CountChanges { pool: 0, replicas: 3 },
+            Event::ReplicaReady(second),
+            stage(first, 2),
+            stage(second, 1),
+            stage(second, 0),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn a_new_end_replaces_the_one_expected_before() {
+        let mut events = EventQueue::default();
+        let replica = ReplicaIndex::new(2);
+        events.push(3.0, Event::WorkEnds(replica));
+        events.push(7.0, Event::WorkEnds(replica));
+        events.push(5.0, Event::WorkEnds(replica));
+        assert_eq!(events.next_us(), 5.0);
+        assert_eq!(events.pop_until(9.0), Some(Event::WorkEnds(replica)));
+        assert!(events.is_empty());
+        assert_eq!(events.next_us(), f64::INFINITY);
     }
 }

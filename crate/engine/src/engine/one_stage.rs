@@ -3,7 +3,7 @@
 
 use super::Fleet;
 use crate::record::request_state::RequestStatus;
-use crate::replica::batch_scheduler::{BatchScheduler, ScheduleContext};
+use crate::replica::batch_scheduler::ScheduleContext;
 use crate::replica::run::BatchRun;
 use crate::replica::{Replica, scheduler};
 use crate::replica_index::ReplicaIndex;
@@ -12,11 +12,10 @@ impl Fleet {
     /// What the replica does at once ends with the iteration under way.
     pub(super) fn truncate_fast_forward(
         &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
         place: ReplicaIndex,
         now_us: f64,
     ) {
-        let least = policy.least_leap(&self.replicas[place]);
+        let least = self.pool_of(place).policy.least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
         // This many are not cut short, whenever it is.
         if replica.fast_forwarded <= least.max(1) {
@@ -35,7 +34,6 @@ impl Fleet {
     /// What a replica of one stage works on ends, if it works, and where it may begin something new, the next iteration begins.
     pub(super) fn end_and_schedule(
         &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
         place: ReplicaIndex,
         now_us: f64,
         begins: bool,
@@ -43,10 +41,10 @@ impl Fleet {
         let longest = self.max_fast_forward;
         let (replica, mut context, _) = self.parts(place, now_us);
         if replica.in_flight > 0 {
-            replica.end_iterations(policy, &mut context);
+            replica.end_iterations(&mut context);
         }
         if begins {
-            let end_us = replica.schedule_iterations(policy, &mut context, longest);
+            let end_us = replica.schedule_iterations(&mut context, longest);
             if let Some(end_us) = end_us {
                 self.schedule_completion(end_us, place);
             }
@@ -59,14 +57,14 @@ impl Replica {
     /// for one; `None`: when it is notified of something.
     fn schedule_iterations(
         &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
         context: &mut ScheduleContext<'_>,
         longest: u32,
     ) -> Option<f64> {
+        let policy = context.policy;
         let mut batch = self.batch.take()?;
         batch.clear();
         batch.formed_us = context.now_us;
-        scheduler::schedule_or_retry(policy, self, context, &mut batch);
+        scheduler::schedule_or_retry(self, context, &mut batch);
         if batch.is_empty() {
             self.batch = Some(batch);
             return Some(policy.wakes_us(self)).filter(|&wakes_us| wakes_us < f64::INFINITY);
@@ -83,7 +81,7 @@ impl Replica {
             let stalled = if batch.decodes > 0 { 0 } else { self.decode_batch.count };
             self.run = Some(BatchRun::begin(self, context, &batch, time, stalled));
         }
-        let most = scheduler::fast_forward(policy, self, context, &batch).min(longest);
+        let most = scheduler::fast_forward(self, context, &batch).min(longest);
         self.batch = Some(batch);
         let run = self.run.as_ref()?;
         self.fast_forwarded = most.min(run.valid_for - run.done);
@@ -93,7 +91,8 @@ impl Replica {
     }
 
     /// The iterations under way end: requests have their tokens, finish, or go on.
-    fn end_iterations(&mut self, policy: &(impl BatchScheduler + ?Sized), context: &mut ScheduleContext<'_>) {
+    fn end_iterations(&mut self, context: &mut ScheduleContext<'_>) {
+        let policy = context.policy;
         let Some(mut batch) = self.batch.take() else { return };
         self.in_flight = 0;
         let fast_forward = self.fast_forwarded;
@@ -114,8 +113,8 @@ impl Replica {
         if !batch.chunks.is_empty() || self.decode_batch.has_ended() {
             self.close_run(context, &batch.chunks);
             let before = self.num_running;
-            self.finish_ended(policy, context);
-            self.finish_prefill_chunks(policy, context, &batch);
+            self.finish_ended(context);
+            self.finish_prefill_chunks(context, &batch);
             finished = before - self.num_running;
         }
         if finished > 0 {
@@ -130,7 +129,7 @@ impl Replica {
     }
 
     /// The requests of the decode batch leave whose last token is there.
-    fn finish_ended(&mut self, policy: &(impl BatchScheduler + ?Sized), context: &mut ScheduleContext<'_>) {
+    fn finish_ended(&mut self, context: &mut ScheduleContext<'_>) {
         while let Some(id) = self.decode_batch.pop_ended() {
             // An entry may be left over from before a preemption, and be the same as the one that counts.
             let is_over = context.requests[id].status == RequestStatus::Decoding
@@ -141,10 +140,10 @@ impl Replica {
             }
         }
         if self.ended.len() > 1 {
-            policy.order_ended(context, &mut self.ended);
+            context.policy.order_ended(context, &mut self.ended);
         }
         for place in 0..self.ended.len() {
-            self.finish_decoding(policy, context, self.ended[place]);
+            self.finish_decoding(context, self.ended[place]);
         }
         self.ended.clear();
     }

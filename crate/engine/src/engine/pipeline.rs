@@ -8,7 +8,6 @@ use servescope_workload::RequestId;
 
 use super::Fleet;
 use super::events::Event;
-use super::pipeline_groups::GroupPasses;
 use super::pipeline_turns::PipelineTurns;
 use super::stage_passes::Stage;
 use crate::replica::iteration::ScheduledBatch;
@@ -31,7 +30,6 @@ pub(super) struct Pipeline {
     /// Batches that have just ended and whose requests may decode on as they are.
     pub(super) again: Vec<u32>,
     pub(super) turns: PipelineTurns,
-    pub(super) groups: GroupPasses,
 }
 
 impl Pipeline {
@@ -45,7 +43,6 @@ impl Pipeline {
             queue: VecDeque::new(),
             again: Vec::new(),
             turns: PipelineTurns::default(),
-            groups: GroupPasses::default(),
         }
     }
 
@@ -85,7 +82,7 @@ fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
 impl Fleet {
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: ReplicaIndex, now_us: f64) {
-        if self.policy.queues_empty_batches() {
+        if self.pool_of(place).policy.queues_empty_batches() {
             return self.fill_queue(place, now_us);
         }
         if !self.form_again(place, now_us) {
@@ -122,7 +119,7 @@ impl Fleet {
 
     /// Writes down what requests in the stages got.
     pub(super) fn write_batches_down(&mut self, place: ReplicaIndex) {
-        let Some(pipeline) = self.pipelines.get_mut(place.index()) else { return };
+        let pipeline = &mut self.pipelines[place];
         let mut batches = std::mem::take(&mut pipeline.batches);
         let (_, mut context, _) = self.parts(place, f64::INFINITY);
         batches.iter_mut().for_each(|batch| batch_end::write_down(&mut context, batch));
@@ -160,7 +157,7 @@ impl Fleet {
         let (replica, mut context, _) = self.parts(place, now_us);
         batch.clear();
         batch.formed_us = now_us;
-        scheduler::schedule_or_retry(context.policy, replica, &mut context, batch);
+        scheduler::schedule_or_retry(replica, &mut context, batch);
         if replica.stages > 1 {
             replica.refuses_head(&context, batch);
         }
@@ -180,7 +177,8 @@ impl Fleet {
 
     /// The first stage gets a batch that was formed.
     fn enter_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
-        if self.has_stages && !self.stages_end {
+        let pool = self.pool_of(place);
+        if pool.stages > 1 && !pool.stages_end {
             return self.pass_stages(place, slot, now_us);
         }
         self.pipelines[place].stages[0].queue.push_back(slot);
@@ -189,6 +187,7 @@ impl Fleet {
 
     /// An idle stage takes the next batch of its queue.
     fn serve(&mut self, place: ReplicaIndex, stage: usize, now_us: f64) {
+        let pool = &self.pools[usize::from(self.replicas[place].life.pool)];
         let pipeline = &mut self.pipelines[place];
         let is_last = stage + 1 == pipeline.stages.len();
         let this = &mut pipeline.stages[stage];
@@ -209,11 +208,12 @@ impl Fleet {
         }
         let (copied_blocks, load_us) =
             if stage == 0 { (batch.copied_blocks, batch.load_us) } else { (0, 0.0) };
-        let stage_us = batch.time_stages(&*self.cost)[usize::from(is_last)];
-        let works_us = stage_us + self.config.copying_us(copied_blocks);
+        let stage_us = batch.time_stages(&*pool.cost)[usize::from(is_last)];
+        let works_us = stage_us + pool.config.copying_us(copied_blocks);
         let took_us = works_us + load_us;
         batch.busy_us += works_us;
-        self.events.push(now_us + took_us, place, stage);
+        let event = Event::StageEnds { replica: place, stage: stage as u32 };
+        self.events.push(now_us + took_us, event);
         if stage == 0 {
             self.begin_batch(place, slot, now_us);
         }
@@ -230,8 +230,8 @@ impl Fleet {
     }
 
     /// A stage is done with its batch, which moves on or is done.
-    pub(super) fn end_stage(&mut self, event: Event) {
-        let (place, stage, now_us) = (event.replica, event.stage as usize, event.time_us);
+    pub(super) fn end_stage(&mut self, place: ReplicaIndex, stage: u32, now_us: f64) {
+        let stage = stage as usize;
         let pipeline = &mut self.pipelines[place];
         let Some(slot) = pipeline.stages[stage].serves.take() else { return };
         let next = pipeline.stages.get_mut(stage + 1).map(|next| next.queue.push_back(slot));

@@ -41,10 +41,11 @@ fn pass(
 impl Fleet {
     /// A batch that was formed passes the stages.
     pub(super) fn pass_stages(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
+        let pool = &self.pools[usize::from(self.replicas[place].life.pool)];
         let pipeline = &mut self.pipelines[place];
         let batch = &mut pipeline.batches[slot as usize];
-        let copying_us = self.config.copying_us(batch.copied_blocks);
-        let end_us = pass(&mut pipeline.stages, batch, &*self.cost, copying_us, now_us);
+        let copying_us = pool.config.copying_us(batch.copied_blocks);
+        let end_us = pass(&mut pipeline.stages, batch, &*pool.cost, copying_us, now_us);
         pipeline.turns.order.push_back((slot, end_us));
     }
 

@@ -1,14 +1,14 @@
 //! What a fleet rejects on arrival: requests that its scheduler could never serve. S-LoRA and Vidur leave such requests in the queue,
 //! whose head they block for ever (head-of-line blocking).
 
-use crate::config::FleetConfig;
+use crate::config::{FleetConfig, PoolConfig};
 use crate::config::adapters::AdapterMemory;
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
 /// Why a request is rejected on arrival whatever else is in the service; `None`: it is accepted. `max_tokens` is the bound on
 /// its output, `rank` that of its adapter.
-pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
+pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let adapters = &config.adapters;
     if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
         return Some(Rejection::LoraRank);
@@ -36,7 +36,8 @@ pub fn rejection(config: &FleetConfig, input_tokens: u32, max_tokens: u32, rank:
 
 /// What the rejection of a request compared.
 pub(crate) fn compared(
-    config: &FleetConfig,
+    fleet: &FleetConfig,
+    config: &PoolConfig,
     [input_tokens, max_tokens, rank]: [u32; 3],
     reason: Rejection,
 ) -> Compared {
@@ -53,7 +54,7 @@ pub(crate) fn compared(
         Rejection::PromptOverBatch => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
         Rejection::LoraRank => of(Test::LoraRank, rank, config.adapters.max_lora_rank),
         Rejection::Concurrency => {
-            of(Test::InSystem, config.max_in_system.saturating_add(1), config.max_in_system)
+            of(Test::InSystem, fleet.max_in_system.saturating_add(1), fleet.max_in_system)
         }
         _ => Compared::NOTHING,
     }
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn bounds_are_those_of_s_loras_server() {
-        let config = FleetConfig { blocks: 3_000, max_request_tokens: 3_072, ..FleetConfig::slora() };
+        let config = PoolConfig { blocks: 3_000, max_request_tokens: 3_072, ..PoolConfig::slora() };
         let reason = |input, max, rank| rejection(&config, input, max, rank);
         assert_eq!(reason(2_048, 951, 0), None);
         assert_eq!(reason(2_049, 1, 0), Some(Rejection::InputTooLong));
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(reason(2_000, 1_000, 0), Some(Rejection::PoolTooSmall));
         assert_eq!(reason(1_999, 1_000, 0), None);
         assert_eq!(reason(1_999, 1_000, 1), Some(Rejection::NeverFits));
-        let original = FleetConfig { reference_quirks: true, ..config };
+        let original = PoolConfig { reference_quirks: true, ..config };
         assert_eq!(rejection(&original, 1_999, 1_000, 64), None);
     }
 }

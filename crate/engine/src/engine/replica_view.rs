@@ -2,16 +2,15 @@
 
 use servescope_workload::{RequestId, Trace};
 
-use crate::config::FleetConfig;
+use super::pools::PoolState;
 use crate::gateway::proxy::KvUsageProbe;
 use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
 use crate::replica::requests::Requests;
-use crate::replica_index::NO_REPLICA;
 
 /// The fleet at the present time.
 pub(super) struct ReplicaView<'a> {
-    pub(super) config: &'a FleetConfig,
+    pub(super) pools: &'a [PoolState],
     pub(super) trace: &'a Trace,
     pub(super) requests: &'a Requests,
     pub(super) replicas: &'a [Replica],
@@ -21,16 +20,15 @@ pub(super) struct ReplicaView<'a> {
 
 impl KvUsageProbe for ReplicaView<'_> {
     fn used_tokens(&self, at_us: f64) -> f64 {
-        let blocks: u64 =
-            self.replicas.iter().map(|replica| u64::from(replica.used_at(self.config, at_us))).sum();
-        let adapters: u64 =
-            self.replicas.iter().map(|replica| u64::from(replica.adapters_in_memory().1)).sum();
-        (blocks * u64::from(self.config.block_size) + adapters) as f64
+        let tokens = |replica: &Replica| {
+            let config = &self.pool(replica).config;
+            let blocks = u64::from(replica.used_at(config, at_us));
+            blocks * u64::from(config.block_size) + u64::from(replica.adapters_in_memory().1)
+        };
+        self.replicas.iter().map(tokens).sum::<u64>() as f64
     }
 
     fn held_tokens(&self, requests: &[RequestId], at_us: f64, held: &mut Vec<Option<u32>>) {
-        // Iterations that are over, of the replicas that were asked for last.
-        let mut overs = [(NO_REPLICA, 0); 8];
         held.extend(requests.iter().map(|&id| {
             let i = id.index();
             let place = self.requests[i].status;
@@ -41,13 +39,9 @@ impl KvUsageProbe for ReplicaView<'_> {
             let replica = &self.replicas[number];
             let done = self.requests[i].done;
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {
-                let over = &mut overs[number.index() % 8];
-                if over.0 != number {
-                    *over = (number, self.over_at(replica, at_us));
-                }
-                replica.decode_batch.tokens(done).wrapping_add(over.1)
+                replica.decode_batch.tokens(done).wrapping_add(self.over_at(replica, at_us))
             } else if place == RequestStatus::Decoding {
-                let unwritten = self.config.policy().unwritten_tokens(replica, self.requests, id);
+                let unwritten = self.pool(replica).policy.unwritten_tokens(replica, self.requests, id);
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done
@@ -58,6 +52,10 @@ impl KvUsageProbe for ReplicaView<'_> {
 }
 
 impl ReplicaView<'_> {
+    fn pool(&self, replica: &Replica) -> &PoolState {
+        &self.pools[usize::from(replica.life.pool)]
+    }
+
     /// Iterations of what a replica works on that are over at a time.
     fn over_at(&self, replica: &Replica, at_us: f64) -> u32 {
         match &replica.run {

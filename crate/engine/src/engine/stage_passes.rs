@@ -16,18 +16,6 @@ pub(super) struct Stage {
     pub(super) end_us: f64,
 }
 
-/// When a batch begins and ends on a stage.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
-    pub(super) begin_us: f64,
-    pub(super) end_us: f64,
-}
-
-impl Pass {
-    /// Before any that is foreseen.
-    pub(super) const BEFORE: Self = Self { begin_us: f64::NEG_INFINITY, end_us: f64::NEG_INFINITY };
-}
-
 /// How long the stages take for a batch, microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageTimes {
@@ -66,49 +54,4 @@ impl StageTimes {
         pass_us(last, self.last_us, 0.0);
         (ready_us, busy_us)
     }
-
-    /// The batch is at the stage `from` at a time and passes it and those behind it. The stages know when it leaves them, and
-    /// `busy_us` how long they worked.
-    #[inline]
-    pub(super) fn pass(
-        &self,
-        stages: &mut [Stage],
-        passes: &mut [Pass],
-        from: usize,
-        mut ready_us: f64,
-        busy_us: &mut f64,
-    ) {
-        let mut pass_us = |stage: &mut Stage, pass: &mut Pass, works_us: f64, load_us: f64| {
-            let begin_us = if stage.end_us > ready_us { stage.end_us } else { ready_us };
-            ready_us = begin_us + (works_us + load_us);
-            *pass = Pass { begin_us, end_us: ready_us };
-            stage.end_us = ready_us;
-            *busy_us += works_us;
-        };
-        let (Some((last, others)), Some((last_pass, other_passes))) =
-            (stages[from..].split_last_mut(), passes[from..].split_last_mut())
-        else {
-            return;
-        };
-        let mut inner = others.iter_mut().zip(other_passes);
-        if let Some((stage, pass)) = (from == 0).then(|| inner.next()).flatten() {
-            pass_us(stage, pass, self.inner_us + self.copying_us, self.load_us);
-        }
-        inner.for_each(|(stage, pass)| pass_us(stage, pass, self.inner_us, 0.0));
-        pass_us(last, last_pass, self.last_us, 0.0);
-    }
-
-    /// How long the first `begun` of `count` stages work.
-    pub(super) fn busy_us(&self, begun: usize, count: usize) -> f64 {
-        (0..begun).fold(0.0, |us, stage| {
-            let stage_us = if stage + 1 == count { self.last_us } else { self.inner_us };
-            us + if stage == 0 { stage_us + self.copying_us } else { stage_us }
-        })
-    }
-}
-
-/// Where a batch is at a time, before what happens then: at which stage, and whether that serves it; `None`: it has left them.
-pub(super) fn place_at(passes: &[Pass], at_us: f64) -> Option<(usize, bool)> {
-    let stage = passes.iter().position(|pass| pass.end_us >= at_us)?;
-    Some((stage, passes[stage].begin_us < at_us))
 }

@@ -167,7 +167,7 @@ impl Fleet {
     /// A replica of several stages is about to form a batch: notes what decodes in those under way, where snapshots are taken.
     #[inline]
     pub(super) fn note_under_way(&mut self, place: ReplicaIndex) {
-        if self.has_stages && self.replicas[place].takes_snapshots() {
+        if self.pool_of(place).stages > 1 && self.replicas[place].takes_snapshots() {
             let of = |batch: &ScheduledBatch| -> Vec<(RequestId, u32)> {
                 batch.members.iter().map(|&id| (id, batch.unwritten.iterations)).collect()
             };

@@ -150,7 +150,7 @@ pub(super) struct HeldByGroup {
 impl HeldByGroup {
     /// `group_of` names the group of each request, of this many groups.
     pub(super) fn of(tables: &WhyTables<'_>, held: HeldResource, group_of: &[u32], groups: usize) -> Self {
-        let replicas = tables.report.replicas.max(1) as usize;
+        let replicas = tables.report.replicas.len();
         let mut changes: Vec<Vec<(u64, f64, u32)>> = vec![Vec::new(); replicas];
         for hold in holds_of(tables, held) {
             let group = group_of[hold.request];

@@ -124,34 +124,35 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     let load = (run.adapter_load_us * 1e3).min(busy as f64);
     let copying = (run.copying_us * 1e3).min(busy as f64 - load);
     let rest = busy as f64 - load - copying;
-    let prefill = match &report.cost {
-        _ if run.decodes == 0 => rest,
-        Some(model) if run.prompts > 0 => {
-            let chunks = iterations.chunks(run);
-            (prefill_in_iteration_us(&*model.0, &run.batch(&chunks, 0.0)) * 1e3).min(rest)
-        }
-        _ => 0.0,
+    let prefill = if run.decodes == 0 {
+        rest
+    } else if run.prompts > 0 {
+        let chunks = iterations.chunks(run);
+        let cost = &*report.pool(run.replica).cost;
+        (prefill_in_iteration_us(cost, &run.batch(&chunks, 0.0)) * 1e3).min(rest)
+    } else {
+        0.0
     };
     Shares { load, copying, prefill, busy }
 }
 
-/// How long requests take alone.
+/// How long requests take alone on a replica of a pool.
 #[derive(Debug, Default)]
 pub(super) struct AloneTimes {
-    /// By rank: decoding with this many tokens in KV memory, and all fewer, microseconds.
-    decode_us: BTreeMap<Option<u32>, Vec<f64>>,
+    /// By pool and rank: decoding with this many tokens in KV memory, and all fewer, microseconds.
+    decode_us: BTreeMap<(u16, Option<u32>), Vec<f64>>,
 }
 
 impl AloneTimes {
     /// Decoding of `count` tokens, the first of which has `from` tokens before it, nanoseconds.
     pub(super) fn decode_ns(
         &mut self,
-        cost: &dyn BatchCost,
+        (pool, cost): (u16, &dyn BatchCost),
         rank: Option<u32>,
         from: u32,
         count: u32,
     ) -> f64 {
-        let sums = self.decode_us.entry(rank).or_insert_with(|| vec![0.0]);
+        let sums = self.decode_us.entry((pool, rank)).or_insert_with(|| vec![0.0]);
         let to = (from + count) as usize;
         while sums.len() <= to {
             let kv_tokens = sums.len() as u32 - 1;

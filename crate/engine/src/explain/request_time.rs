@@ -7,7 +7,7 @@
 use crate::replica_index::ReplicaIndex;
 use std::cell::RefCell;
 
-use servescope_cost::Chunk;
+use servescope_cost::{BatchCost, Chunk};
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::by_request::ByRequest;
@@ -70,7 +70,6 @@ pub struct WhyTables<'a> {
     queues: Vec<QueueTable>,
     alone: RefCell<AloneTimes>,
     computes_lora: bool,
-    stages: u32,
 }
 
 impl<'a> WhyTables<'a> {
@@ -82,7 +81,7 @@ impl<'a> WhyTables<'a> {
         let decisions = ByRequest::of(n, about, |decision| decision.request().unwrap_or_default());
         let RequestPhases { prefills, stalls, deferrals, shared, .. } = phases;
         let timeline = &report.timeline;
-        let replicas = ReplicaIndex::first(report.replicas as usize);
+        let replicas = ReplicaIndex::first(report.replicas.len());
         let iterations: Vec<_> = replicas.clone().map(|i| IterationTable::of(report, i)).collect();
         let queues = replicas.map(|i| queue_of(report, phases, i, &iterations[i.index()])).collect();
         let ends = ends_of(report);
@@ -99,7 +98,6 @@ impl<'a> WhyTables<'a> {
             preemptions: ByRequest::of(n, timeline.preemptions.iter().copied(), |event| event.id),
             queues,
             computes_lora: timeline.iterations.iter().any(|run| run.any_adapter),
-            stages: report.cost.as_ref().map_or(1, |model| model.0.stages()),
             iterations,
             alone: RefCell::default(),
         })
@@ -257,9 +255,7 @@ impl<'a> WhyTables<'a> {
             return;
         }
         let chunk = Chunk { kv_tokens: phase.from_token, tokens: phase.tokens };
-        let alone = self.report.cost.as_ref();
-        let own =
-            alone.map_or(f64::INFINITY, |model| AloneTimes::prefill_ns(&*model.0, self.rank(id), chunk));
+        let own = AloneTimes::prefill_ns(self.cost(id), self.rank(id), chunk);
         take(Cause::OwnPrefill, own);
         take(Cause::SharedPrefill, f64::INFINITY);
     }
@@ -289,7 +285,7 @@ impl<'a> WhyTables<'a> {
             left -= ns;
             ns
         };
-        if self.stages > 1 {
+        if self.cost(id).stages() > 1 {
             let own = self.shared.get(id).iter();
             let within =
                 own.filter(|iteration| in_ns(iteration.start_us) >= from && in_ns(iteration.end_us) <= to);
@@ -309,12 +305,18 @@ impl<'a> WhyTables<'a> {
 
     /// How long its output takes alone, nanoseconds. The first token comes with its prompt, and one with each recomputation.
     fn own_decode_ns(&self, id: usize) -> u64 {
-        let Some(model) = &self.report.cost else { return u64::MAX };
         let again = self.away.get(id).len() as u32;
         let tokens = self.report.results[id].produced.saturating_sub(1 + again);
         let from = self.report.trace.input_tokens[id] + 1;
-        let ns = self.alone.borrow_mut().decode_ns(&*model.0, self.rank(id), from, tokens);
+        let pool = self.report.replicas.get(self.report.replica(id).index()).map_or(0, |life| life.pool);
+        let of_pool = (pool, self.cost(id));
+        let ns = self.alone.borrow_mut().decode_ns(of_pool, self.rank(id), from, tokens);
         ns.round() as u64
+    }
+
+    /// How long iterations of its replica take.
+    fn cost(&self, id: usize) -> &dyn BatchCost {
+        &*self.report.pool(self.report.replica(id)).cost
     }
 
     /// The rank of its adapter, where adapters are computed.

@@ -125,7 +125,6 @@ impl Frontend {
     }
 
     /// The same through the proxy.
-    #[inline(never)]
     fn due_through_us(&mut self) -> f64 {
         let arrival_us = self.arrivals.due_us();
         self.proxy().map_or(arrival_us, |proxy| arrival_us.min(proxy.due_us()))

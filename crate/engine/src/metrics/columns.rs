@@ -1,6 +1,7 @@
 //! Quantities over time as columns of equal width, each holding the quantity's mean over its width.
 
 use crate::record::timeline::IterationRun;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 
 /// Columns of equal width over a window of time. Adding an interval costs O(1) or the number of columns it crosses.
@@ -136,8 +137,8 @@ pub struct GpuColumns {
     pub prefill_tokens: TimeColumns,
     /// Tokens decoded, for each microsecond.
     pub decode_tokens: TimeColumns,
-    /// Tokens of a KV block.
-    block_tokens: f64,
+    /// Tokens of a KV block, of each replica.
+    block_tokens: Vec<f64>,
 }
 
 /// The GPU's columns over a window.
@@ -152,7 +153,9 @@ impl GpuColumns {
     pub fn new(report: &Report, start_us: f64, end_us: f64, count: usize) -> Self {
         let blank = TimeColumns::new(start_us, end_us, count);
         Self {
-            block_tokens: f64::from(report.pool_tokens) / f64::from(report.pool_blocks.max(1)),
+            block_tokens: ReplicaIndex::first(report.replicas.len())
+                .map(|replica| report.pool(replica).block_tokens())
+                .collect(),
             kv_tokens: blank.clone(),
             adapter_tokens: blank.clone(),
             prefill_tokens: blank.clone(),
@@ -163,7 +166,7 @@ impl GpuColumns {
     /// Adds the gaps of equal iterations.
     pub fn add(&mut self, run: &IterationRun) {
         // Attention reads what is shared once for each request; its blocks are there once.
-        let held = f64::from(run.blocks) * self.block_tokens;
+        let held = f64::from(run.blocks) * self.block_tokens[run.replica];
         let [kv, after] = [run.kv_tokens, run.kv_tokens_at_end()].map(|tokens| tokens.min(held));
         self.kv_tokens.add_slope(run.start_us, run.end_us, kv, after);
         if run.adapter_tokens > 0 {

@@ -11,14 +11,25 @@ use super::operators::{peak, used};
 use super::summary::HeldKv;
 use super::usage::{FleetUtilization, ReplicaUsage};
 use crate::record::request_timings::PrefixLookups;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 
-/// One replica over the makespan.
+/// One replica over the time for which it is paid.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ReplicaRow {
     /// Index.
     pub id: u32,
+    /// Its pool.
+    pub pool: u16,
+    /// When it was asked for; 0 of those of the beginning.
+    pub start_s: f64,
+    /// When it could be given its first request.
+    pub ready_s: f64,
+    /// When it stopped; missing where it did not.
+    pub stop_s: Option<f64>,
+    /// How long it is paid up to the end of the run.
+    pub paid_s: f64,
     /// Requests that the router gave it.
     pub requests: u32,
     /// Of these, served to the end.
@@ -64,10 +75,12 @@ pub struct FleetSummary {
 }
 
 impl FleetSummary {
-    /// The mean over the replicas, where it is known of all; what stood idle counts as 0.
+    /// The mean over the time of the replicas, where it is known of all; what stood idle counts as 0.
     pub fn mean(&self, of: impl Fn(&ReplicaRow) -> Option<f64>) -> Option<f64> {
-        let sum: Option<f64> = self.per_replica.iter().map(of).sum();
-        sum.map(|sum| sum / self.per_replica.len() as f64)
+        let longest_s = self.per_replica.iter().map(|row| row.paid_s).fold(0.0, f64::max);
+        let weight = |row: &ReplicaRow| if row.paid_s == longest_s { 1.0 } else { row.paid_s / longest_s };
+        let sum: Option<f64> = self.per_replica.iter().map(|row| Some(of(row)? * weight(row))).sum();
+        sum.map(|sum| sum / self.per_replica.iter().map(weight).sum::<f64>())
     }
 }
 
@@ -92,23 +105,30 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
         .enumerate()
         .map(|(id, sum)| {
             let iterations = sum.iterations as f64;
+            let (life, pool) = (report.replicas[id], report.pool(ReplicaIndex::new(id as u16)));
+            let paid_us = life.paid_us(makespan_us);
             let share = |of: fn(Work) -> f64, most: fn(servescope_cost::Peak) -> f64| {
-                let (peak, stages) = peak(report)?;
+                let (peak, stages) = peak(pool)?;
                 // What never ran did nothing; those that ran show that the model does not know its work.
                 let work = if sum.iterations == 0 { Work::default() } else { sum.work? };
-                over(of(work), most(peak) * f64::from(stages) * makespan_us / 1e6)
+                over(of(work), most(peak) * f64::from(stages) * paid_us / 1e6)
             };
             ReplicaRow {
                 id: id as u32,
                 requests: 0,
                 completed: 0,
                 iterations: sum.iterations,
-                busy: over(sum.busy_us, makespan_us),
+                pool: life.pool,
+                start_s: life.start_us / 1e6,
+                ready_s: life.ready_us / 1e6,
+                stop_s: Some(life.stop_us / 1e6).filter(|stop_s| stop_s.is_finite()),
+                paid_s: paid_us / 1e6,
+                busy: over(sum.busy_us, paid_us),
                 mean_size: over(sum.sizes, iterations),
                 tokens_per_iteration: over(sum.tokens, iterations),
-                mean_kv: held.get(id).and_then(|held| held.mean_usage(report, makespan_us)),
+                mean_kv: held.get(id).and_then(|held| held.mean_usage(pool, paid_us)),
                 prefix_hit_rate: report.prefix_lookups.get(id).and_then(PrefixLookups::hit_rate),
-                peak_kv: over(sum.blocks.into(), report.pool_blocks.into()),
+                peak_kv: over(sum.blocks.into(), pool.kv_blocks.into()),
                 preemptions: 0,
                 mfu: share(|work| work.flops, |peak| peak.flops),
                 bandwidth: share(|work| work.bytes, |peak| peak.bytes),

@@ -4,6 +4,7 @@
 //! and takes for each what the cost model says, so the times between follow.
 
 use crate::record::timeline::IterationRun;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 
 /// A stage works on equal iterations, without a pause between them.
@@ -21,13 +22,16 @@ pub struct StageWork {
 
 /// The work of every stage, in order of the iterations' start; within one stage in order of time.
 pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
-    let model = report.cost.as_ref().map(|model| &*model.0);
-    let stages = model.map_or(1, |model| model.stages().max(1));
-    let mut free_us = vec![0.0f64; (report.replicas * stages) as usize];
+    let stages_of = |replica: ReplicaIndex| report.pool(replica).cost.stages().max(1);
+    let mut free_us: Vec<Vec<f64>> = ReplicaIndex::first(report.replicas.len())
+        .map(|replica| vec![0.0; stages_of(replica) as usize])
+        .collect();
     report.timeline.iterations.iter().flat_map(move |run| {
-        let lanes = &mut free_us[(u32::from(run.replica.get()) * stages) as usize..][..stages as usize];
-        let works: Vec<StageWork> = match model {
-            Some(model) if stages > 1 => {
+        let model = &*report.pool(run.replica).cost;
+        let lanes = &mut free_us[run.replica.index()];
+        let stages = lanes.len() as u32;
+        let works: Vec<StageWork> = match stages {
+            2.. => {
                 let chunks = report.timeline.iterations.chunks(&run);
                 let batch = run.batch(&chunks, 0.0);
                 let mut ready_us = run.start_us;

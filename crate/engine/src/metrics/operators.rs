@@ -7,7 +7,7 @@
 use servescope_cost::{BatchCost, Chunk, DecodeUsage, OperatorClass, Peak, StageParts, Work};
 
 use crate::record::timeline::{IterationRun, Timeline};
-use crate::report::Report;
+use crate::report::{PoolReport, Report};
 
 /// Equal iterations of a fleet's replica, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,9 +72,9 @@ impl RunTotals {
 /// number, not for each run.
 #[derive(Debug)]
 pub(super) struct DecodeUsageCache<'a> {
-    timeline: &'a Timeline,
-    cost: &'a dyn BatchCost,
-    decodes: Vec<CachedUsage>,
+    report: &'a Report,
+    /// Of each pool.
+    decodes: Vec<Vec<CachedUsage>>,
     chunks: Vec<Chunk>,
 }
 
@@ -93,32 +93,33 @@ enum CachedUsage {
 const MOST_KEPT: usize = 4096;
 
 impl<'a> DecodeUsageCache<'a> {
-    pub(super) fn new(timeline: &'a Timeline, cost: &'a dyn BatchCost) -> Self {
-        Self { timeline, cost, decodes: Vec::new(), chunks: Vec::new() }
+    pub(super) fn new(report: &'a Report) -> Self {
+        Self { report, decodes: vec![Vec::new(); report.pools.len()], chunks: Vec::new() }
     }
 
     /// What all of these equal iterations are together.
     pub(super) fn totals(&mut self, run: &IterationRun) -> RunTotals {
         let only_decodes = run.prompts == 0 && run.rank_sum == 0 && !run.any_adapter && run.copying_us == 0.0;
-        let known = if only_decodes { self.decode_usage(run.decodes) } else { None };
+        let known = if only_decodes { self.decode_usage(run) } else { None };
         if let Some(usage) = known {
             return RunTotals::rest_of(run, &usage);
         }
-        self.timeline.iterations.read_chunks(run, &mut self.chunks);
-        RunTotals::of_prompts(self.cost, run, &self.chunks)
+        self.report.timeline.iterations.read_chunks(run, &mut self.chunks);
+        RunTotals::of_prompts(&*self.report.pool(run.replica).cost, run, &self.chunks)
     }
 
-    fn decode_usage(&mut self, decodes: u32) -> Option<DecodeUsage> {
-        let place = decodes as usize;
+    fn decode_usage(&mut self, run: &IterationRun) -> Option<DecodeUsage> {
+        let (cost, place) = (&self.report.pool(run.replica).cost, run.decodes as usize);
         if place >= MOST_KEPT {
-            return self.cost.decode_usage(decodes);
+            return cost.decode_usage(run.decodes);
         }
-        if self.decodes.len() <= place {
-            self.decodes.resize(place + 1, CachedUsage::Unknown);
+        let decodes = &mut self.decodes[usize::from(self.report.replicas[run.replica].pool)];
+        if decodes.len() <= place {
+            decodes.resize(place + 1, CachedUsage::Unknown);
         }
-        let cached = &mut self.decodes[place];
+        let cached = &mut decodes[place];
         if matches!(cached, CachedUsage::Unknown) {
-            *cached = self.cost.decode_usage(decodes).map_or(CachedUsage::Each, CachedUsage::All);
+            *cached = cost.decode_usage(run.decodes).map_or(CachedUsage::Each, CachedUsage::All);
         }
         if let CachedUsage::All(usage) = cached { Some(*usage) } else { None }
     }
@@ -159,16 +160,13 @@ fn copying_us(cost: &dyn BatchCost, run: &IterationRun) -> f64 {
 
 /// Every run of a fleet with its parts, in order of start.
 pub fn run_parts(report: &Report) -> impl Iterator<Item = (IterationRun, RunParts)> {
-    let cost = report.cost.as_ref().map(|model| &*model.0);
-    let runs = &report.timeline.iterations;
-    cost.into_iter()
-        .flat_map(move |cost| runs.iter().map(move |run| (run, RunParts::of(&report.timeline, cost, &run))))
+    let parts = |run: &IterationRun| RunParts::of(&report.timeline, &*report.pool(run.replica).cost, run);
+    report.timeline.iterations.iter().map(move |run| (run, parts(&run)))
 }
 
-/// What the stages of a replica could do at most together, where it is known; and how many stages there are.
-pub fn peak(report: &Report) -> Option<(Peak, u32)> {
-    let cost = &report.cost.as_ref()?.0;
-    Some((cost.peak()?, cost.stages().max(1)))
+/// What the stages of a replica of a pool could do at most together, where it is known; and how many stages there are.
+pub fn peak(pool: &PoolReport) -> Option<(Peak, u32)> {
+    Some((pool.cost.peak()?, pool.cost.stages().max(1)))
 }
 
 /// The classes of which `totals_us` holds any time, with it.

@@ -13,7 +13,8 @@ use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::InterTokenLatencies;
 use crate::record::request_timings::PrefixLookups;
 use crate::record::timeline::{IterationRun, Timeline};
-use crate::report::Report;
+use crate::replica_index::ReplicaIndex;
+use crate::report::{PoolReport, Report};
 use crate::request::{Outcome, Rejection};
 
 /// Counts of requests by outcome; they add up to `offered`.
@@ -275,10 +276,9 @@ pub fn summarise_spans(
         decode: part(4),
     };
     let tokens = (samples.input_tokens + samples.output_tokens) as f64;
-    let replica_us = makespan_us * f64::from(report.replicas);
+    let replica_us = report.paid_us(makespan_us, |_| 1.0);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
-    let pool = f64::from(report.pool_tokens);
-    let blocks = f64::from(report.pool_blocks);
+    let pool = &report.pools[0];
     Summary {
         digest: format!("{:016x}", report.digest()),
         makespan_s,
@@ -307,11 +307,10 @@ pub fn summarise_spans(
         },
         kv: KvUsage {
             // Tokens that requests share are read by each; no more of them are held than blocks are.
-            mean_usage: mean_over_time(busy.kv_integral)
-                .map(|kv| (kv / pool).min(busy.block_integral / blocks / replica_us)),
-            peak_usage: (busy.iterations > 0).then(|| f64::from(busy.block_peak) / blocks),
-            pool_tokens: report.pool_tokens,
-            pool_blocks: (report.pool_blocks != report.pool_tokens).then_some(report.pool_blocks),
+            mean_usage: busy.mean_usage(report, makespan_us),
+            peak_usage: busy.peak_usage(report),
+            pool_tokens: pool.kv_tokens,
+            pool_blocks: (pool.kv_blocks != pool.kv_tokens).then_some(pool.kv_blocks),
         },
         prefix_cache: prefix_cache(report),
         gpu: GpuUse {
@@ -403,8 +402,6 @@ pub struct IterationTotals {
     sizes: f64,
     busy_us: f64,
     kv_integral: f64,
-    block_integral: f64,
-    block_peak: u32,
     load_us: f64,
     /// Each replica.
     held: Vec<HeldKv>,
@@ -415,6 +412,7 @@ pub struct IterationTotals {
 pub(super) struct HeldKv {
     kv_integral: f64,
     block_integral: f64,
+    block_peak: u32,
     /// Adapters in memory, over time: during its iterations, and while nothing ran after the first of them if they stayed.
     resident_integral: f64,
     idle_resident_integral: f64,
@@ -424,10 +422,10 @@ pub(super) struct HeldKv {
 }
 
 impl HeldKv {
-    /// Over the pool and a run that ends at `end_us`: the tokens held, at most the blocks.
-    pub(super) fn mean_usage(&self, report: &Report, end_us: f64) -> Option<f64> {
-        let [tokens, blocks] = [report.pool_tokens, report.pool_blocks].map(f64::from);
-        (end_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / end_us)
+    /// Over the KV memory of a replica of a pool that is paid for `paid_us`: the tokens held, at most the blocks.
+    pub(super) fn mean_usage(&self, pool: &PoolReport, paid_us: f64) -> Option<f64> {
+        let [tokens, blocks] = [pool.kv_tokens, pool.kv_blocks].map(f64::from);
+        (paid_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / paid_us)
     }
 
     /// Nothing runs before a time.
@@ -435,8 +433,8 @@ impl HeldKv {
         self.idle_resident_integral += (time_us - self.counted_us).max(0.0) * f64::from(self.resident);
     }
 
-    /// Counts iterations in the order of their start; returns the integrals of tokens and blocks over them.
-    fn add(&mut self, run: &IterationRun) -> [f64; 2] {
+    /// Counts iterations in the order of their start; returns the integral of tokens over them.
+    fn add(&mut self, run: &IterationRun) -> f64 {
         let tokens = (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
         let uncounted_us = (run.end_us - run.start_us.max(self.counted_us)).max(0.0);
         let blocks = uncounted_us * f64::from(run.blocks);
@@ -446,7 +444,8 @@ impl HeldKv {
         self.counted_us = self.counted_us.max(run.end_us);
         self.kv_integral += tokens;
         self.block_integral += blocks;
-        [tokens, blocks]
+        self.block_peak = self.block_peak.max(run.blocks);
+        tokens
     }
 }
 
@@ -455,6 +454,24 @@ impl IterationTotals {
         let mut sums = Self::default();
         timeline.iterations.each(|run| sums.add(run));
         sums
+    }
+
+    /// Over the KV memory of all replicas up to `end_us`: the tokens held, at most the blocks.
+    fn mean_usage(&self, report: &Report, end_us: f64) -> Option<f64> {
+        let memory = report.paid_us(end_us, |pool| f64::from(pool.kv_tokens));
+        let blocks = |(place, held): (usize, &HeldKv)| {
+            held.block_integral * report.pool(ReplicaIndex::new(place as u16)).block_tokens()
+        };
+        let in_blocks = self.held.iter().enumerate().map(blocks).sum::<f64>();
+        (memory > 0.0).then(|| self.kv_integral.min(in_blocks) / memory)
+    }
+
+    /// Most KV blocks in use at the end of an iteration, over those of the replica.
+    fn peak_usage(&self, report: &Report) -> Option<f64> {
+        let share = |(place, held): (usize, &HeldKv)| {
+            f64::from(held.block_peak) / f64::from(report.pool(ReplicaIndex::new(place as u16)).kv_blocks)
+        };
+        self.held.iter().enumerate().map(share).reduce(f64::max)
     }
 
     /// Adapters in memory of all replicas over a run that ends at `end_us`.
@@ -478,13 +495,10 @@ impl IterationTotals {
         if self.held.len() <= place {
             self.held.resize(place + 1, HeldKv::default());
         }
-        let [tokens, blocks] = self.held[place].add(run);
+        self.kv_integral += self.held[place].add(run);
         self.iterations += u64::from(run.iterations);
         self.sizes += f64::from(run.iterations) * f64::from(run.requests());
         self.busy_us += run.busy_us;
-        self.kv_integral += tokens;
-        self.block_integral += blocks;
-        self.block_peak = self.block_peak.max(run.blocks);
         self.load_us += run.adapter_load_us;
     }
 }

@@ -1,13 +1,14 @@
 //! What the iterations of a fleet were, in one pass: they are read and the cost model is asked about each of them once, for
 //! the sums of a summary, the gaps between tokens, and the columns of charts.
 
-use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
+use servescope_cost::{OperatorClass, StageParts, Work};
 
 use super::columns::{GpuColumns, TimeColumns};
 use super::operators::{DecodeUsageCache, RunTotals};
 use super::summary::IterationTotals;
 use super::token_gaps::InterTokenLatencies;
 use crate::record::timeline::IterationRun;
+use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 
 /// Sums over the iterations of a fleet.
@@ -57,7 +58,8 @@ pub struct UsageColumns {
     pub lanes: Vec<[TimeColumns; 3]>,
     /// The GPUs and their memory.
     pub gpu: GpuColumns,
-    stages: f64,
+    /// Stages of each replica.
+    stages: Vec<f64>,
 }
 
 /// The window of [`UsageColumns`], microseconds.
@@ -77,16 +79,14 @@ pub struct UsageWindow {
     pub lane_columns: usize,
 }
 
-/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass; none of a run without a
-/// cost model.
-pub fn usage(report: &Report) -> Option<(FleetUtilization, InterTokenLatencies)> {
-    let model = report.cost.as_ref()?;
+/// The sums over the iterations of a fleet, and the gaps between tokens, which come of the same pass.
+pub fn usage(report: &Report) -> (FleetUtilization, InterTokenLatencies) {
     let (mut usage, mut gaps) = (FleetUtilization::new(report), InterTokenLatencies::default());
-    each(report, &*model.0, |_| true, &mut |run, totals| {
+    each(report, |_| true, &mut |run, totals| {
         usage.add(run, totals);
         gaps.add_iterations(run);
     });
-    Some((usage, gaps.whole(&report.timeline)))
+    (usage, gaps.whole(&report.timeline))
 }
 
 /// What the summary of every run shows of its iterations, and the gaps between tokens, in a pass that asks the cost model
@@ -100,30 +100,28 @@ pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
     (sums, gaps.whole(&report.timeline))
 }
 
-/// The columns over a window; none of a run without a cost model.
-pub fn usage_columns(report: &Report, window: &UsageWindow) -> Option<UsageColumns> {
-    let model = report.cost.as_ref()?;
+/// The columns over a window.
+pub fn usage_columns(report: &Report, window: &UsageWindow) -> UsageColumns {
     let mut columns = UsageColumns::new(report, window);
-    each(report, &*model.0, |run| window.meets(run), &mut |run, totals| columns.add(run, totals));
-    Some(columns)
+    each(report, |run| window.meets(run), &mut |run, totals| columns.add(run, totals));
+    columns
 }
 
 /// All of it.
 pub fn usage_with_columns(
     report: &Report,
     window: &UsageWindow,
-) -> Option<(FleetUtilization, InterTokenLatencies, UsageColumns)> {
-    let model = report.cost.as_ref()?;
+) -> (FleetUtilization, InterTokenLatencies, UsageColumns) {
     let (mut usage, mut gaps) = (FleetUtilization::new(report), InterTokenLatencies::default());
     let mut columns = UsageColumns::new(report, window);
-    each(report, &*model.0, |_| true, &mut |run, totals| {
+    each(report, |_| true, &mut |run, totals| {
         usage.add(run, totals);
         gaps.add_iterations(run);
         if window.meets(run) {
             columns.add(run, totals);
         }
     });
-    Some((usage, gaps.whole(&report.timeline), columns))
+    (usage, gaps.whole(&report.timeline), columns)
 }
 
 /// What all iterations of a run are together.
@@ -136,11 +134,10 @@ struct Totals {
 /// Hands out the runs that are wanted, in order of their start, each with its totals.
 fn each(
     report: &Report,
-    cost: &dyn BatchCost,
     is_wanted: impl Fn(&IterationRun) -> bool,
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
-    let mut cache = DecodeUsageCache::new(&report.timeline, cost);
+    let mut cache = DecodeUsageCache::new(report);
     report.timeline.iterations.each(|run| {
         if is_wanted(run) {
             let RunTotals { us, work } = cache.totals(run);
@@ -153,7 +150,7 @@ fn each(
 
 impl FleetUtilization {
     fn new(report: &Report) -> Self {
-        let replicas = vec![ReplicaUsage::default(); report.replicas as usize];
+        let replicas = vec![ReplicaUsage::default(); report.replicas.len()];
         Self { totals_us: StageParts::default(), replicas, spans: IterationTotals::default() }
     }
 
@@ -199,7 +196,9 @@ impl UsageColumns {
             bytes: rate,
             lanes: vec![std::array::from_fn(|_| lane.clone()); window.lanes],
             gpu: GpuColumns::new(report, window.start_us, window.end_us, window.gpu_columns),
-            stages: report.cost.as_ref().map_or(1.0, |model| f64::from(model.0.stages().max(1))),
+            stages: ReplicaIndex::first(report.replicas.len())
+                .map(|replica| f64::from(report.pool(replica).cost.stages().max(1)))
+                .collect(),
         }
     }
 
@@ -212,9 +211,10 @@ impl UsageColumns {
         }
         let Some(reach) = self.iterations.reach(start, end) else { return };
         let each_us = 1.0 / (end - start);
+        let stages = self.stages[run.replica];
         let add = |columns: &mut TimeColumns, sum: f64| columns.add_over(&reach, sum * each_us);
         for (columns, us) in self.parts.iter_mut().zip(totals.us).filter(|(_, us)| *us > 0.0) {
-            add(columns, us * self.stages);
+            add(columns, us * stages);
         }
         let many = f64::from(run.iterations);
         add(&mut self.iterations, many);

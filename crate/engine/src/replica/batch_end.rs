@@ -106,7 +106,6 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
 }
 
 /// A batch ends whose requests are written down later.
-#[inline(always)]
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (start_us, end_us) = (batch.formed_us, context.now_us);
     if let Some(before) = &batch.unwritten.record {
@@ -141,7 +140,6 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
 }
 
 /// Writes the first iteration of certain requests down.
-#[inline(never)]
 fn write_first(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let is_first = batch.unwritten.iterations == 0;
     let fresh = if is_first { batch.unwritten.fresh } else { batch.decodes };
@@ -152,7 +150,6 @@ fn write_first(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &mut
 }
 
 /// The requests of a batch that are done with the iteration that has ended leave it.
-#[inline(never)]
 fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (ended, size) = (batch.unwritten.first_done, context.config.block_size as usize);
     debug_assert!(batch.members.len() == batch.unwritten.done_with.len(), "none left unseen");
@@ -380,7 +377,7 @@ impl Replica {
                 self.running.push(id);
             }
         }
-        self.finish_prefill_chunks(context.policy, context, batch);
+        self.finish_prefill_chunks(context, batch);
         if self.num_running < before {
             for &id in batch.members.iter().chain(&batch.prompts) {
                 if context.requests[id].status == RequestStatus::Decoding {

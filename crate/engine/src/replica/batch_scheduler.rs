@@ -5,11 +5,10 @@ use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
-use super::decode_groups::DecodeGroups;
 use super::iteration::{Scheduled, ScheduledBatch};
 use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
-use crate::config::FleetConfig;
+use crate::config::PoolConfig;
 use crate::config::adapters::AdapterConfig;
 use crate::record::EventLog;
 use crate::record::observer::Watch;
@@ -23,7 +22,7 @@ pub(crate) trait EngineArrivals {
 
 /// What a replica works on beside its own state.
 pub(crate) struct ScheduleContext<'a> {
-    pub(crate) config: &'a FleetConfig,
+    pub(crate) config: &'a PoolConfig,
     pub(crate) policy: &'static dyn BatchScheduler,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
@@ -51,7 +50,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
 
     /// Why a request can never be served where so many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
     /// its prompt and longest output together.
-    fn refuses(&self, config: &FleetConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
+    fn refuses(&self, config: &PoolConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
 
     /// Whether Vidur has it, and lets requests that it can never serve block the queue.
     fn is_of_vidur(&self) -> bool {
@@ -59,7 +58,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Whether a request that with its adapter never fits is accepted all the same, and then blocks the queue.
-    fn may_block_queue(&self, _config: &FleetConfig) -> bool {
+    fn may_block_queue(&self, _config: &PoolConfig) -> bool {
         false
     }
 
@@ -67,7 +66,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// too long.
     fn longest_request(
         &self,
-        config: &FleetConfig,
+        config: &PoolConfig,
         _input_tokens: u32,
         total_tokens: u32,
     ) -> Result<u32, Rejection> {
@@ -78,12 +77,12 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Tokens of prompt and output at which every output is cut.
-    fn cuts_outputs_at(&self, _config: &FleetConfig) -> u32 {
+    fn cuts_outputs_at(&self, _config: &PoolConfig) -> u32 {
         u32::MAX
     }
 
     /// Requests are rejected while prompts that have no first token yet have this many tokens or more; `None` = no limit.
-    fn max_queued_tokens(&self, _config: &FleetConfig) -> Option<u32> {
+    fn max_queued_tokens(&self, _config: &PoolConfig) -> Option<u32> {
         None
     }
 
@@ -93,7 +92,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Whether requests take blocks as they grow; otherwise all are reserved at admission.
-    fn allocates_on_demand(&self, config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, config: &PoolConfig) -> bool {
         !config.reserve
     }
 
@@ -148,7 +147,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
 
     /// Whether memory alone keeps a waiting request out of this batch, whose requests decode: then a request that another batch could
     /// not admit for lack of memory need not be looked at again for this one.
-    fn lacks_only_memory(&self, _replica: &Replica, _config: &FleetConfig, _batch: &ScheduledBatch) -> bool {
+    fn lacks_only_memory(&self, _replica: &Replica, _config: &PoolConfig, _batch: &ScheduledBatch) -> bool {
         false
     }
 
@@ -160,7 +159,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
-    fn later_blocks(&self, replica: &Replica, config: &FleetConfig, begun: u32) -> u32 {
+    fn later_blocks(&self, replica: &Replica, config: &PoolConfig, begun: u32) -> u32 {
         if self.allocates_on_demand(config) { replica.decode_batch.new_blocks_over(1, begun - 1) } else { 0 }
     }
 
@@ -198,12 +197,12 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// The settings as the scheduler takes them.
-    fn configured(&self, config: FleetConfig) -> FleetConfig {
+    fn configured(&self, config: PoolConfig) -> PoolConfig {
         config
     }
 
     /// The adapters that the replica manages for it.
-    fn managed_adapters(&self, config: &FleetConfig) -> AdapterConfig {
+    fn managed_adapters(&self, config: &PoolConfig) -> AdapterConfig {
         config.adapters
     }
 
@@ -241,33 +240,13 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// How many batches may be formed and not yet done, of a replica that keeps no decode batch.
-    fn batches_under_way(&self, _config: &FleetConfig, stages: u32) -> u32 {
+    fn batches_under_way(&self, _config: &PoolConfig, stages: u32) -> u32 {
         stages
     }
 
     /// Whether an empty batch takes the place of another one until those formed before it are done.
     fn queues_empty_batches(&self) -> bool {
         false
-    }
-
-    /// Finds the requests that decode in the same iterations, of a replica of several stages whose empty batches take places;
-    /// says whether until a group may not go on nothing changes but that each of its requests gets a token.
-    fn find_groups(
-        &self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _groups: &mut DecodeGroups,
-    ) -> bool {
-        false
-    }
-
-    /// Iterations of groups were formed and have ended: writes down what their requests got.
-    fn settle_groups(
-        &self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _groups: &mut DecodeGroups,
-    ) {
     }
 
     /// The first stage takes a batch, of a replica that keeps no decode batch.

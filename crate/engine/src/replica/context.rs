@@ -79,7 +79,6 @@ impl ScheduleContext<'_> {
     }
 
     /// The next `tokens` of a prompt are part of the iteration.
-    #[inline(always)]
     pub(crate) fn add_chunk(&mut self, batch: &mut ScheduledBatch, id: RequestId, tokens: u32) {
         let request = &mut self.requests[id];
         request.stalled_us += self.now_us - request.updated_us;

@@ -5,7 +5,7 @@ use servescope_workload::RequestId;
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
-use crate::config::FleetConfig;
+use crate::config::PoolConfig;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::request::BlockReason;
 
@@ -37,7 +37,7 @@ impl Replica {
     }
 
     /// Running requests of the replica, or of the batch of a stage, one more counted, with the cap on them.
-    pub(crate) fn compared_cap(&self, config: &FleetConfig, batch: &ScheduledBatch) -> Compared {
+    pub(crate) fn compared_cap(&self, config: &PoolConfig, batch: &ScheduledBatch) -> Compared {
         let (running, most) = if self.num_running >= config.max_requests {
             (self.num_running, config.max_requests)
         } else {

@@ -74,7 +74,6 @@ impl DecodeBatch {
     }
 
     /// A request joins that is done after this many iterations.
-    #[inline(always)]
     pub(crate) fn join(&mut self, member: DecodeSlot, iterations: u32) {
         self.count += 1;
         self.kv_tokens += u64::from(member.tokens);
@@ -95,7 +94,6 @@ impl DecodeBatch {
         self.ends.push(Reverse(u128::from(step) << 32 | u128::from(id.get())));
     }
 
-    #[inline(always)]
     pub(crate) fn leave(&mut self, member: DecodeSlot) {
         self.count -= 1;
         self.kv_tokens -= u64::from(member.tokens);
@@ -224,7 +222,6 @@ impl DecodeBatch {
         if self.has_ended() { self.pop_end() } else { None }
     }
 
-    #[inline(never)]
     fn pop_end(&mut self) -> Option<RequestId> {
         self.ends.pop().map(|Reverse(entry)| RequestId::new(entry as u32))
     }

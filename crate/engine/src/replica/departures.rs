@@ -16,7 +16,6 @@ impl Replica {
     }
 
     /// A request waits no more.
-    #[inline(always)]
     pub(crate) fn leaves_queue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;

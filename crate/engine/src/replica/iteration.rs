@@ -106,8 +106,6 @@ pub(crate) struct ScheduledBatch {
     pub(crate) began_us: f64,
     /// How many batches its replica had formed with it.
     pub(crate) number: u64,
-    /// In which schedule it was formed, where the scheduler counts them.
-    pub(crate) schedule: u64,
     /// Time in stages so far.
     pub(crate) busy_us: f64,
     /// The same for iterations in which the same requests decode, none else, one after the other; 0: prompts are in it.
@@ -177,7 +175,6 @@ impl ScheduledBatch {
         stage_us
     }
 
-    #[inline(never)]
     fn ask_stages(&mut self, cost: &dyn BatchCost) -> [f64; 2] {
         let constants = self.constants.unwrap_or_else(|| cost.stage_constants(&self.batch()));
         let BatchStages { us, valid_iterations, line } = cost.batch_stages(&self.batch(), &constants);

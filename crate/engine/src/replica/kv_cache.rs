@@ -5,7 +5,7 @@ mod blocks;
 
 use servescope_workload::{RequestId, Trace};
 
-use crate::config::{FleetConfig, Preemption};
+use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
 pub(crate) use blocks::Held;
@@ -37,7 +37,7 @@ impl KvCache {
     }
 
     /// An empty cache.
-    pub(crate) fn new(config: &FleetConfig) -> Self {
+    pub(crate) fn new(config: &PoolConfig) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn blocks_are_allocated_swapped_and_freed() {
         let preemption = Preemption::Swap { host_blocks: 3, us_per_block: 1.0 };
-        let config = FleetConfig { blocks: 10, preemption, ..FleetConfig::default() };
+        let config = PoolConfig { blocks: 10, preemption, ..PoolConfig::default() };
         let mut cache = KvCache::new(&config);
         cache.allocate(7);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));

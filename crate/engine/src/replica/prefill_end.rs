@@ -1,7 +1,6 @@
 //! The end of an iteration for the prompts in it: they are further by their chunks, and the end of a prompt gives a token.
 
 use super::Replica;
-use super::batch_scheduler::BatchScheduler;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::ScheduledBatch;
 use crate::record::request_phases::PrefillPhase;
@@ -12,10 +11,10 @@ impl Replica {
     /// The prompts of an iteration that began at `formed_us` are further by their chunks.
     pub(crate) fn finish_prefill_chunks(
         &mut self,
-        policy: &(impl BatchScheduler + ?Sized),
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
     ) {
+        let policy = context.policy;
         policy.prompts_end(self, context, batch);
         if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
             context.requests.load_us = vec![0.0; context.trace.len()];

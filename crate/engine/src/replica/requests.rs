@@ -29,12 +29,10 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Those of a trace, whose answers are cut where prompt and output have `most_tokens`.
-    pub(crate) fn new(trace: &Trace, most_tokens: u32) -> Self {
+    /// Those of a trace.
+    pub(crate) fn new(trace: &Trace) -> Self {
         let tokens = trace.input_tokens.iter().zip(&trace.output_tokens);
-        let state = |(&input, &output): (&u32, &u32)| {
-            RequestState::new(input, input.saturating_add(output).min(most_tokens))
-        };
+        let state = |(&input, &output): (&u32, &u32)| RequestState::new(input, input.saturating_add(output));
         Self { all: tokens.map(state).collect(), ..Self::default() }
     }
 

@@ -17,7 +17,7 @@ use super::queue::QueueConfig;
 use super::{Replica, snapshot};
 use crate::client::ClientId;
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
-use crate::config::{FleetConfig, SchedulerKind};
+use crate::config::{PoolConfig, SchedulerKind};
 use crate::request::{BlockReason, Outcome};
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
@@ -37,7 +37,7 @@ impl SchedulerKind {
     }
 }
 
-impl FleetConfig {
+impl PoolConfig {
     /// The batch scheduler of every replica.
     pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
         self.scheduler.policy()
@@ -65,7 +65,7 @@ pub(crate) struct SchedulerState {
 
 impl SchedulerState {
     /// Of an empty replica.
-    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+    pub(crate) fn new(config: &PoolConfig, trace: &Trace) -> Self {
         let is_slora = config.scheduler == SchedulerKind::Slora;
         Self { slora: is_slora.then(|| Box::new(slora::SloraState::new(config, trace))), ..Self::default() }
     }
@@ -74,7 +74,7 @@ impl SchedulerState {
     pub(crate) fn with_queue_policy(
         &mut self,
         queueing: &QueueConfig,
-        config: &FleetConfig,
+        config: &PoolConfig,
         trace: &Trace,
     ) -> bool {
         if let Some(slora) = &mut self.slora {
@@ -136,7 +136,6 @@ impl SchedulerState {
 /// Forms the next iteration. Where nothing was formed because the only request that held memory was preempted, it is
 /// admitted again at once; Vidur waits for the next arrival.
 pub(crate) fn schedule_or_retry(
-    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -144,15 +143,15 @@ pub(crate) fn schedule_or_retry(
     let loads = snapshot::begins(replica, context);
     let preempted_before = context.record.preemptions.len();
     let waiting = replica.num_waiting;
-    let mut scan = schedule(policy, replica, context, batch);
+    let mut scan = schedule(replica, context, batch);
     let has_preempted = context.record.preemptions.len() > preempted_before;
     let only_preempted = has_preempted && batch.is_empty();
     if only_preempted
         && replica.num_running == 0
         && !context.config.reference_quirks
-        && !policy.queues_empty_batches()
+        && !context.policy.queues_empty_batches()
     {
-        scan = schedule(policy, replica, context, batch);
+        scan = schedule(replica, context, batch);
     }
     replica.looks_again = only_preempted && batch.is_empty();
     batch.changes_again |= has_preempted;
@@ -187,14 +186,13 @@ fn leaves_prompt(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool 
 /// Forms an iteration; requests that were skipped for want of a LoRA slot are back in place then.
 #[inline]
 fn schedule(
-    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     replica.passes_over = false;
     replica.keep_ahead(context);
-    let scan = policy.schedule(replica, context, batch);
+    let scan = context.policy.schedule(replica, context, batch);
     replica.waiting.put_back();
     scan
 }
@@ -202,7 +200,6 @@ fn schedule(
 /// Fast-forward: for how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
 /// short, or the policy looks again.
 pub(crate) fn fast_forward(
-    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     batch: &ScheduledBatch,
@@ -211,20 +208,19 @@ pub(crate) fn fast_forward(
     if !batch.chunks.is_empty() || batch.changes_again {
         return 1;
     }
-    let most = replica.decode_batch.until_end().min(steady(policy, replica, context));
-    policy.fast_forward_limit(replica, context, most)
+    let most = replica.decode_batch.until_end().min(steady(replica, context));
+    context.policy.fast_forward_limit(replica, context, most)
 }
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
 /// no request in, but round robin gives quanta when it is looked at.
 fn steady(
-    policy: &(impl BatchScheduler + ?Sized),
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
 ) -> u32 {
     let config = context.config;
     let loads_ahead = config.loads_ahead();
-    let looks = policy.looks_at_queue() || loads_ahead;
+    let looks = context.policy.looks_at_queue() || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
         // round robin gives quanta when it is looked at, and that the head is skipped is a decision.

@@ -123,7 +123,6 @@ pub(super) fn begins(replica: &mut Replica, context: &ScheduleContext<'_>) -> u6
     if context.record.decisions.is_on() { begins_looked_at(replica, context) } else { 0 }
 }
 
-#[inline(never)]
 fn begins_looked_at(replica: &mut Replica, context: &ScheduleContext<'_>) -> u64 {
     if let Some(take) = replica.camera.as_ref().map(|camera| camera.take) {
         let pass = QueuePass::begins(take(replica, context), &context.record.decisions);
@@ -142,7 +141,6 @@ pub(super) fn ends(replica: &mut Replica, context: &mut ScheduleContext<'_>, loa
     }
 }
 
-#[inline(never)]
 fn ends_looked_at(replica: &mut Replica, context: &mut ScheduleContext<'_>, loads_before: u64) {
     let count = (replica.loads_and_evictions().0 - loads_before) as u32;
     if count > 0 {

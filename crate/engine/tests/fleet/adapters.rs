@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::given::requests;
+use crate::given::{fleet, requests};
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, RouterKind, SchedulerKind,
+    AdapterConfig, AdapterLoading, AdapterMemory, FleetConfig, PoolConfig, RouterKind, SchedulerKind,
 };
 use servescope_engine::{Outcome, Rejection, Report};
 use servescope_workload::stream::Stream;
@@ -41,8 +41,8 @@ fn asking(rows: &[(f64, u32, u32, u32)]) -> Arc<Trace> {
     Arc::new(Trace { adapter_rank: vec![8, 8, 8, 64], ..requests(rows) })
 }
 
-fn with(adapters: AdapterConfig, scheduler: SchedulerKind) -> FleetConfig {
-    FleetConfig { adapters, scheduler, watermark_blocks: 0, ..FleetConfig::default() }
+fn with(adapters: AdapterConfig, scheduler: SchedulerKind) -> PoolConfig {
+    PoolConfig { adapters, scheduler, watermark_blocks: 0, ..PoolConfig::default() }
 }
 
 fn first_tokens(report: &Report) -> Vec<usize> {
@@ -126,7 +126,7 @@ fn adapters_are_loaded_ahead_behind_other_iterations() {
     for scheduler in SchedulerKind::ALL.into_iter().filter(|&kind| kind != SchedulerKind::Slora) {
         let of = |prefetch| {
             let adapters = AdapterConfig { prefetch, ..UNIFIED };
-            let config = FleetConfig { max_requests: 1, ..with(adapters, scheduler) };
+            let config = PoolConfig { max_requests: 1, ..with(adapters, scheduler) };
             let (report, _) = run(&asking(&rows), config, TOY);
             let waits = report.timeline.iterations.iter().map(|run| run.adapter_load_us).sum::<f64>();
             (waits, report.adapters.loads, report.results[2].finish_us.unwrap())
@@ -146,7 +146,7 @@ fn adapters_are_loaded_ahead_behind_other_iterations() {
 fn adapters_in_the_pool_take_its_blocks() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
         let outcome = |adapter, output| {
-            let config = FleetConfig { blocks: 8, ..with(UNIFIED, scheduler) };
+            let config = PoolConfig { blocks: 8, ..with(UNIFIED, scheduler) };
             let (report, left) = run(&asking(&[(0.0, 20, output, adapter)]), config, TOY);
             assert_eq!(left, [0, 0]);
             report.results[0].outcome
@@ -165,7 +165,7 @@ fn adapters_in_the_pool_take_its_blocks() {
 fn an_adapter_loaded_ahead_gives_way_to_running_requests() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
         let adapters = AdapterConfig { prefetch: true, ..UNIFIED };
-        let config = FleetConfig { blocks: 10, max_requests: 1, ..with(adapters, scheduler) };
+        let config = PoolConfig { blocks: 10, max_requests: 1, ..with(adapters, scheduler) };
         let (report, left) = run(&asking(&[(0.0, 40, 100, BASE_MODEL), (0.0, 40, 20, 2)]), config, TOY);
         assert_eq!(left, [0, 0], "{scheduler:?}");
         assert_eq!(report.preemptions, 0, "{scheduler:?}");
@@ -190,8 +190,9 @@ fn adapter_affinity_loads_less_and_answers_sooner() {
     let adapters = AdapterConfig { max_loras: 8, max_cpu_loras: 64, ..SLOTS };
     for scheduler in SchedulerKind::ALL {
         let of = |router| {
-            let config = FleetConfig { replicas: 8, router, ..with(adapters, scheduler) };
-            let (report, _) = run(&trace, config, TOY);
+            let config = PoolConfig { replicas: 8, ..with(adapters, scheduler) };
+            let rules = FleetConfig { router, ..FleetConfig::default() };
+            let report = fleet(Arc::clone(&trace), (rules, config), TOY).run();
             let ttft_us: f64 = (0..trace.len()).filter_map(|id| report.ttft_us(id)).sum();
             (report.adapters.loads, ttft_us / trace.len() as f64)
         };
@@ -216,7 +217,7 @@ proptest! {
         let trace = Arc::new(trace);
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
         let of = |adapters, queueing: &QueueConfig| {
-            let (mut report, _) = run_queued(&trace, FleetConfig { adapters, ..config }, cost, queueing);
+            let (mut report, _) = run_queued(&trace, (FleetConfig::default(), PoolConfig { adapters, ..config }), cost, queueing);
             report.adapters.stay = false;
             report
         };
@@ -236,9 +237,9 @@ proptest! {
         (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
     ) {
         let adapters = AdapterConfig { max_loras: 4, max_cpu_loras: 4, ..SLOTS };
-        let config = FleetConfig { adapters, replicas: 1, ..config };
+        let config = PoolConfig { adapters, replicas: 1, ..config };
         let cost = if config.scheduler == SchedulerKind::LightLlm { Toy { stages: 1, ..cost } } else { cost };
-        let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
+        let (report, _) = run_queued(&Arc::new(trace), (FleetConfig::default(), config), cost, &queueing);
         let mut served: Vec<u32> = (0..report.results.len())
             .filter(|&id| report.scheduled_us(id).is_some())
             .map(|id| report.trace.adapter[id])

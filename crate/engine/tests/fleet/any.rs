@@ -6,24 +6,13 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Equals, FleetConfig, LongPrefill, Preemption, RouterKind,
-    SchedulerKind, VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, Equals, LongPrefill, PoolConfig, Preemption, SchedulerKind,
+    VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::toy::Toy;
-
-pub(crate) const ROUTERS: [RouterKind; 8] = [
-    RouterKind::RoundRobin,
-    RouterKind::Random,
-    RouterKind::LeastOutstanding,
-    RouterKind::ShortestLine,
-    RouterKind::PowerOfTwo,
-    RouterKind::LeastKv,
-    RouterKind::AdapterAffinity,
-    RouterKind::PrefixAffinity,
-];
 
 prop_compose! {
     pub(crate) fn any_trace()(
@@ -116,7 +105,6 @@ prop_compose! {
 prop_compose! {
     pub(crate) fn any_config()(
         scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
-        router in prop::sample::select(&ROUTERS[..]),
         replicas in 1u32..4,
         blocks in 10u32..80,
         block_size in prop::sample::select(&[1u32, 4, 16][..]),
@@ -127,7 +115,6 @@ prop_compose! {
         decode_steps_between_prefills in 0u32..12,
         reference_quirks in any::<bool>(),
         prefix_cache in any::<bool>(),
-        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         reserve in prop::bool::weighted(0.25),
         preemption in prop_oneof![
             Just(Preemption::Recompute),
@@ -135,32 +122,30 @@ prop_compose! {
             (0u32..60, prop_oneof![Just(0.0), Just(7.0), 0.0..40.0f64])
                 .prop_map(|(host_blocks, us_per_block)| Preemption::Swap { host_blocks, us_per_block }),
         ],
-        queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0u32..9_000).prop_map(f64::from)],
         lora_compute in any::<bool>(),
         (rules, max_model_len) in any_rules(),
         adapters in any_adapters(),
-    ) -> FleetConfig {
-        let config = FleetConfig {
-            replicas, router, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
+    ) -> PoolConfig {
+        let config = PoolConfig {
+            replicas, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
             decode_steps_between_prefills, reference_quirks, prefix_cache,
-            max_in_system, queue_timeout_us, reserve, preemption, adapters,
+            reserve, preemption, adapters,
             max_request_tokens: 160,
             max_slots: 6,
             max_input_tokens: 120,
             idle_poll_us: 0.0,
             lora_compute,
-            seed: 7,
             vllm: VllmRules::default(),
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
-            SchedulerKind::LightLlm | SchedulerKind::Slora => FleetConfig { block_size: 1, blocks: blocks * 8, ..config },
+            SchedulerKind::LightLlm | SchedulerKind::Slora => PoolConfig { block_size: 1, blocks: blocks * 8, ..config },
             SchedulerKind::VllmV1 => {
-                let config = FleetConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
+                let config = PoolConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
                 // Without chunks the longest request has to fit the budget.
                 let wholes = if rules.enable_chunked_prefill { 0 } else { max_model_len };
                 let max_batch_tokens = config.max_batch_tokens.max(wholes);
-                FleetConfig { vllm: rules, max_request_tokens: max_model_len, max_batch_tokens, ..config }
+                PoolConfig { vllm: rules, max_request_tokens: max_model_len, max_batch_tokens, ..config }
             }
             _ => config,
         }
@@ -197,12 +182,12 @@ pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
 
 prop_compose! {
     /// A fleet of vLLM's engine.
-    pub(crate) fn any_vllm()(config in any_config(), (rules, max_request_tokens) in any_rules()) -> FleetConfig {
+    pub(crate) fn any_vllm()(config in any_config(), (rules, max_request_tokens) in any_rules()) -> PoolConfig {
         // A token takes a block of its own in LightLLM's memory.
         let block_size = if config.scheduler == SchedulerKind::LightLlm { 16 } else { config.block_size };
         let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
         let max_batch_tokens = config.max_batch_tokens.max(config.max_requests).max(wholes);
-        FleetConfig {
+        PoolConfig {
             scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm: rules, max_request_tokens, ..config
         }
     }

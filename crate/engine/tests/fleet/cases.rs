@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::given::requests;
+use crate::given::{fleet, requests};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
-    Equals, Fleet, FleetConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
+    Equals, Fleet, FleetConfig, PoolConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_engine::{Outcome, Report};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -21,11 +21,11 @@ fn fixed(rows: &[(f64, u32, u32)]) -> Arc<Trace> {
 #[test]
 fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
     let trace = fixed(&[(0.0, 100, 5), (1.0, 1_500, 5), (2.0, 100, 5)]);
-    let config = FleetConfig { max_batch_tokens: 1_024, ..FleetConfig::default() };
+    let config = PoolConfig { max_batch_tokens: 1_024, ..PoolConfig::default() };
     let (ours, _) = run(&trace, config, TOY);
     let outcomes: Vec<&str> = ours.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "prompt_over_batch", "completed"]);
-    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, PoolConfig { reference_quirks: true, ..config }, TOY);
     let outcomes: Vec<&str> = theirs.results.iter().map(|f| f.outcome.name()).collect();
     assert_eq!(outcomes, ["completed", "unfinished", "unfinished"]);
 }
@@ -34,17 +34,17 @@ fn a_prompt_over_the_budget_is_refused_or_blocks_as_in_the_original() {
 #[test]
 fn static_batches_leak_only_as_the_original() {
     let rows: Vec<(f64, u32, u32)> = (0..60).map(|i| (0.0, 20, 5 + i * 7 % 30)).collect();
-    let config = FleetConfig {
+    let config = PoolConfig {
         scheduler: SchedulerKind::Static,
         blocks: 80,
         max_slots: 8,
         max_request_tokens: 160,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     };
     let batches =
         |report: &Report| report.timeline.iterations.iter().map(|run| u64::from(run.iterations)).sum();
     let (ours, left) = run(&fixed(&rows), config, TOY);
-    let (theirs, leaked) = run(&fixed(&rows), FleetConfig { reference_quirks: true, ..config }, TOY);
+    let (theirs, leaked) = run(&fixed(&rows), PoolConfig { reference_quirks: true, ..config }, TOY);
     assert_eq!((left[0], leaked[0]), (0, 70), "all but one slot of 10 blocks leak");
     let (ours, theirs): (u64, u64) = (batches(&ours), batches(&theirs));
     assert!(theirs > 2 * ours, "{theirs} iterations against {ours}");
@@ -57,7 +57,7 @@ fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
     let trace = fixed(&[(0.0, 40, 2), (1e6, 5, 1)]);
     let finishes = |reference_quirks, stages| {
         let config =
-            FleetConfig { reference_quirks, blocks: 3, watermark_blocks: 0, ..FleetConfig::default() };
+            PoolConfig { reference_quirks, blocks: 3, watermark_blocks: 0, ..PoolConfig::default() };
         let (report, _) = run(&trace, config, Toy { stages, ..TOY });
         assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
         assert_eq!(report.preemptions(0), 1);
@@ -73,11 +73,11 @@ fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
 #[test]
 fn a_run_may_end_at_a_time() {
     let trace = fixed(&[(0.0, 40, 30), (10.0, 40, 300), (9_000.0, 5, 1)]);
-    let whole = run(&trace, FleetConfig::default(), TOY).0;
+    let whole = run(&trace, PoolConfig::default(), TOY).0;
     let end_us = whole.results[0].finish_us.unwrap() + 100.0;
     for stages in [1, 2] {
         let cost = Box::new(Toy { stages, ..TOY });
-        let report = Fleet::new(Arc::clone(&trace), FleetConfig::default(), cost).until(end_us).run();
+        let report = Fleet::of_pool(Arc::clone(&trace), PoolConfig::default(), cost).until(end_us).run();
         let outcomes: Vec<Outcome> = report.results.iter().map(|result| result.outcome).collect();
         assert_eq!(outcomes[1..], [Outcome::Unfinished; 2]);
         let last = report.timeline.iterations.iter().map(|run| run.end_us).fold(0.0, f64::max);
@@ -91,17 +91,17 @@ fn a_run_may_end_at_a_time() {
 fn a_partly_prefilled_prompt_is_recomputed() {
     // Memory for the second prompt is taken whole, and the first then needs a block.
     let trace = fixed(&[(0.0, 60, 40), (10.0, 90, 3)]);
-    let config = FleetConfig {
+    let config = PoolConfig {
         scheduler: SchedulerKind::Sarathi,
         blocks: 10,
         watermark_blocks: 0,
         chunk_tokens: 10,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     };
     let prompt_tokens =
         |report: &Report| report.timeline.iterations.iter().map(|run| run.prompt_tokens).sum::<u32>();
     let (ours, _) = run(&trace, config, TOY);
-    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, PoolConfig { reference_quirks: true, ..config }, TOY);
     assert!(ours.preemptions(1) > 0 && theirs.preemptions(1) > 0);
     assert!(prompt_tokens(&ours) > 150, "its read part is read twice");
     assert!(prompt_tokens(&theirs) < 150, "its unread part is generated token by token");
@@ -111,10 +111,10 @@ fn a_partly_prefilled_prompt_is_recomputed() {
 #[test]
 fn a_request_that_fills_the_memory_alone_is_served() {
     let trace = fixed(&[(0.0, 30, 50)]);
-    let config = FleetConfig { blocks: 5, watermark_blocks: 1, ..FleetConfig::default() };
+    let config = PoolConfig { blocks: 5, watermark_blocks: 1, ..PoolConfig::default() };
     let (ours, left) = run(&trace, config, TOY);
     assert_eq!((ours.results[0].outcome, left[0]), (Outcome::Completed, 0));
-    let (theirs, _) = run(&trace, FleetConfig { reference_quirks: true, ..config }, TOY);
+    let (theirs, _) = run(&trace, PoolConfig { reference_quirks: true, ..config }, TOY);
     assert_eq!(theirs.results[0].outcome, Outcome::Unfinished);
 }
 
@@ -125,12 +125,12 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi] {
         let of = |host_blocks, us_per_block| {
             let preemption = Preemption::Swap { host_blocks, us_per_block };
-            let config = FleetConfig {
+            let config = PoolConfig {
                 scheduler,
                 blocks: 12,
                 watermark_blocks: 0,
                 preemption,
-                ..FleetConfig::default()
+                ..PoolConfig::default()
             };
             let (report, left) = run(&fixed(&rows), config, Toy { hold: u64::MAX / 2, ..TOY });
             assert_eq!(left, [0, 0]);
@@ -154,14 +154,14 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
 #[test]
 fn the_originals_random_router_draws_as_python_does() {
     let requests: Vec<(f64, u32, u32)> = (0..12).map(|i| (f64::from(i), 5, 2)).collect();
-    let config = FleetConfig {
+    let config = PoolConfig {
         reference_quirks: true,
         replicas: 3,
-        router: RouterKind::Random,
-        seed: 42,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     };
-    let (report, _) = run(&fixed(&requests), config, TOY);
+    let rules =
+        FleetConfig { router: RouterKind::Random, draws_as_python: true, seed: 42, ..FleetConfig::default() };
+    let report = fleet(fixed(&requests), (rules, config), TOY).run();
     let replicas: Vec<u16> = (0..12).map(|id| report.replica(id).get()).collect();
     assert_eq!(replicas, [2, 0, 0, 2, 1, 0, 0, 0, 2, 0, 2, 2]);
 }
@@ -178,18 +178,18 @@ fn equally_urgent_requests_get_on_where_the_first_one_stays() {
             equals,
             ..VllmRules::default()
         };
-        let config = FleetConfig {
+        let config = PoolConfig {
             scheduler: SchedulerKind::VllmV1,
             blocks: 136,
             block_size: 1,
             watermark_blocks: 0,
             max_batch_tokens: 227,
             vllm: rules,
-            ..FleetConfig::default()
+            ..PoolConfig::default()
         };
         let order = QueuePolicy::Priority { classes: vec![0.0], ageing_us: 0.0 };
         let queueing = QueueConfig { policy: order, ..QueueConfig::default() };
-        Fleet::new(Arc::clone(&trace), config, Box::new(TOY)).with_queue_policy(queueing).advance(20_000)
+        Fleet::of_pool(Arc::clone(&trace), config, Box::new(TOY)).with_queue_policy(queueing).advance(20_000)
     };
     assert_eq!([Equals::FirstAdmitted, Equals::LastAdmitted].map(is_over), [false, true]);
 }

@@ -8,7 +8,7 @@ use servescope_engine::explain::delays::DelayHolder;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Fleet, FleetConfig, Preemption, Report, SchedulerKind,
+    AdapterConfig, AdapterMemory, Fleet, PoolConfig, Preemption, Report, SchedulerKind,
 };
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -16,17 +16,17 @@ use super::toy::TOY;
 use super::why::causes;
 
 /// Each request is of its own user: (arrival in microseconds, prompt, output, adapter).
-fn simulated(config: FleetConfig, rows: &[(f64, u32, u32, u32)]) -> Report {
+fn simulated(config: PoolConfig, rows: &[(f64, u32, u32, u32)]) -> Report {
     let of_users =
         (0..).zip(rows).map(|(user, &(at, input, output, adapter))| (at, user, adapter, input, output));
     let trace = Trace { adapter_rank: vec![8, 8], ..requests(of_users) };
-    Fleet::new(Arc::new(trace), config, Box::new(TOY)).with_decisions().run()
+    Fleet::of_pool(Arc::new(trace), config, Box::new(TOY)).with_decisions().run()
 }
 
 /// Without adapters: (arrival, prompt, output).
-fn of(config: FleetConfig, rows: &[(f64, u32, u32)]) -> Vec<ByCause> {
+fn of(config: PoolConfig, rows: &[(f64, u32, u32)]) -> Vec<ByCause> {
     let rows: Vec<_> = rows.iter().map(|&(at, input, output)| (at, input, output, BASE_MODEL)).collect();
-    causes(&simulated(FleetConfig { watermark_blocks: 0, ..config }, &rows))
+    causes(&simulated(PoolConfig { watermark_blocks: 0, ..config }, &rows))
 }
 
 /// The largest delay.
@@ -41,8 +41,8 @@ fn us(sums: &ByCause, cause: Cause) -> f64 {
 
 const CONTINUOUS: [SchedulerKind; 3] = [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1];
 
-fn plain(scheduler: SchedulerKind) -> FleetConfig {
-    FleetConfig { scheduler, ..FleetConfig::default() }
+fn plain(scheduler: SchedulerKind) -> PoolConfig {
+    PoolConfig { scheduler, ..PoolConfig::default() }
 }
 
 #[test]
@@ -50,17 +50,17 @@ fn kv_memory() {
     // The first needs 10 blocks of 12 from the start, or 7; the second 7 more.
     let rows = [(0.0, 100, 50), (1.0, 100, 5)];
     for scheduler in CONTINUOUS {
-        let config = FleetConfig { blocks: 12, reserve: true, ..plain(scheduler) };
+        let config = PoolConfig { blocks: 12, reserve: true, ..plain(scheduler) };
         assert_eq!(delay(&of(config, &rows)[1]), Cause::KvMemory, "{scheduler:?}");
     }
-    let slora = FleetConfig { blocks: 200, idle_poll_us: 0.0, ..FleetConfig::slora() };
+    let slora = PoolConfig { blocks: 200, idle_poll_us: 0.0, ..PoolConfig::slora() };
     assert_eq!(delay(&of(slora, &rows)[1]), Cause::KvMemory);
 }
 
 #[test]
 fn the_request_that_held_the_memory_is_named() {
     let rows = [(0.0, 100, 50, BASE_MODEL), (1.0, 100, 5, BASE_MODEL)];
-    let config = FleetConfig { blocks: 12, reserve: true, watermark_blocks: 0, ..FleetConfig::default() };
+    let config = PoolConfig { blocks: 12, reserve: true, watermark_blocks: 0, ..PoolConfig::default() };
     let report = simulated(config, &rows);
     let tables = WhyTables::of(&report).unwrap();
     let longest = tables.delays_of(1)[0].clone();
@@ -82,11 +82,11 @@ fn token_budget() {
     // Each prompt fills the budget of an iteration.
     let rows: Vec<(f64, u32, u32)> = (0..12).map(|_| (0.0, 90, 1)).collect();
     for scheduler in CONTINUOUS {
-        let config = FleetConfig { max_batch_tokens: 100, chunk_tokens: 100, ..plain(scheduler) };
+        let config = PoolConfig { max_batch_tokens: 100, chunk_tokens: 100, ..plain(scheduler) };
         let sums = of(config, &rows);
         assert_eq!(delay(&sums[11]), Cause::TokenBudget, "{scheduler:?}");
     }
-    let slora = FleetConfig { max_batch_tokens: 100, idle_poll_us: 0.0, ..FleetConfig::slora() };
+    let slora = PoolConfig { max_batch_tokens: 100, idle_poll_us: 0.0, ..PoolConfig::slora() };
     assert_eq!(delay(&of(slora, &rows)[11]), Cause::TokenBudget);
 }
 
@@ -95,7 +95,7 @@ fn batch_cap() {
     let rows = [(0.0, 100, 50), (1.0, 100, 5)];
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1, SchedulerKind::Orca]
     {
-        let config = FleetConfig { max_requests: 1, ..plain(scheduler) };
+        let config = PoolConfig { max_requests: 1, ..plain(scheduler) };
         assert_eq!(delay(&of(config, &rows)[1]), Cause::BatchCap, "{scheduler:?}");
     }
 }
@@ -105,7 +105,7 @@ fn the_requests_with_the_largest_parts_come_first() {
     // 24 blocks of 26 are held until the outputs end; by tokens at the end: 90, 130, 70 and 64.
     let rows = [(0.0, 40, 50), (0.0, 80, 50), (0.0, 20, 50), (0.0, 14, 50), (1.0, 100, 5)];
     let rows: Vec<_> = rows.iter().map(|&(at, input, output)| (at, input, output, BASE_MODEL)).collect();
-    let config = FleetConfig { blocks: 26, reserve: true, watermark_blocks: 0, ..FleetConfig::default() };
+    let config = PoolConfig { blocks: 26, reserve: true, watermark_blocks: 0, ..PoolConfig::default() };
     let report = simulated(config, &rows);
     let longest = WhyTables::of(&report).unwrap().delays_of(4)[0].clone();
     assert_eq!(longest.cause, Cause::KvMemory);
@@ -118,7 +118,7 @@ fn the_requests_with_the_largest_parts_come_first() {
 }
 
 /// Adapters in one slot.
-fn one_slot(scheduler: SchedulerKind) -> FleetConfig {
+fn one_slot(scheduler: SchedulerKind) -> PoolConfig {
     let adapters = AdapterConfig {
         memory: AdapterMemory::Slots,
         max_loras: 1,
@@ -126,7 +126,7 @@ fn one_slot(scheduler: SchedulerKind) -> FleetConfig {
         max_lora_rank: 8,
         ..AdapterConfig::FREE
     };
-    FleetConfig { adapters, ..plain(scheduler) }
+    PoolConfig { adapters, ..plain(scheduler) }
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn interleaving_rule() {
     // The second comes within the first decode iteration; nine more are decoded before the next prefill.
     let rows = [(0.0, 20, 50), (100.0, 20, 5)];
     for scheduler in [SchedulerKind::Slora, SchedulerKind::LightLlm] {
-        let config = FleetConfig { idle_poll_us: 0.0, ..FleetConfig::slora() };
-        let sums = of(FleetConfig { scheduler, ..config }, &rows);
+        let config = PoolConfig { idle_poll_us: 0.0, ..PoolConfig::slora() };
+        let sums = of(PoolConfig { scheduler, ..config }, &rows);
         assert_eq!(delay(&sums[1]), Cause::InterleavingRule, "{scheduler:?}");
         let (rule, iteration) =
             (us(&sums[1], Cause::InterleavingRule), us(&sums[1], Cause::RunningIteration));
@@ -176,8 +176,8 @@ fn prefill_stall() {
     // While the first decodes, a prompt of 2,000 tokens is processed: alone or beside it.
     let rows = [(0.0, 20, 20), (300.0, 2_000, 1)];
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Orca, SchedulerKind::VllmV1, SchedulerKind::Slora] {
-        let base = if scheduler == SchedulerKind::Slora { FleetConfig::slora() } else { plain(scheduler) };
-        let sums = of(FleetConfig { idle_poll_us: 0.0, ..base }, &rows);
+        let base = if scheduler == SchedulerKind::Slora { PoolConfig::slora() } else { plain(scheduler) };
+        let sums = of(PoolConfig { idle_poll_us: 0.0, ..base }, &rows);
         assert_eq!(delay(&sums[0]), Cause::PrefillStall, "{scheduler:?}");
         let stalled = us(&sums[0], Cause::PrefillStall);
         assert!((3_400.0..3_460.0).contains(&stalled), "{scheduler:?}: {stalled}");
@@ -189,7 +189,7 @@ fn preemption() {
     // With 14 blocks both begin; the first grows, the second makes room.
     let rows = [(0.0, 100, 50), (1.0, 100, 30)];
     for scheduler in CONTINUOUS {
-        let sums = of(FleetConfig { blocks: 14, ..plain(scheduler) }, &rows);
+        let sums = of(PoolConfig { blocks: 14, ..plain(scheduler) }, &rows);
         assert_eq!(delay(&sums[1]), Cause::Preemption, "{scheduler:?}");
         assert_eq!(us(&sums[0], Cause::Preemption), 0.0, "{scheduler:?}");
     }
@@ -200,7 +200,7 @@ fn swap() {
     let rows = [(0.0, 100, 50), (1.0, 100, 30)];
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi] {
         let preemption = Preemption::Swap { host_blocks: 1_000, us_per_block: 7.0 };
-        let sums = of(FleetConfig { blocks: 14, preemption, ..plain(scheduler) }, &rows);
+        let sums = of(PoolConfig { blocks: 14, preemption, ..plain(scheduler) }, &rows);
         assert_eq!(delay(&sums[1]), Cause::Swap, "{scheduler:?}");
         assert_eq!(us(&sums[1], Cause::Preemption), 0.0, "{scheduler:?}");
         assert!(
@@ -223,14 +223,14 @@ fn running_iteration() {
 #[test]
 fn idle_poll() {
     // S-LoRA's router looks every 10 ms while nothing runs.
-    let sums = of(FleetConfig::slora(), &[(1_000.0, 20, 5)]);
+    let sums = of(PoolConfig::slora(), &[(1_000.0, 20, 5)]);
     assert_eq!(delay(&sums[0]), Cause::IdlePoll);
     assert_eq!(us(&sums[0], Cause::IdlePoll), 9_000.0);
 }
 
 #[test]
 fn static_batch() {
-    let config = FleetConfig { max_request_tokens: 200, ..plain(SchedulerKind::Static) };
+    let config = PoolConfig { max_request_tokens: 200, ..plain(SchedulerKind::Static) };
     let sums = of(config, &[(0.0, 20, 60), (1.0, 20, 5)]);
     assert_eq!(delay(&sums[1]), Cause::StaticBatch);
     let continuous = of(plain(SchedulerKind::Orca), &[(0.0, 20, 60), (1.0, 20, 5)]);
@@ -263,8 +263,8 @@ fn batch_size() {
 #[test]
 fn own_prompt_and_output() {
     for scheduler in SchedulerKind::ALL {
-        let base = if scheduler == SchedulerKind::Slora { FleetConfig::slora() } else { plain(scheduler) };
-        let sums = of(FleetConfig { idle_poll_us: 0.0, ..base }, &[(0.0, 100, 40)]);
+        let base = if scheduler == SchedulerKind::Slora { PoolConfig::slora() } else { plain(scheduler) };
+        let sums = of(PoolConfig { idle_poll_us: 0.0, ..base }, &[(0.0, 100, 40)]);
         for cause in Cause::ALL.into_iter().filter(|cause| cause.is_delay()) {
             assert!(us(&sums[0], cause) < 0.01, "{scheduler:?}: {cause:?} {}", us(&sums[0], cause));
         }

@@ -3,6 +3,7 @@
 use servescope_engine::ReplicaIndex;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
+use servescope_engine::metrics::fleet::ReplicaRow;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
 use servescope_engine::{Outcome, Report};
 
@@ -108,14 +109,16 @@ pub(crate) fn check_memory(report: &Report) {
     };
     assert!(is_sound(summary.kv.mean_usage, summary.kv.peak_usage), "{:?}", summary.kv);
     assert!(summary.gpu.busy.is_none_or(|busy| busy <= 1.0 + 1e-9), "{:?}", summary.gpu);
-    let Some((usage, _)) = usage(report) else { return };
+    let (usage, _) = usage(report);
     let rows = fleet_summary(report, &usage).per_replica;
     for row in &rows {
         assert!(is_sound(row.mean_kv, row.peak_kv), "{row:?}");
         assert!(row.busy.is_none_or(|busy| busy <= 1.0 + 1e-9), "{row:?}");
         assert!(row.prefix_hit_rate.is_none_or(|rate| (0.0..1.0).contains(&rate)), "{row:?}");
     }
-    let mean: f64 = rows.iter().filter_map(|row| row.mean_kv).sum::<f64>() / rows.len() as f64;
+    let weight = |row: &ReplicaRow| f64::from(report.pools[usize::from(row.pool)].kv_tokens) * row.paid_s;
+    let all: f64 = rows.iter().map(weight).sum();
+    let mean = rows.iter().filter_map(|row| Some(row.mean_kv? * weight(row))).sum::<f64>() / all;
     assert!(
         summary.kv.mean_usage.is_none_or(|all| mean <= all + 1e-9 && (rows.len() > 1 || mean >= all - 1e-9))
     );
@@ -123,7 +126,7 @@ pub(crate) fn check_memory(report: &Report) {
 
 /// Of one stage: iterations of a replica do not overlap, and while a request waits its replica works.
 pub(crate) fn check_work(report: &Report, in_turn: bool) {
-    for replica in ReplicaIndex::first(report.replicas as usize) {
+    for replica in ReplicaIndex::first(report.replicas.len()) {
         let runs: Vec<_> = report.timeline.iterations.iter().filter(|run| run.replica == replica).collect();
         assert!(runs.windows(2).all(|w| w[0].end_us <= w[1].start_us), "iterations overlap");
         let mut scheduled_before = 0.0;

@@ -3,23 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::given::requests;
+use crate::given::{any_rules, fleet, requests};
 use proptest::prelude::*;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::first_difference::first_difference;
-use servescope_engine::queue::QueueConfig;
-use servescope_engine::{AdapterMemory, Fleet, FleetConfig, Outcome, Report, SchedulerKind};
+use servescope_engine::{AdapterMemory, Fleet, PoolConfig, Outcome, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
-use super::toy::{TOY, Toy};
-
-fn fleet(trace: &Arc<Trace>, config: FleetConfig, cost: Toy, queueing: &QueueConfig) -> Fleet {
-    Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing.clone())
-}
+use super::toy::TOY;
 
 /// Whether the two numbers of a decision say what was decided.
-fn is_true_to_its_numbers(decision: &Decision, config: &FleetConfig) -> bool {
+fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
     let Some((need, have)) = decision.compared.numbers() else { return true };
     match (decision.verdict, decision.compared.test) {
         // What would never fit above the watermark may use it.
@@ -38,7 +33,7 @@ fn is_true_to_its_numbers(decision: &Decision, config: &FleetConfig) -> bool {
     }
 }
 
-fn check(report: &Report, config: &FleetConfig, stages: u32) -> Result<(), TestCaseError> {
+fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCaseError> {
     let decisions = report.decisions.as_deref().unwrap();
     prop_assert!(decisions.is_sorted_by_key(|decision| decision.time_us));
     let mut joined: BTreeMap<RequestId, u32> = BTreeMap::new();
@@ -90,11 +85,12 @@ proptest! {
 
     #[test]
     fn decisions_of_leaps_equal_those_of_steps(
-        (trace, queueing) in sent_by_users(), config in prop_oneof![any_config(), any_vllm()], cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in prop_oneof![any_config(), any_vllm()],
+        rules in any_rules(9_000), cost in any_cost(),
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
-        let fleet = || fleet(&trace, config, cost, &queueing);
+        let fleet = || fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(queueing.clone());
         let leaps = fleet().with_decisions().run();
         let steps = fleet().with_decisions().without_fast_forward().run();
         let (told, singly) = (leaps.decisions.as_deref().unwrap(), steps.decisions.as_deref().unwrap());
@@ -112,9 +108,9 @@ proptest! {
 }
 
 /// A run of the toy model whose decisions are kept.
-fn told(trace: &Arc<Trace>, config: FleetConfig) -> Report {
+fn told(trace: &Arc<Trace>, config: PoolConfig) -> Report {
     let cost = on_its_stages(config.scheduler, TOY);
-    fleet(trace, config, cost, &QueueConfig::default()).with_decisions().run()
+    Fleet::of_pool(Arc::clone(trace), config, Box::new(cost)).with_decisions().run()
 }
 
 const SCHEDULERS: [SchedulerKind; 7] = [
@@ -133,9 +129,9 @@ fn trace_of(count: u32, adapter: impl Fn(u32) -> u32, ranks: &[u32]) -> Arc<Trac
     Arc::new(Trace { adapter_rank: ranks.to_vec(), ..requests(rows) })
 }
 
-fn plain(scheduler: SchedulerKind) -> FleetConfig {
-    let base = if scheduler == SchedulerKind::Slora { FleetConfig::slora() } else { FleetConfig::default() };
-    FleetConfig { scheduler, blocks: 4_000, max_slots: 64, max_request_tokens: 64, ..base }
+fn plain(scheduler: SchedulerKind) -> PoolConfig {
+    let base = if scheduler == SchedulerKind::Slora { PoolConfig::slora() } else { PoolConfig::default() };
+    PoolConfig { scheduler, blocks: 4_000, max_slots: 64, max_request_tokens: 64, ..base }
 }
 
 /// With a cap of k running requests instead of a large one nothing differs up to the request that is one too many.
@@ -144,7 +140,7 @@ fn two_runs_part_where_a_cap_first_matters() {
     let trace = trace_of(12, |_| BASE_MODEL, &[]);
     for scheduler in SCHEDULERS {
         let of = |max_requests: u32| {
-            let config = FleetConfig { max_requests, ..plain(scheduler) };
+            let config = PoolConfig { max_requests, ..plain(scheduler) };
             told(&trace, config)
         };
         let (wide, again, narrow) = (of(64), of(64), of(4));
@@ -167,8 +163,8 @@ fn two_runs_part_where_a_cap_first_matters() {
 #[test]
 fn waiting_for_memory_is_told_once_with_its_numbers() {
     let trace = trace_of(3, |_| BASE_MODEL, &[]);
-    let config = FleetConfig { blocks: 7, block_size: 4, reserve: true, ..plain(SchedulerKind::Vllm) };
-    let report = told(&trace, FleetConfig { watermark_blocks: 0, max_request_tokens: 28, ..config });
+    let config = PoolConfig { blocks: 7, block_size: 4, reserve: true, ..plain(SchedulerKind::Vllm) };
+    let report = told(&trace, PoolConfig { watermark_blocks: 0, max_request_tokens: 28, ..config });
     let lines: Vec<_> = report
         .decisions
         .as_deref()
@@ -178,7 +174,7 @@ fn waiting_for_memory_is_told_once_with_its_numbers() {
         .collect();
     // 20 tokens of prompt and 9 of the answer are 8 blocks: none fits the pool of 7.
     assert!(lines.iter().all(|line| matches!(line.1, Verdict::Rejected(_))), "{lines:?}");
-    let report = told(&trace, FleetConfig { blocks: 9, watermark_blocks: 0, ..config });
+    let report = told(&trace, PoolConfig { blocks: 9, watermark_blocks: 0, ..config });
     let told: Vec<_> = report
         .decisions
         .as_deref()
@@ -219,7 +215,7 @@ fn a_preemption_names_the_request_that_needs_the_blocks() {
     let trace = trace_of(2, |_| BASE_MODEL, &[]);
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
         // Two prompts of 5 blocks fit, two whole requests of 8 do not.
-        let config = FleetConfig { blocks: 12, block_size: 4, watermark_blocks: 0, ..plain(scheduler) };
+        let config = PoolConfig { blocks: 12, block_size: 4, watermark_blocks: 0, ..plain(scheduler) };
         let report = told(&trace, config);
         let preempted: Vec<_> = report
             .decisions

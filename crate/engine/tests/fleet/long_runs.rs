@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servescope_engine::{Fleet, FleetConfig, Outcome, Report, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, Outcome, Report, SchedulerKind};
 use servescope_workload::BASE_MODEL;
 
 use crate::given::requests;
@@ -18,7 +18,7 @@ fn run(scheduler: SchedulerKind, max_requests: u32) -> Report {
     let trace = requests((0..REQUESTS).map(|id| (f64::from(id), 0, BASE_MODEL, 100, OUTPUT_TOKENS)));
     // LightLLM counts tokens.
     let block_size = if scheduler == SchedulerKind::LightLlm { 1 } else { 16 };
-    let config = FleetConfig {
+    let config = PoolConfig {
         scheduler,
         max_requests,
         blocks: POOL_TOKENS / block_size,
@@ -26,10 +26,10 @@ fn run(scheduler: SchedulerKind, max_requests: u32) -> Report {
         max_request_tokens: 2 * OUTPUT_TOKENS,
         // LightLLM looks at the waiting queue as often as this.
         decode_steps_between_prefills: OUTPUT_TOKENS / 100,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     };
     // An iteration takes as long whatever is in the KV cache, so that few events lie between two requests.
-    Fleet::new(Arc::new(trace), config, Box::new(Toy { hold: u32::MAX.into(), ..TOY })).run()
+    Fleet::of_pool(Arc::new(trace), config, Box::new(Toy { hold: u32::MAX.into(), ..TOY })).run()
 }
 
 const SCHEDULERS: [SchedulerKind; 7] = [

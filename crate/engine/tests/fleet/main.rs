@@ -8,6 +8,7 @@ mod checks;
 mod decisions;
 mod long_runs;
 mod pipelines;
+mod pools;
 pub(crate) mod steps;
 mod toy;
 pub(crate) mod why;
@@ -23,29 +24,34 @@ use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Preemption, RouterKind, SchedulerKind,
+    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption, SchedulerKind,
     VllmRules,
 };
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
 
+use crate::given::{any_rules, fleet};
 use any::{any_config, any_cost, any_trace, any_vllm, on_its_stages, sent_by_users};
 use checks::{check_memory, check_requests, check_tokens, check_waits, check_work};
 use toy::{Asked, Listening, Slow, TOY, Toy, asked};
 
 /// Runs first come, first served to the end.
-pub(crate) fn run(trace: &Arc<Trace>, config: FleetConfig, cost: Toy) -> (Report, Vec<u32>) {
-    run_queued(trace, config, cost, &QueueConfig::default())
+pub(crate) fn run(trace: &Arc<Trace>, config: PoolConfig, cost: Toy) -> (Report, Vec<u32>) {
+    run_queued(trace, (FleetConfig::default(), config), cost, &QueueConfig::default())
 }
 
 /// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
 pub(crate) fn run_queued(
     trace: &Arc<Trace>,
-    config: FleetConfig,
+    settings: (FleetConfig, PoolConfig),
     cost: Toy,
     queueing: &QueueConfig,
 ) -> (Report, Vec<u32>) {
-    let mut fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing.clone());
+    to_the_end(fleet(Arc::clone(trace), settings, cost).with_queue_policy(queueing.clone()))
+}
+
+/// The same of any fleet.
+pub(crate) fn to_the_end(mut fleet: Fleet) -> (Report, Vec<u32>) {
     let mut events = 0u64;
     while !fleet.advance(1_000) {
         events += 1_000;
@@ -57,9 +63,9 @@ pub(crate) fn run_queued(
 }
 
 /// Whether all arrive as the trace says and stay to the end.
-pub(crate) fn is_plain(trace: &Trace, config: &FleetConfig) -> bool {
-    let stay = trace.cancellations.is_empty() && config.queue_timeout_us == f64::INFINITY;
-    stay && trace.closed_loop.is_none() && config.max_in_system == u32::MAX
+pub(crate) fn is_plain(trace: &Trace, rules: &FleetConfig) -> bool {
+    let stay = trace.cancellations.is_empty() && rules.queue_timeout_us == f64::INFINITY;
+    stay && trace.closed_loop.is_none() && rules.max_in_system == u32::MAX
 }
 
 proptest! {
@@ -67,16 +73,16 @@ proptest! {
 
     #[test]
     fn a_fleet_conserves_requests_tokens_and_blocks(
-        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
     ) {
-        let config = FleetConfig { reference_quirks: false, ..config };
+        let config = PoolConfig { reference_quirks: false, ..config };
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
-        let (report, left) = run_queued(&trace, config, cost, &queueing);
+        let (report, left) = run_queued(&trace, (rules, config), cost, &queueing);
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
         check_requests(&report, config.max_request_tokens);
-        check_waits(&report, config.queue_timeout_us);
+        check_waits(&report, rules.queue_timeout_us);
         check_tokens(&report);
         check_memory(&report);
         if cost.stages == 1 {
@@ -88,29 +94,30 @@ proptest! {
 
     #[test]
     fn nothing_is_used_more_than_wholly(
-        (trace, queueing) in sent_by_users(), config in any_config(), reference_quirks in any::<bool>(), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000),
+        reference_quirks in any::<bool>(), cost in any_cost(),
     ) {
-        let config = FleetConfig { reference_quirks, ..config };
+        let config = PoolConfig { reference_quirks, ..config };
         let cost = on_its_stages(config.scheduler, cost);
-        let (report, _) = run_queued(&Arc::new(trace), config, cost, &queueing);
+        let (report, _) = run_queued(&Arc::new(trace), (rules, config), cost, &queueing);
         check_memory(&report);
         prop_assert!(report.timeline.iterations.iter().all(|run| run.end_us <= report.end_us()));
     }
 
     #[test]
     fn leaps_equal_steps(
-        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
-        let (leaps, _) = run_queued(&trace, config, cost, &queueing);
+        let (leaps, _) = run_queued(&trace, (rules, config), cost, &queueing);
         let steps =
-            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing.clone()).without_fast_forward().run();
+            fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(queueing.clone()).without_fast_forward().run();
         prop_assert_eq!(leaps.digest(), steps.digest());
         prop_assert!(leaps == steps, "equal outcomes, other timelines");
         if config.prefix_cache && config.scheduler == SchedulerKind::VllmV1 && leaps.preemptions == 0
-            && is_plain(&trace, &config) && queueing.policy == QueuePolicy::Fcfs {
-            let without = run(&trace, FleetConfig { prefix_cache: false, ..config }, cost).0;
+            && is_plain(&trace, &rules) && queueing.policy == QueuePolicy::Fcfs {
+            let without = run(&trace, PoolConfig { prefix_cache: false, ..config }, cost).0;
             let read = |report: &Report| report.timeline.iterations.iter().map(|r| u64::from(r.prompt_tokens)).sum::<u64>();
             prop_assert!(read(&leaps) <= read(&without));
         }
@@ -118,15 +125,16 @@ proptest! {
 
     #[test]
     fn vllm_fast_forwarded_equals_single_steps(
-        (trace, queueing) in sent_by_users(), config in any_vllm(), cost in any_cost(), replicas in 1u32..3,
+        (trace, queueing) in sent_by_users(), config in any_vllm(), rules in any_rules(9_000), cost in any_cost(),
+        replicas in 1u32..3,
     ) {
         let trace = Arc::new(trace);
-        let config = FleetConfig { replicas, ..config };
-        let together = run_queued(&trace, config, cost, &queueing).0;
-        let alone = Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(queueing).without_fast_forward();
+        let config = PoolConfig { replicas, ..config };
+        let together = run_queued(&trace, (rules, config), cost, &queueing).0;
+        let alone = fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(queueing).without_fast_forward();
         prop_assert!(together == alone.run());
         check_requests(&together, config.max_request_tokens);
-        check_waits(&together, config.queue_timeout_us);
+        check_waits(&together, rules.queue_timeout_us);
         check_tokens(&together);
         check_memory(&together);
     }
@@ -134,10 +142,11 @@ proptest! {
     /// Copied in the middle of a run, the copy and the run end alike.
     #[test]
     fn a_clone_goes_on_with_equal_bits(
-        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(), times in 1usize..60,
+        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
+        times in 1usize..60,
     ) {
         let cost = on_its_stages(config.scheduler, cost);
-        let fleet = || Fleet::new(Arc::new(trace.clone()), config, Box::new(cost)).with_queue_policy(queueing.clone());
+        let fleet = || fleet(Arc::new(trace.clone()), (rules, config), cost).with_queue_policy(queueing.clone());
         let whole = fleet().run();
         let mut first = fleet();
         first.advance(times);
@@ -152,7 +161,7 @@ proptest! {
         let cost = on_its_stages(config.scheduler, cost);
         let heard = Arc::default();
         let listening = Listening(cost, Arc::clone(&heard));
-        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(listening));
+        let mut fleet = Fleet::of_pool(Arc::new(trace), config, Box::new(listening));
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
@@ -179,7 +188,7 @@ proptest! {
         let cost = on_its_stages(config.scheduler, cost);
         let cost = Toy { growth_us: 0.0, ..cost };
         let (report, _) = run(&Arc::new(trace), config, cost);
-        let mut busy_us = vec![0.0; report.replicas as usize];
+        let mut busy_us = vec![0.0; report.replicas.len()];
         for (run, parts) in run_parts(&report) {
             busy_us[run.replica] += run.busy_us;
             let totals = RunTotals::of(&report.timeline, &cost, &run);
@@ -201,7 +210,7 @@ proptest! {
             prop_assert!((bytes - totals.work.unwrap().bytes).abs() <= 1e-9 * bytes);
             prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
         }
-        let (usage, gaps) = usage(&report).unwrap();
+        let (usage, gaps) = usage(&report);
         let by_themselves = InterTokenLatencies::of(&report.timeline);
         prop_assert_eq!(gaps.count(), by_themselves.count());
         prop_assert_eq!(gaps.distribution(), by_themselves.distribution());
@@ -224,8 +233,8 @@ proptest! {
     fn a_stage_works_on_one_thing_at_a_time(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = on_its_stages(config.scheduler, cost);
         let (report, _) = run(&Arc::new(trace), config, cost);
-        let mut over_us = vec![0.0; (report.replicas * cost.stages) as usize];
-        let mut busy_us = vec![0.0; report.replicas as usize];
+        let mut over_us = vec![0.0; report.replicas.len() * cost.stages as usize];
+        let mut busy_us = vec![0.0; report.replicas.len()];
         for work in stage_works(&report) {
             let lane = &mut over_us[(u32::from(work.run.replica.get()) * cost.stages + work.stage) as usize];
             prop_assert!(work.start_us >= *lane && work.end_us > work.start_us, "{work:?} overlaps");
@@ -235,7 +244,7 @@ proptest! {
                 prop_assert_eq!(work.end_us, work.run.end_us, "a batch leaves the last stage when it was written down");
             }
         }
-        let mut told_us = vec![0.0; report.replicas as usize];
+        let mut told_us = vec![0.0; report.replicas.len()];
         report.timeline.iterations.iter().for_each(|run| told_us[run.replica] += run.busy_us);
         for (lanes, told) in busy_us.iter().zip(&told_us) {
             prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
@@ -244,11 +253,11 @@ proptest! {
 
     #[test]
     fn blocks_are_kept_count_of(
-        (trace, queueing) in sent_by_users(), config in any_config(), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
     ) {
-        let config = FleetConfig { reference_quirks: false, ..config };
+        let config = PoolConfig { reference_quirks: false, ..config };
         let cost = on_its_stages(config.scheduler, cost);
-        let mut fleet = Fleet::new(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing).without_fast_forward();
+        let mut fleet = fleet(Arc::new(trace), (rules, config), cost).with_queue_policy(queueing).without_fast_forward();
         while !fleet.advance(1) {
             let used = fleet.blocks_in_use();
             prop_assert!(used.iter().all(|&blocks| blocks <= config.blocks));
@@ -266,7 +275,9 @@ proptest! {
 
     /// A factor that is a power of two loses no bit.
     #[test]
-    fn slower_by_a_factor_is_the_same_run(trace in any_trace(), config in any_config(), cost in any_cost()) {
+    fn slower_by_a_factor_is_the_same_run(
+        trace in any_trace(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
+    ) {
         const K: f64 = 4.0;
         let cost = on_its_stages(config.scheduler, cost);
         let mut slow = trace.clone();
@@ -286,9 +297,10 @@ proptest! {
             disk_us_per_rank: K * disk_us_per_rank,
         };
         let adapters = AdapterConfig { loading, ..config.adapters };
-        let slow_config = FleetConfig { queue_timeout_us: K * config.queue_timeout_us, preemption, adapters, ..config };
-        let quick = run(&Arc::new(trace), config, cost).0;
-        let slow = Fleet::new(Arc::new(slow), slow_config, Box::new(Slow(cost, K))).run();
+        let slow_config = PoolConfig { preemption, adapters, ..config };
+        let slow_rules = FleetConfig { queue_timeout_us: K * rules.queue_timeout_us, ..rules };
+        let quick = fleet(Arc::new(trace), (rules, config), cost).run();
+        let slow = fleet(Arc::new(slow), (slow_rules, slow_config), Slow(cost, K)).run();
         prop_assert_eq!(quick.preemptions, slow.preemptions);
         prop_assert_eq!(quick.results.len(), slow.results.len());
         for id in 0..quick.results.len() {
@@ -313,19 +325,19 @@ proptest! {
     fn two_replicas_in_turn_are_two_fleets(trace in any_trace(), config in any_config(), cost in any_cost()) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Trace { cancellations: vec![], closed_loop: None, ..trace };
-        let config = FleetConfig { replicas: 2, router: RouterKind::RoundRobin, reference_quirks: true, ..config };
+        let config = PoolConfig { replicas: 2, reference_quirks: true, ..config };
         let vllm = VllmRules { max_num_queued_tokens: None, ..config.vllm };
         let adapters =
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
         let config =
-            FleetConfig { max_in_system: u32::MAX, max_request_tokens: 160, vllm, adapters, ..config };
+            PoolConfig { max_request_tokens: 160, vllm, adapters, ..config };
         // A request that is rejected has no turn, so none may be: vLLM v1 and S-LoRA reject requests for which memory is too
         // small.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
-                FleetConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }
+                PoolConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }
             }
-            SchedulerKind::Slora => FleetConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
+            SchedulerKind::Slora => PoolConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
             _ => config,
         };
         let both = run(&Arc::new(trace.clone()), config, cost).0;
@@ -335,7 +347,7 @@ proptest! {
             ids.iter().for_each(|&id| part.push(trace.request(id)));
             let order: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
             part.metadata = trace.metadata.as_ref().map(|metadata| Box::new(metadata.select(&order)));
-            let alone = run(&Arc::new(part), FleetConfig { replicas: 1, ..config }, cost).0;
+            let alone = run(&Arc::new(part), PoolConfig { replicas: 1, ..config }, cost).0;
             for (place, &id) in ids.iter().enumerate() {
                 prop_assert_eq!(alone.results[place].finish_us, both.results[id].finish_us);
                 prop_assert_eq!(alone.preemptions(place), both.preemptions(id));

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
-use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
+use servescope_engine::{Fleet, FleetConfig, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
-use crate::given::requests;
+use crate::given::{any_rules, fleet, requests};
 
-use super::any::{any_config, any_order, any_trace, any_vllm};
+use super::any::{any_config, any_order, any_trace};
 use super::toy::{TOY, Toy};
 
 prop_compose! {
@@ -37,14 +37,14 @@ prop_compose! {
 /// What a fleet makes of a trace: with turns played at once, and one by one.
 fn both(
     trace: &Arc<Trace>,
-    config: FleetConfig,
+    settings: (FleetConfig, PoolConfig),
     cost: Toy,
     policy: &QueuePolicy,
     decides: bool,
 ) -> [Report; 2] {
     [false, true].map(|singly| {
         let queueing = QueueConfig { policy: policy.clone(), ..QueueConfig::default() };
-        let fleet = Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing);
+        let fleet = fleet(Arc::clone(trace), settings, cost).with_queue_policy(queueing);
         let fleet = if decides { fleet.with_decisions() } else { fleet };
         if singly { fleet.without_fast_forward().run() } else { fleet.run() }
     })
@@ -57,6 +57,7 @@ proptest! {
     fn turns_at_once_equal_single_steps(
         trace in prop_oneof![3 => long_answers(), 1 => any_trace()],
         config in any_config(),
+        rules in any_rules(9_000),
         scheduler in prop::sample::select(&[SchedulerKind::Orca, SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::Static, SchedulerKind::LightLlm][..]),
         policy in prop_oneof![2 => Just(QueuePolicy::Fcfs), 1 => any_order()],
         (replicas, stages, growth_us, hold) in
@@ -66,35 +67,8 @@ proptest! {
         let cost = Toy { stages, growth_us, hold };
         let (block_size, max_request_tokens) = (config.block_size.max(4), 500);
         let config =
-            FleetConfig { scheduler, replicas, blocks, block_size, max_requests, max_request_tokens, ..config };
-        let [together, alone] = both(&Arc::new(trace), config, cost, &policy, decides);
-        prop_assert_eq!(together.digest(), alone.digest());
-        prop_assert!(together == alone, "equal outcomes, other timelines");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(150, 3_000) })]
-
-    #[test]
-    fn groups_at_once_equal_single_steps(
-        trace in prop_oneof![3 => long_answers(), 1 => any_trace()],
-        config in any_vllm(),
-        policy in prop_oneof![2 => Just(QueuePolicy::Fcfs), 1 => any_order()],
-        (replicas, stages, growth_us, hold) in
-            (prop_oneof![2 => Just(1u32), 1 => 2u32..4], 2u32..6, prop_oneof![Just(0.0), Just(0.37)], 1u64..20),
-        (blocks, max_requests, decides) in (10u32..400, 2u32..24, prop::bool::weighted(0.2)),
-        // The longer ones cut no answer, the shorter ones do.
-        max_request_tokens in prop_oneof![2 => Just(500u32), 1 => 80u32..300],
-    ) {
-        let cost = Toy { stages, growth_us, hold };
-        let block_size = config.block_size.max(4);
-        let max_batch_tokens =
-            if config.vllm.enable_chunked_prefill { config.max_batch_tokens } else { max_request_tokens };
-        let config = FleetConfig {
-            replicas, blocks, block_size, max_requests, max_request_tokens, max_batch_tokens, ..config
-        };
-        let [together, alone] = both(&Arc::new(trace), config, cost, &policy, decides);
+            PoolConfig { scheduler, replicas, blocks, block_size, max_requests, max_request_tokens, ..config };
+        let [together, alone] = both(&Arc::new(trace), (rules, config), cost, &policy, decides);
         prop_assert_eq!(together.digest(), alone.digest());
         prop_assert!(together == alone, "equal outcomes, other timelines");
     }
@@ -104,8 +78,8 @@ proptest! {
 fn alone_on_two_stages(vllm: VllmRules) -> (f64, f64) {
     let trace = Arc::new(requests([(0.0, 0, BASE_MODEL, 200, 20)]));
     let scheduler = SchedulerKind::VllmV1;
-    let config = FleetConfig { scheduler, max_batch_tokens: 50, vllm, ..FleetConfig::default() };
-    let report = Fleet::new(trace, config, Box::new(Toy { stages: 2, ..TOY })).run();
+    let config = PoolConfig { scheduler, max_batch_tokens: 50, vllm, ..PoolConfig::default() };
+    let report = Fleet::of_pool(trace, config, Box::new(Toy { stages: 2, ..TOY })).run();
     (report.first_token_us(0).unwrap(), report.results[0].finish_us.unwrap())
 }
 
@@ -125,10 +99,10 @@ fn stages_wait_for_tokens_under_asynchronous_scheduling() {
 #[test]
 fn a_static_batch_of_an_arrival_joins_a_pipeline_that_runs() {
     let config =
-        FleetConfig { scheduler: SchedulerKind::Static, max_request_tokens: 300, ..FleetConfig::default() };
+        PoolConfig { scheduler: SchedulerKind::Static, max_request_tokens: 300, ..PoolConfig::default() };
     let run = |rows: &[(f64, u32, u32, u32, u32)]| {
         let trace = Arc::new(requests(rows.iter().copied()));
-        let [together, singly] = both(&trace, config, Toy { stages: 2, ..TOY }, &QueuePolicy::Fcfs, false);
+        let [together, singly] = both(&trace, (FleetConfig::default(), config), Toy { stages: 2, ..TOY }, &QueuePolicy::Fcfs, false);
         assert!(together == singly);
         together
     };

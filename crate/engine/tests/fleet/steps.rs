@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use crate::given::{any_rules, fleet};
 use proptest::prelude::*;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::snapshot::{MOST_LISTED, ReplicaSnapshot};
 use servescope_engine::steps::{DebugStep, DebugStepKind, DebugSteps, Recording, StepState};
-use servescope_engine::{Fleet, FleetConfig, Report, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, Report, SchedulerKind};
 use servescope_workload::{RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
@@ -50,7 +51,7 @@ fn need(state: &StepState, trace: &Trace, candidate: RequestId, scheduler: Sched
 }
 
 /// Whether the snapshot of a replica agrees with itself.
-fn check_replica(replica: &ReplicaSnapshot, config: &FleetConfig) -> Result<(), TestCaseError> {
+fn check_replica(replica: &ReplicaSnapshot, config: &PoolConfig) -> Result<(), TestCaseError> {
     let kv = &replica.kv;
     prop_assert!(kv.used + kv.adapters + kv.free <= kv.total);
     prop_assert_eq!(replica.waiting.len(), (replica.waiting_count as usize).min(MOST_LISTED));
@@ -64,7 +65,7 @@ fn check_replica(replica: &ReplicaSnapshot, config: &FleetConfig) -> Result<(), 
 fn check_step(
     step: &Decision,
     state: &StepState,
-    config: &FleetConfig,
+    config: &PoolConfig,
     trace: &Trace,
 ) -> Result<(), TestCaseError> {
     let Some(replica) = &state.replica else { return Ok(()) };
@@ -100,6 +101,7 @@ proptest! {
     fn a_step_shows_what_running_to_it_shows(
         (trace, queueing) in sent_by_users(),
         config in prop_oneof![any_config(), any_vllm()],
+        rules in any_rules(9_000),
         cost in any_cost(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 1..20),
         every in 1usize..40,
@@ -107,7 +109,7 @@ proptest! {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
         let fleet = || {
-            Fleet::new(Arc::clone(&trace), config, Box::new(cost)).with_queue_policy(QueueConfig::clone(&queueing))
+            fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(QueueConfig::clone(&queueing))
         };
         let (report, mut steps) = recorded(fleet(), every);
         prop_assert!(report == fleet().with_decisions().run(), "checkpoints change the run");
@@ -151,9 +153,9 @@ proptest! {
 fn steps_are_found_by_time_request_and_kind() {
     let rows = (0..40).map(|i| (f64::from(i) * 10.0, 0, 0, 20, 30));
     let trace = Arc::new(Trace { adapter_rank: vec![8], ..crate::given::requests(rows) });
-    let mut config = FleetConfig { blocks: 30, block_size: 4, watermark_blocks: 0, ..FleetConfig::default() };
+    let mut config = PoolConfig { blocks: 30, block_size: 4, watermark_blocks: 0, ..PoolConfig::default() };
     (config.scheduler, config.max_request_tokens) = (SchedulerKind::Vllm, 64);
-    let fleet = Fleet::new(Arc::clone(&trace), config, Box::new(super::toy::TOY));
+    let fleet = Fleet::of_pool(Arc::clone(&trace), config, Box::new(super::toy::TOY));
     let (report, mut steps) = recorded(fleet, 10);
     assert!(report.preemptions > 0);
     let preemption = steps.next(DebugStepKind::Preemption, None).unwrap();

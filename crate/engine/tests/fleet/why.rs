@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
+use crate::given::{any_rules, fleet};
 use proptest::prelude::*;
 use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::{Client, QueueConfig};
-use servescope_engine::{AdapterMemory, Fleet, FleetConfig, Preemption, Report, SchedulerKind};
+use servescope_engine::{AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption, Report, SchedulerKind};
 use servescope_workload::Trace;
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::is_plain;
 use super::toy::Toy;
 
-fn told(trace: &Arc<Trace>, config: FleetConfig, cost: Toy, queueing: &QueueConfig) -> Fleet {
-    Fleet::new(Arc::clone(trace), config, Box::new(cost)).with_queue_policy(queueing.clone()).with_decisions()
+fn told(
+    trace: &Arc<Trace>,
+    settings: (FleetConfig, PoolConfig),
+    cost: Toy,
+    queueing: &QueueConfig,
+) -> Fleet {
+    fleet(Arc::clone(trace), settings, cost).with_queue_policy(queueing.clone()).with_decisions()
 }
 
 /// Nanoseconds of each request by cause; what holds of every run is checked.
@@ -58,7 +64,7 @@ fn check_matrix(tables: &WhyTables<'_>, times: &[ByCause], client: Client) {
 }
 
 /// Causes that a setting rules out are not named.
-fn check_causes(sums: &[ByCause], report: &Report, config: &FleetConfig, stages: u32) {
+fn check_causes(sums: &[ByCause], report: &Report, (rules, config): (&FleetConfig, &PoolConfig), stages: u32) {
     let kind = config.scheduler;
     let mut impossible = vec![Cause::RateLimit, Cause::GatewayQueue];
     if kind == SchedulerKind::Static {
@@ -75,7 +81,7 @@ fn check_causes(sums: &[ByCause], report: &Report, config: &FleetConfig, stages:
     if !matches!(config.preemption, Preemption::Swap { .. }) {
         impossible.push(Cause::Swap);
     }
-    if !config.reference_quirks && stages == 1 && is_plain(&report.trace, config) {
+    if !config.reference_quirks && stages == 1 && is_plain(&report.trace, rules) {
         impossible.push(Cause::IdlePoll);
     }
     for (id, sums) in sums.iter().enumerate() {
@@ -109,14 +115,15 @@ proptest! {
 
     #[test]
     fn causes_add_up_to_each_requests_time(
-        (trace, queueing) in sent_by_users(), config in prop_oneof![any_config(), any_vllm()], cost in any_cost(),
+        (trace, queueing) in sent_by_users(), config in prop_oneof![any_config(), any_vllm()],
+        rules in any_rules(9_000), cost in any_cost(),
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
-        let fleet = || told(&trace, config, cost, &queueing);
+        let fleet = || told(&trace, (rules, config), cost, &queueing);
         let leaps = fleet().run();
         let sums = causes(&leaps);
-        check_causes(&sums, &leaps, &config, cost.stages);
+        check_causes(&sums, &leaps, (&rules, &config), cost.stages);
         let steps = causes(&fleet().without_fast_forward().run());
         for (id, (one, other)) in sums.iter().zip(&steps).enumerate() {
             for (i, cause) in Cause::ALL.into_iter().enumerate() {

@@ -3,11 +3,46 @@
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use servescope_cost::{AdapterCost, LinearCost};
+use servescope_cost::{AdapterCost, BatchCost, LinearCost};
 use servescope_engine::observer::{EventSink, RouterEvent};
-use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Report};
+use servescope_engine::{
+    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Pool, PoolConfig, Report, RouterKind,
+};
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
+
+/// Every router.
+pub(crate) const ROUTERS: [RouterKind; 8] = [
+    RouterKind::RoundRobin,
+    RouterKind::Random,
+    RouterKind::LeastOutstanding,
+    RouterKind::ShortestLine,
+    RouterKind::PowerOfTwo,
+    RouterKind::LeastKv,
+    RouterKind::AdapterAffinity,
+    RouterKind::PrefixAffinity,
+];
+
+/// A fleet of one pool.
+pub(crate) fn fleet(
+    trace: Arc<Trace>,
+    (rules, pool): (FleetConfig, PoolConfig),
+    cost: impl BatchCost + 'static,
+) -> Fleet {
+    Fleet::new(trace, rules, vec![Pool::new(pool, Box::new(cost))])
+}
+
+prop_compose! {
+    /// A fleet's bounds and its router; times are whole microseconds up to a bound.
+    pub(crate) fn any_rules(most_us: u32)(
+        router in prop::sample::select(&ROUTERS[..]),
+        draws_as_python in any::<bool>(),
+        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
+        queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0..most_us).prop_map(f64::from)],
+    ) -> FleetConfig {
+        FleetConfig { router, draws_as_python, max_in_system, queue_timeout_us, seed: 7 }
+    }
+}
 
 /// A trace of requests (arrival in microseconds, user, adapter, prompt tokens, output tokens), in order of arrival; the
 /// `max_tokens` of each is its output.
@@ -72,7 +107,7 @@ fn any_wait() -> impl Strategy<Value = (Option<u32>, f64)> {
 
 /// Adapters in the KV pool, as S-LoRA has them, or beside it; some may be too large for a slot.
 fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
-    let unified = FleetConfig::slora().adapters;
+    let unified = PoolConfig::slora().adapters;
     let loading =
         (0.0..3_000.0f64, 0.0..300.0f64, 0.0..300.0f64).prop_map(|(base, host, disk)| AdapterLoading {
             base_us: base.floor(),
@@ -104,16 +139,14 @@ prop_compose! {
         decode_steps_between_prefills in prop_oneof![Just(0u32), Just(10), 1u32..30],
         idle_poll_us in prop_oneof![Just(0.0), Just(10_000.0), 0.1..50_000f64],
         reference_quirks in any::<bool>(),
-        max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
-        queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => 0.0..1e7f64],
         lora_compute in any::<bool>(),
         adapters in any_adapters(),
-    ) -> FleetConfig {
-        FleetConfig {
+    ) -> PoolConfig {
+        PoolConfig {
             blocks, max_batch_tokens, max_requests, max_request_tokens, max_input_tokens,
             decode_steps_between_prefills, idle_poll_us, reference_quirks, lora_compute,
-            max_in_system, queue_timeout_us, adapters,
-            ..FleetConfig::slora()
+            adapters,
+            ..PoolConfig::slora()
         }
     }
 }

@@ -10,7 +10,7 @@ pub mod view;
 use std::sync::Arc;
 
 use servescope_engine::steps::{DebugStep, DebugStepKind, DebugSteps, Recording};
-use servescope_engine::{FleetConfig, Report};
+use servescope_engine::{PoolConfig, Report};
 use servescope_workload::RequestId;
 
 use crate::diagnostic::Diagnostic;
@@ -89,7 +89,7 @@ impl Preparing {
 pub struct Debugger {
     scenario: Scenario,
     context: NoteContext,
-    config: FleetConfig,
+    config: PoolConfig,
     report: Report,
     /// Of the report, found once: a step looks at few requests.
     digest: u64,

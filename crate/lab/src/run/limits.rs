@@ -1,7 +1,7 @@
 //! Limits on the length of requests that a trace breaks, and the values that accept its requests.
 
 use servescope_engine::metrics::CutOutputs;
-use servescope_engine::{FleetConfig, Rejection, Report, rejection};
+use servescope_engine::{PoolConfig, Rejection, Report, rejection};
 use servescope_workload::Trace;
 
 use crate::diagnostic::Diagnostic;
@@ -62,12 +62,12 @@ fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
     }
 }
 
-fn config_of(scenario: &Scenario, trace: &Trace) -> Option<FleetConfig> {
+fn config_of(scenario: &Scenario, trace: &Trace) -> Option<PoolConfig> {
     scenario.fleet_for(AdapterRanks::of(trace)).ok()
 }
 
 /// The requests that are rejected whatever else is in the service, and why.
-fn rejected(config: &FleetConfig, trace: &Trace) -> Vec<(usize, Rejection)> {
+fn rejected(config: &PoolConfig, trace: &Trace) -> Vec<(usize, Rejection)> {
     let reason = |id: usize| {
         let rank = trace.rank_of(trace.adapter[id]);
         Some((id, rejection(config, trace.input_tokens[id], trace.max_tokens[id], rank)?))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
-use servescope_engine::{Fleet, FleetConfig, Outcome, Rejection, Report, VllmRules};
+use servescope_engine::{Fleet, PoolConfig, Outcome, Rejection, Report, VllmRules};
 use servescope_workload::Trace;
 use servescope_workload::trace::{Events, IdLists};
 
@@ -136,7 +136,7 @@ impl Saturation {
         let trace = Arc::new(repeated(&self.mix, self.copies));
         let config = self.scenario.fleet_for(self.ranks)?;
         // What refuses requests, or lets them leave, is no part of what the replicas can serve.
-        let config = FleetConfig {
+        let config = PoolConfig {
             max_in_system: u32::MAX,
             queue_timeout_us: f64::INFINITY,
             vllm: VllmRules { max_num_queued_tokens: None, ..config.vllm },
@@ -147,7 +147,7 @@ impl Saturation {
             queueing.policy = QueuePolicy::Fcfs;
         }
         let cost = self.scenario.fleet_cost(self.ranks)?;
-        Ok(Some(Box::new(Fleet::new(trace, config, cost).with_queue_policy(queueing))))
+        Ok(Some(Box::new(Fleet::of_pool(trace, config, cost).with_queue_policy(queueing))))
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use servescope_cost::BatchCost;
 use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
 use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
-use servescope_engine::{Fleet, FleetConfig, RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, PoolConfig, RouterKind, SchedulerKind};
 use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 
@@ -28,7 +28,7 @@ use shipped::LayerFlags;
 #[derive(Debug, Clone, PartialEq)]
 pub struct VidurRun {
     /// The fleet.
-    pub fleet: FleetConfig,
+    pub fleet: PoolConfig,
     /// Device and model, by their flags' values.
     pub device: String,
     /// Likewise.
@@ -137,7 +137,7 @@ impl VidurRun {
         let watermark = flags.number(&of("watermark_blocks_fraction"), 0.01, 0.0, 1.0)?;
         let (is_kind_named, layer) = (kind.is_some(), LayerFlags::read(&flags)?);
         let run = Self {
-            fleet: FleetConfig {
+            fleet: PoolConfig {
                 replicas: flags.whole("cluster_config_num_replicas", 1, [1, 65_535])?,
                 router: flags.option("global_scheduler_config_type", "round_robin", &ROUTERS)?,
                 scheduler,
@@ -152,7 +152,7 @@ impl VidurRun {
                 decode_steps_between_prefills: flags.whole(&of("max_waiting_iters"), 10, [0, MOST])?,
                 reference_quirks: true,
                 seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
-                ..FleetConfig::default()
+                ..PoolConfig::default()
             },
             device: flags.text("replica_config_device")?.unwrap_or("a100").to_owned(),
             model: flags.text("replica_config_model_name")?.unwrap_or(MODELS[0].0).to_owned(),
@@ -190,7 +190,7 @@ impl VidurRun {
 
     /// A run of `trace`, which is as Vidur replays or makes it, that has not begun.
     pub fn begin(&self, trace: Arc<Trace>, cost: impl BatchCost + 'static) -> Fleet {
-        Fleet::new(trace, self.fleet, Box::new(cost)).until(self.until_us)
+        Fleet::of_pool(trace, self.fleet, Box::new(cost)).until(self.until_us)
     }
 }
 

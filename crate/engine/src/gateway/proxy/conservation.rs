@@ -13,7 +13,7 @@ use super::super::load::{LoadPolicy, OverloadConfig};
 use super::super::prediction::{LengthSource, PredictorConfig};
 use super::*;
 use crate::client::Client;
-use crate::config::{FleetConfig, Preemption, SchedulerKind};
+use crate::config::{PoolConfig, Preemption, SchedulerKind};
 use crate::engine::Fleet;
 use crate::replica::queue::QueuePolicy;
 use crate::replica::queue::VtcConfig;
@@ -168,21 +168,21 @@ fn moves(report: &Report) -> u64 {
 
 #[test]
 fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
-    let config = FleetConfig { blocks: POOL_TOKENS, ..FleetConfig::slora() };
-    let fleet = FleetConfig {
+    let config = PoolConfig { blocks: POOL_TOKENS, ..PoolConfig::slora() };
+    let fleet = PoolConfig {
         scheduler: SchedulerKind::Vllm,
         replicas: 2,
         blocks: POOL_TOKENS / 16 / 2,
         block_size: 16,
         max_requests: 60,
         preemption: Preemption::Recompute,
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     };
     let mut all = 0;
     for seed in 0..RUNS {
         let trace = Arc::new(trace(seed, REQUESTS));
-        let looped = Fleet::new(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
-        let spread = Fleet::new(trace, fleet, Box::new(COST)).with_gateway(gateway(seed)).run();
+        let looped = Fleet::of_pool(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
+        let spread = Fleet::of_pool(trace, fleet, Box::new(COST)).with_gateway(gateway(seed)).run();
         all += moves(&looped) + moves(&spread);
     }
     assert!(all >= 1_000_000, "{all} moves");
@@ -213,9 +213,9 @@ fn a_look_at_running_requests_sees_what_a_look_at_all_requests_sees() {
     for scheduler in [Static, Orca, Vllm, Sarathi, LightLlm, VllmV1, Slora] {
         for (k, preemption) in [Preemption::Recompute, Preemption::Regenerate, swap].into_iter().enumerate() {
             let stages = if matches!(scheduler, LightLlm | Slora) { 1 } else { 1 + k as u32 % 2 };
-            let base = if scheduler == Slora { FleetConfig::slora() } else { FleetConfig::default() };
+            let base = if scheduler == Slora { PoolConfig::slora() } else { PoolConfig::default() };
             let block_size = if scheduler == Slora { 1 } else { 16 };
-            let config = FleetConfig {
+            let config = PoolConfig {
                 scheduler,
                 replicas: 1,
                 blocks: POOL_TOKENS / 4 / block_size,
@@ -232,7 +232,7 @@ fn a_look_at_running_requests_sees_what_a_look_at_all_requests_sees() {
             let mut gateway = gateway(k as u64);
             gateway.pool_tokens *= 4.0;
             gateway.kv.lag_us = 0.0;
-            let report = Fleet::new(trace, config, Box::new(OnStages(stages))).with_gateway(gateway).run();
+            let report = Fleet::of_pool(trace, config, Box::new(OnStages(stages))).with_gateway(gateway).run();
             let log = report.gateway.as_deref().expect("there was a proxy");
             assert_eq!((log.reserved_tokens, log.leaked_tokens), (0, 0), "all have ended");
             preemptions[k] += report.preemptions;

@@ -84,8 +84,7 @@ pub(super) fn held(
         cell: 0,
     };
     let preemption_intervals = preemption_intervals(report);
-    let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    let mut stays: Vec<Vec<KvResidency>> = (0..report.replicas).map(|_| Vec::new()).collect();
+    let mut stays: Vec<Vec<KvResidency>> = report.replicas.iter().map(|_| Vec::new()).collect();
     let mut interpolated = 0;
     for (id, &client) in client_of.iter().enumerate() {
         let Some(scheduled) = report.scheduled_us(id) else { continue };
@@ -93,6 +92,7 @@ pub(super) fn held(
         let to_us = result.finish_us.unwrap_or(end_us);
         let first = report.first_token_us(id);
         let input = f64::from(report.trace.input_tokens[id]);
+        let stages = report.pool(report.replica(id)).cost.stages();
         if stages > 1 || report.preemptions(id) > 0 {
             interpolated += 1;
             let away = preemption_intervals.get(id).map_or(&[][..], Vec::as_slice);

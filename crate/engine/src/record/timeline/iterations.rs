@@ -249,7 +249,6 @@ impl Iterations {
     }
 
     /// The same, compiled into its caller.
-    #[inline(always)]
     pub(crate) fn push_inlined(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let run = &IterationRun { busy_us: kept_busy_us(run), ..*run };
         if self.runs == MOST_PLAIN {
@@ -272,7 +271,6 @@ impl Iterations {
 
     /// The same for an [iteration that only decodes](is_plain_decode): mostly it is a turn.
     // PERF: 5 % fewer instructions of a run of two stages; guarded by `what_is_written_is_read`.
-    #[inline(always)]
     pub(crate) fn push_turn(&mut self, replica: ReplicaIndex, run: impl Fn() -> IterationRun) {
         debug_assert!(is_plain_decode(&run()), "{:?}", run());
         if let Some(ReplicaIterations::Plain(log)) = self.replicas.get_mut(usize::from(replica))

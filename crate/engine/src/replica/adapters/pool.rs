@@ -144,7 +144,6 @@ impl AdapterPool {
     }
 
     /// Offloads every resident adapter without a user, reporting each.
-    #[inline(always)]
     pub fn offload_unused(&mut self, mut tell: impl FnMut(u32)) {
         while let Some(adapter) = self.idle.pop() {
             let i = adapter as usize;

@@ -4,7 +4,7 @@
 
 use servescope_workload::RequestId;
 
-use super::{Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Rejection};
@@ -34,7 +34,7 @@ impl BatchScheduler for LightLlm {
 
     fn refuses(
         &self,
-        config: &FleetConfig,
+        config: &PoolConfig,
         blocks: u32,
         [input_tokens, total_tokens]: [u32; 2],
     ) -> Option<Rejection> {
@@ -47,7 +47,7 @@ impl BatchScheduler for LightLlm {
             })
     }
 
-    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
         true
     }
 

@@ -4,7 +4,7 @@
 use servescope_workload::RequestId;
 
 use super::static_batch::{admit_to_slots, refuses_slots};
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::request::Rejection;
 
 /// The scheduler.
@@ -21,15 +21,15 @@ impl BatchScheduler for Orca {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
+    fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
     }
 
-    fn lacks_only_memory(&self, _replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
+    fn lacks_only_memory(&self, _replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
         batch.decodes < config.slots()
     }
 
-    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 //! up to a number of tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
@@ -20,11 +20,11 @@ impl BatchScheduler for Sarathi {
         schedule(replica, context, batch)
     }
 
-    fn lacks_only_memory(&self, replica: &Replica, config: &FleetConfig, batch: &ScheduledBatch) -> bool {
+    fn lacks_only_memory(&self, replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
         batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
     }
 
-    fn refuses(&self, config: &FleetConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+    fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Rejection::NeverFits);
         refuses_blocks(config, blocks, total_tokens).or(reads_nothing)
     }

@@ -26,7 +26,7 @@ use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
-    AdapterConfig, AdapterMemory, Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext,
+    AdapterConfig, AdapterMemory, Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext,
     ScheduledBatch,
 };
 use crate::record::decisions::{Compared, Verdict};
@@ -63,7 +63,7 @@ impl BatchScheduler for Slora {
     /// queue could never pass.
     fn refuses(
         &self,
-        config: &FleetConfig,
+        config: &PoolConfig,
         blocks: u32,
         [input_tokens, total_tokens]: [u32; 2],
     ) -> Option<Rejection> {
@@ -92,25 +92,25 @@ impl BatchScheduler for Slora {
         replica.state.slora.as_ref().map(|slora| slora.decode_steps())
     }
 
-    fn may_block_queue(&self, config: &FleetConfig) -> bool {
+    fn may_block_queue(&self, config: &PoolConfig) -> bool {
         config.reference_quirks
     }
 
     /// Its pool counts tokens.
-    fn configured(&self, config: FleetConfig) -> FleetConfig {
+    fn configured(&self, config: PoolConfig) -> PoolConfig {
         let blocks = config.blocks.saturating_mul(config.block_size);
-        FleetConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
+        PoolConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
     }
 
     /// Its memory test knows the adapters that take room in the pool.
-    fn managed_adapters(&self, config: &FleetConfig) -> AdapterConfig {
+    fn managed_adapters(&self, config: &PoolConfig) -> AdapterConfig {
         match config.adapters.memory {
             AdapterMemory::Unified => AdapterConfig::FREE,
             AdapterMemory::Slots | AdapterMemory::Resident => config.adapters,
         }
     }
 
-    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
         true
     }
 
@@ -122,49 +122,41 @@ impl BatchScheduler for Slora {
         false
     }
 
-    #[inline(always)]
     fn least_leap(&self, replica: &Replica) -> u32 {
         replica.state.slora.as_ref().map_or(0, |state| state.least_leap)
     }
 
-    #[inline(always)]
     fn wakes_us(&self, replica: &Replica) -> f64 {
         replica.state.slora.as_ref().map_or(f64::INFINITY, |state| state.wakes_us())
     }
 
-    #[inline(always)]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(state) = &replica.state.slora else { return most };
         state.fast_forward_limit(replica, context, most)
     }
 
-    #[inline(always)]
     fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         if let Some(state) = &mut replica.state.slora {
             state.prompts_end(context, batch);
         }
     }
 
-    #[inline(always)]
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
         ended.sort_by_key(|&id| context.requests.joined[id]);
     }
 
-    #[inline(always)]
     fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         if let Some(state) = &mut replica.state.slora {
             state.joined(&replica.decode_batch, context, id);
         }
     }
 
-    #[inline(always)]
     fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
         if let (Some(state), Some(run)) = (&mut replica.state.slora, &replica.run) {
             state.decoded(run, context, iterations);
         }
     }
 
-    #[inline(always)]
     fn left(
         &self,
         replica: &mut Replica,
@@ -177,7 +169,6 @@ impl BatchScheduler for Slora {
         }
     }
 
-    #[inline(always)]
     fn ended(
         &self,
         replica: &mut Replica,
@@ -393,7 +384,6 @@ impl SloraState {
         }
     }
 
-    #[inline(always)]
     fn prompts_end(&mut self, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         if batch.prompts.is_empty() {
             return;
@@ -416,7 +406,6 @@ impl SloraState {
         self.memory.remove(KvFootprint::new(step, input + 1, max - 1));
     }
 
-    #[inline(always)]
     fn joined(&mut self, decode_batch: &DecodeBatch, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         context.requests.joined[i] = self.joined;
@@ -430,7 +419,6 @@ impl SloraState {
         }
     }
 
-    #[inline(always)]
     fn decoded(&mut self, run: &BatchRun, context: &mut ScheduleContext<'_>, iterations: u32) {
         let between = context.config.decode_steps_between_prefills;
         self.decode_steps_since_prefill =
@@ -447,7 +435,6 @@ impl SloraState {
         });
     }
 
-    #[inline(always)]
     fn left(
         &mut self,
         decode_batch: &DecodeBatch,
@@ -474,7 +461,6 @@ impl SloraState {
         context.watch.emit(|| RouterEvent::Finished(id));
     }
 
-    #[inline(always)]
     fn ended(
         &mut self,
         is_empty: bool,
@@ -504,7 +490,6 @@ impl SloraState {
         }
     }
 
-    #[inline(never)]
     fn tell_step(&mut self, context: &mut ScheduleContext<'_>) {
         let counters = self.queue.counters();
         let (decode_steps_since_prefill, predicted) =
@@ -514,7 +499,6 @@ impl SloraState {
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.
-    #[inline(always)]
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(run) = &replica.run else { return 1 };
         let mut fast_forward = most;

@@ -2,13 +2,13 @@
 //! last member is done; no request joins. Each member reserves memory for the longest request until the batch is done.
 //!
 //! Vidur frees, at the end of a batch, the memory of those members only that are done at that moment, so memory leaks
-//! where answers differ in length. With [`FleetConfig::reference_quirks`](crate::config::FleetConfig::reference_quirks) it leaks here too.
+//! where answers differ in length. With [`PoolConfig::reference_quirks`](crate::config::PoolConfig::reference_quirks) it leaks here too.
 
 use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
-use super::{Awaited, BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::request::{BlockReason, Rejection};
@@ -42,11 +42,11 @@ impl BatchScheduler for Static {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
+    fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
     }
 
-    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
         false
     }
 
@@ -95,7 +95,7 @@ impl BatchScheduler for Static {
 }
 
 /// Where the longest request does not fit, none does.
-pub(super) fn refuses_slots(config: &FleetConfig, blocks: u32) -> Option<Rejection> {
+pub(super) fn refuses_slots(config: &PoolConfig, blocks: u32) -> Option<Rejection> {
     (config.slot_blocks() > blocks || config.slots() == 0).then_some(Rejection::PoolTooSmall)
 }
 

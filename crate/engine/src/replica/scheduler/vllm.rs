@@ -1,7 +1,7 @@
 //! vLLM's first scheduler (Kwon et al., SOSP 2023) as in Vidur: prompts first and alone, whole; then decoding, where the
 //! latest arrival gives way when blocks run out, and is recomputed.
 
-use super::{BatchScheduler, FleetConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
 
@@ -20,13 +20,13 @@ impl BatchScheduler for Vllm {
     }
 
     /// Prompts are looked at before requests that decode.
-    fn lacks_only_memory(&self, _replica: &Replica, _config: &FleetConfig, _batch: &ScheduledBatch) -> bool {
+    fn lacks_only_memory(&self, _replica: &Replica, _config: &PoolConfig, _batch: &ScheduledBatch) -> bool {
         true
     }
 
     fn refuses(
         &self,
-        config: &FleetConfig,
+        config: &PoolConfig,
         blocks: u32,
         [input_tokens, total_tokens]: [u32; 2],
     ) -> Option<Rejection> {
@@ -36,7 +36,7 @@ impl BatchScheduler for Vllm {
 }
 
 /// A request whose prompt and longest output need more blocks than there are. The last token is never written to the cache.
-pub(super) fn refuses_blocks(config: &FleetConfig, blocks: u32, total_tokens: u32) -> Option<Rejection> {
+pub(super) fn refuses_blocks(config: &PoolConfig, blocks: u32, total_tokens: u32) -> Option<Rejection> {
     (config.blocks_for(total_tokens.saturating_sub(1)) > blocks).then_some(Rejection::PoolTooSmall)
 }
 

@@ -11,7 +11,6 @@
 //! `groups` on several); `end` has what the end of an iteration changes.
 
 mod end;
-mod groups;
 mod running;
 mod seen;
 mod steady;
@@ -21,11 +20,10 @@ use servescope_cost::Chunk;
 use servescope_workload::RequestId;
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, FleetConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, PoolConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::record::request_state::RequestStatus;
 use crate::replica::adapters::Adapters;
-use crate::replica::decode_groups::DecodeGroups;
 use crate::replica::iteration::{Scheduled, TokenWait};
 use crate::replica::kv_cache::Held;
 use crate::replica::requests::Requests;
@@ -56,8 +54,6 @@ struct RunningRequest {
     is_scheduled: bool,
     /// Whether its adapter counts among those that are used.
     has_adapter: bool,
-    /// The number of the last schedule in which it was.
-    schedule: u64,
     /// The number of the first schedule in which it may decode again.
     decodes_from: u64,
     held: Held,
@@ -129,7 +125,7 @@ impl BatchScheduler for VllmV1 {
         schedule(replica, context, batch)
     }
 
-    fn refuses(&self, config: &FleetConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+    fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let over_budget =
             !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
@@ -143,7 +139,7 @@ impl BatchScheduler for VllmV1 {
     /// vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the output is cut.
     fn longest_request(
         &self,
-        config: &FleetConfig,
+        config: &PoolConfig,
         input_tokens: u32,
         total_tokens: u32,
     ) -> Result<u32, Rejection> {
@@ -153,12 +149,12 @@ impl BatchScheduler for VllmV1 {
         Ok(total_tokens.min(config.max_request_tokens))
     }
 
-    fn cuts_outputs_at(&self, config: &FleetConfig) -> u32 {
+    fn cuts_outputs_at(&self, config: &PoolConfig) -> u32 {
         config.max_request_tokens
     }
 
     /// vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
-    fn max_queued_tokens(&self, config: &FleetConfig) -> Option<u32> {
+    fn max_queued_tokens(&self, config: &PoolConfig) -> Option<u32> {
         config.vllm.max_num_queued_tokens
     }
 
@@ -170,7 +166,7 @@ impl BatchScheduler for VllmV1 {
         Some(replica.state.vllm.held_blocks(replica.decode_batch.step, block_size))
     }
 
-    fn allocates_on_demand(&self, _config: &FleetConfig) -> bool {
+    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
         true
     }
 
@@ -182,7 +178,7 @@ impl BatchScheduler for VllmV1 {
         false
     }
 
-    fn batches_under_way(&self, config: &FleetConfig, stages: u32) -> u32 {
+    fn batches_under_way(&self, config: &PoolConfig, stages: u32) -> u32 {
         stages + u32::from(config.vllm.async_scheduling)
     }
 
@@ -190,7 +186,7 @@ impl BatchScheduler for VllmV1 {
         true
     }
 
-    fn later_blocks(&self, replica: &Replica, _config: &FleetConfig, begun: u32) -> u32 {
+    fn later_blocks(&self, replica: &Replica, _config: &PoolConfig, begun: u32) -> u32 {
         replica.decode_batch.new_blocks_over(0, begun - 1)
     }
 
@@ -200,24 +196,6 @@ impl BatchScheduler for VllmV1 {
 
     fn end_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) -> u32 {
         steady::end_alike(replica, context, iterations)
-    }
-
-    fn find_groups(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        groups: &mut DecodeGroups,
-    ) -> bool {
-        groups::find(replica, context, groups)
-    }
-
-    fn settle_groups(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        groups: &mut DecodeGroups,
-    ) {
-        groups::settle(replica, context, groups);
     }
 
     fn begins(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
@@ -360,7 +338,6 @@ fn schedule(
         let Some(place) = State::place(context, scheduled.id) else { continue };
         let entry = state.entry(place);
         entry.is_scheduled = false;
-        entry.schedule = looks;
         entry.computed += scheduled.tokens;
         entry.under_way += scheduled.tokens;
         entry.is_prompt_chunk = entry.computed < entry.known + entry.awaited;
@@ -381,7 +358,6 @@ fn schedule(
             awaits: looks.checked_sub(u64::from(stages)),
         };
     }
-    batch.schedule = looks;
     batch.scheduled = step.scheduled;
     batch.load_us = step.load_us;
     if batch.steady.is_none() && stages == 1 && !batch.is_empty() {

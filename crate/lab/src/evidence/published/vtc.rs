@@ -17,7 +17,7 @@ use servescope_engine::metrics::fairness::ServedRequest;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy, prediction};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, FleetConfig};
+use servescope_engine::{Fleet, PoolConfig};
 use servescope_workload::Trace;
 use servescope_workload::trace::Request;
 
@@ -228,14 +228,14 @@ impl VtcRecording {
             client: Client::Adapter,
             predictions: Some(prediction::around(&trace.max_tokens, range, 0)),
         };
-        let config = FleetConfig {
+        let config = PoolConfig {
             blocks: server.pool_tokens,
-            max_batch_tokens: FleetConfig::default_batch_max_tokens(server.pool_tokens, 3_072),
+            max_batch_tokens: PoolConfig::default_batch_max_tokens(server.pool_tokens, 3_072),
             lora_compute: false,
-            ..FleetConfig::slora()
+            ..PoolConfig::slora()
         };
         let cost = LinearCost { overhead_us, ..server.calibration().cost };
-        let report = Fleet::new(trace, config, Box::new(cost)).with_queue_policy(queueing).run();
+        let report = Fleet::of_pool(trace, config, Box::new(cost)).with_queue_policy(queueing).run();
         let served = self.requests.iter().enumerate().filter_map(|(id, r)| {
             Some(r.served(report.first_token_us(id)? / 1e6, report.results[id].finish_us? / 1e6))
         });

@@ -1,7 +1,7 @@
 //! A measured row as a scenario: what the page opens when a reader wants to drag on from there.
 
 use servescope_cost::{Batch, BatchCost, Chunk, KvFormat, WeightFormat};
-use servescope_engine::FleetConfig;
+use servescope_engine::PoolConfig;
 
 use super::file::SiliconRow;
 use super::predict::{
@@ -57,7 +57,7 @@ pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario>
     is_alike.then_some(scenario)
 }
 
-fn server_texts(row: &SiliconRow, server: &RowServer, config: &FleetConfig) -> Vec<(&'static str, String)> {
+fn server_texts(row: &SiliconRow, server: &RowServer, config: &PoolConfig) -> Vec<(&'static str, String)> {
     let deployment = &server.deployment;
     let weights = match deployment.weights {
         WeightFormat::Bf16 => "bf16",

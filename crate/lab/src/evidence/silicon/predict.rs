@@ -8,7 +8,7 @@ use servescope_cost::memory_plan::{Ask, MemoryPlan};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
-use servescope_engine::{Equals, Fleet, FleetConfig, Report, SchedulerKind, VllmRules};
+use servescope_engine::{Equals, Fleet, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -308,7 +308,7 @@ fn kv_tokens(
 }
 
 /// vLLM's scheduler with the flags of a row.
-pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<FleetConfig, NotAnswered> {
+pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<PoolConfig, NotAnswered> {
     let (budget, seqs) = serve_defaults(server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
@@ -316,7 +316,7 @@ pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Resu
     if kv_tokens < longest.saturating_add(BLOCK) {
         return Err(NotAnswered::Memory);
     }
-    Ok(FleetConfig {
+    Ok(PoolConfig {
         replicas: 1,
         scheduler: SchedulerKind::VllmV1,
         blocks: kv_tokens / BLOCK,
@@ -331,7 +331,7 @@ pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Resu
             equals: Equals::LastAdmitted,
             ..VllmRules::default()
         },
-        ..FleetConfig::default()
+        ..PoolConfig::default()
     })
 }
 
@@ -401,7 +401,7 @@ pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
     // Replicas of attention have equal shares of the requests, and their iterations wait for one another.
     let trace = Arc::new(requests(row, in_flight.div_ceil(server.attention_data_parallel)));
     let count = trace.len();
-    let report = Fleet::new(trace, config, server.cost).run();
+    let report = Fleet::of_pool(trace, config, server.cost).run();
     if report.results.len() != count || !(0..count).all(|id| report.is_completed(id)) {
         return Err(NotAnswered::Incomplete);
     }
@@ -443,7 +443,7 @@ mod tests {
             assert!((mean / (0.9 * f64::from(nominal)) - 1.0).abs() < 0.03, "{mean}");
         }
         let config = config(&row, &server, 1_050).unwrap();
-        let report = Fleet::new(Arc::new(trace), config, server.cost).run();
+        let report = Fleet::of_pool(Arc::new(trace), config, server.cost).run();
         let finish = |id: usize| report.results[id].finish_us.unwrap();
         // From the eighth on, each request is sent at the very end of another one.
         let mut ends: Vec<f64> = (0..70).map(finish).collect();

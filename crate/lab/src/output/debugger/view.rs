@@ -5,7 +5,7 @@ use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
-use servescope_engine::{FleetConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
+use servescope_engine::{PoolConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 /// The run that a step is of.
 pub(super) struct StepContext<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) config: &'a FleetConfig,
+    pub(super) config: &'a PoolConfig,
     pub(super) report: &'a Report,
     pub(super) place: usize,
     pub(super) count: usize,

@@ -244,7 +244,7 @@ mod tests {
             scenario.set_text(path, value).unwrap();
         }
         let trace = crate::run::trace_of(&scenario, None).unwrap();
-        let fleet = Fleet::new(trace, scenario.fleet(), Box::new(KnownWork(scenario.cost())));
+        let fleet = Fleet::of_pool(trace, scenario.fleet(), Box::new(KnownWork(scenario.cost())));
         Run::of(fleet.run(), &scenario)
     }
 

@@ -2,7 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, FleetConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::{AdapterConfig, PoolConfig, Preemption, RouterKind, SchedulerKind};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -41,22 +41,22 @@ impl Scenario {
     }
 
     /// The fleet with the memory pool as given, for adapters of the scenario's own ranks.
-    pub fn fleet(&self) -> FleetConfig {
+    pub fn fleet(&self) -> PoolConfig {
         let adapters = self.fleet_adapters(self.adapter_ranks());
-        FleetConfig { adapters, ..self.fleet_with(self.whole(Id::MaxTotalTokens)) }
+        PoolConfig { adapters, ..self.fleet_with(self.whole(Id::MaxTotalTokens)) }
     }
 
     /// The fleet for adapters of these ranks.
     ///
     /// # Errors
     /// [`Diagnostic`] where the model or the adapters do not fit.
-    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<FleetConfig, Diagnostic> {
+    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<PoolConfig, Diagnostic> {
         let adapters = self.fleet_adapters(ranks);
-        Ok(FleetConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
+        Ok(PoolConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
     }
 
     /// The fleet whose replicas have this many tokens of KV memory; its adapters take no room and no time.
-    fn fleet_with(&self, pool_tokens: u32) -> FleetConfig {
+    fn fleet_with(&self, pool_tokens: u32) -> PoolConfig {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => SchedulerKind::Slora,
             choices::SchedulerKind::Static => SchedulerKind::Static,
@@ -70,7 +70,7 @@ impl Scenario {
         let block_size = if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 };
         let blocks = pool_tokens / block_size;
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
-        FleetConfig {
+        PoolConfig {
             replicas: self.whole(Id::Replicas),
             router: self.router(),
             scheduler,

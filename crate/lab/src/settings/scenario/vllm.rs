@@ -2,7 +2,7 @@
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
 use servescope_cost::gpus::{GPUS, Gpu};
-use servescope_engine::{Equals, FleetConfig, LongPrefill, VllmRules};
+use servescope_engine::{Equals, PoolConfig, LongPrefill, VllmRules};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
@@ -67,7 +67,7 @@ impl Scenario {
 
     /// The token budget that S-LoRA derives from the pool.
     pub(crate) fn pool_budget(&self) -> u32 {
-        FleetConfig::default_batch_max_tokens(
+        PoolConfig::default_batch_max_tokens(
             self.whole(Id::MaxTotalTokens),
             self.whole(Id::MaxRequestTokens),
         )

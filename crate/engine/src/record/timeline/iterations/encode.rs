@@ -12,7 +12,6 @@ use super::{
 
 impl EncodedIterations {
     // Once, for those that were kept as they are and for those that come.
-    #[inline(never)]
     pub(super) fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         if self.before.is_turn(run) && self.push_turn(run) {
             return;
@@ -96,7 +95,6 @@ impl DeltaState {
     }
 
     /// What is to be said of a run where anything is not as foreseen, and for how many steps of the clock its stages worked.
-    #[inline(never)]
     fn unusual_flags(&mut self, run: &IterationRun) -> (u16, u64) {
         let mut flags = differs(START, run.start_us, self.place().end_us);
         if flags > 0 {

@@ -62,7 +62,6 @@ struct RunOperators {
 }
 
 impl PlainIterations {
-    #[inline(always)]
     pub(super) fn push(&mut self, run: &IterationRun, chunks: &[Chunk]) {
         let mut bits = 0;
         let adapters = u64::from(run.resident_adapters | run.adapter_tokens) | run.rank_sum;
@@ -93,7 +92,6 @@ impl PlainIterations {
     }
 
     /// A turn: what adapters add to it is at most that some are in GPU memory.
-    #[inline(always)]
     pub(super) fn push_turn(&mut self, run: &IterationRun) {
         let (resident, tokens) = (run.resident_adapters, run.adapter_tokens);
         let mut bits = 0;
@@ -104,7 +102,6 @@ impl PlainIterations {
         self.push_whole(run, bits);
     }
 
-    #[inline(always)]
     fn push_whole(&mut self, run: &IterationRun, bits: u32) {
         self.runs.push(PlainRun {
             start_us: run.start_us,

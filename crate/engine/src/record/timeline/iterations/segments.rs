@@ -59,7 +59,6 @@ impl<'a, T> SegmentCursor<'a, T> {
         self.rest.split_off_first()
     }
 
-    #[inline(never)]
     fn begin_another(&mut self) {
         self.rest = self.full.split_off_first().map_or_else(|| std::mem::take(&mut self.last), Vec::as_slice);
     }

@@ -4,7 +4,7 @@ use crate::client::ClientId;
 use servescope_workload::{RequestId, Trace};
 
 use super::queue::SloraQueue;
-use crate::config::FleetConfig;
+use crate::config::PoolConfig;
 use crate::config::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::peak_memory::PeakKvEstimator;
@@ -60,7 +60,7 @@ struct Sleep {
 }
 
 impl SloraState {
-    pub(in crate::replica::scheduler) fn new(config: &FleetConfig, trace: &Trace) -> Self {
+    pub(in crate::replica::scheduler) fn new(config: &PoolConfig, trace: &Trace) -> Self {
         let owns_adapters = config.adapters.memory == AdapterMemory::Unified;
         let tokens_per_rank = if owns_adapters { config.adapters.tokens_per_rank } else { 0.0 };
         let slots = match config.adapters.memory {
@@ -91,7 +91,7 @@ impl SloraState {
     pub(in crate::replica::scheduler) fn with_queue_policy(
         &mut self,
         queueing: &QueueConfig,
-        config: &FleetConfig,
+        config: &PoolConfig,
         trace: &Trace,
     ) {
         self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);

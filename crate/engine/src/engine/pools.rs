@@ -1,0 +1,222 @@
+//! The pools of a fleet, and the lives of their replicas: started, ready, draining, stopped.
+//!
+//! A replica that starts is paid for and gets no request until it is ready; then its caches are empty. One that drains gets no new
+//! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are not ready yet are
+//! given up first, the newest one first; of the others the one with the fewest requests drains, the newest of equal ones.
+
+use std::sync::Arc;
+
+use servescope_cost::BatchCost;
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::Fleet;
+use super::events::Event;
+use super::pipeline::Pipeline;
+use super::rejection::rejection;
+use crate::config::{CountChange, Pool, PoolConfig, Preemption};
+use crate::record::work_time::WorkTime;
+use crate::replica::Replica;
+use crate::replica::batch_scheduler::BatchScheduler;
+use crate::replica::queue::fairness::FairnessRules;
+use crate::replica::queue::waiting_queue::WaitingQueue;
+use crate::replica_index::ReplicaIndex;
+use crate::report::{PoolReport, ReplicaLife};
+use crate::request::Rejection;
+
+/// A pool as the engine works with it.
+#[derive(Debug, Clone)]
+pub(crate) struct PoolState {
+    name: String,
+    pub(crate) config: PoolConfig,
+    pub(crate) policy: &'static dyn BatchScheduler,
+    pub(crate) cost: Arc<dyn BatchCost>,
+    pub(super) stages: u32,
+    /// Whether several of its batches are under way, or may be.
+    pub(super) is_pipelined: bool,
+    /// Whether each stage ends its batch by itself, of several: something is written down when the first one takes it.
+    /// Otherwise it is known from the beginning when a batch leaves the last one, and that is all that ends.
+    pub(super) stages_end: bool,
+    schedule: Vec<CountChange>,
+    start_up_us: f64,
+}
+
+impl PoolState {
+    pub(super) fn new(pool: Pool, trace: &Trace) -> Self {
+        let Pool { name, config, cost, schedule, start_up_us } = pool;
+        let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
+        let config = PoolConfig { replicas, block_size: config.block_size.max(1), ..config };
+        let config = config.policy().configured(config);
+        // Where no request has an adapter, none is asked for one.
+        let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
+        let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
+        let (policy, stages) = (config.policy(), cost.stages().max(1));
+        Self {
+            name,
+            config,
+            policy,
+            cost,
+            stages,
+            is_pipelined: stages > 1 || !policy.keeps_decode_batch(),
+            stages_end: stages > 1 && policy.queues_empty_batches(),
+            schedule,
+            start_up_us,
+        }
+    }
+
+    /// Tokens of prompt and output at which every output is cut.
+    pub(super) fn most_tokens(&self) -> u32 {
+        self.policy.cuts_outputs_at(&self.config)
+    }
+
+    /// KV memory of a replica, tokens.
+    pub(crate) fn kv_tokens(&self) -> u32 {
+        self.config.blocks.saturating_mul(self.config.block_size)
+    }
+
+    pub(super) fn into_report(self) -> PoolReport {
+        PoolReport {
+            name: self.name,
+            scheduler: self.config.scheduler,
+            kv_blocks: self.config.blocks,
+            kv_tokens: self.config.blocks.saturating_mul(self.config.block_size),
+            cost: self.cost,
+        }
+    }
+}
+
+impl Fleet {
+    /// The pool of a replica.
+    pub(super) fn pool_of(&self, place: ReplicaIndex) -> &PoolState {
+        &self.pools[usize::from(self.replicas[place].life.pool)]
+    }
+
+    /// Columns with an entry a request that schedulers of the pools need.
+    pub(super) fn keep_columns(&mut self) {
+        let any = |is: fn(&PoolState) -> bool| self.pools.iter().any(is);
+        let (requests, count) = (&mut self.requests, self.trace.len());
+        if any(|pool| matches!(pool.config.preemption, Preemption::Swap { .. })) {
+            requests.swapped = vec![0; count];
+        }
+        if any(|pool| pool.policy.orders_ended()) {
+            requests.joined = vec![0; count];
+        }
+        if any(|pool| pool.stages > 1) {
+            requests.execution = vec![WorkTime::default(); count];
+        }
+        if any(|pool| !pool.policy.keeps_decode_batch()) {
+            requests.running = vec![None; count];
+        }
+    }
+
+    /// The replicas of the beginning, which are ready, and the changes to come.
+    pub(super) fn start_first(&mut self) {
+        for pool in 0..self.pools.len() {
+            for _ in 0..self.pools[pool].config.replicas {
+                let place = self.add_replica(pool as u16, 0.0, 0.0);
+                self.ready.push(place);
+            }
+            for change in self.pools[pool].schedule.clone() {
+                let event = Event::CountChanges { pool: pool as u16, replicas: change.replicas };
+                self.events.push(change.time_us, event);
+            }
+        }
+    }
+
+    fn add_replica(&mut self, pool: u16, start_us: f64, ready_us: f64) -> ReplicaIndex {
+        let place = ReplicaIndex::new(self.replicas.len() as u16);
+        let state = &self.pools[usize::from(pool)];
+        let life = ReplicaLife { pool, start_us, ready_us, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
+        let mut replica = Replica::new(place, life, &state.config, &self.trace, &*state.cost);
+        replica.writes_every_iteration = self.max_fast_forward == 1;
+        let batches = state.policy.batches_under_way(&state.config, state.stages);
+        let wakes_us = state.policy.wakes_us(&replica);
+        self.pipelines.push(Pipeline::new(state.stages, batches));
+        self.replicas.push(replica);
+        self.set_queue_policy(place);
+        if wakes_us < f64::INFINITY {
+            self.schedule_completion(wakes_us.max(ready_us), place);
+        }
+        place
+    }
+
+    /// Gives a replica an empty waiting queue under the fleet's policy.
+    pub(super) fn set_queue_policy(&mut self, place: ReplicaIndex) {
+        let replica = &mut self.replicas[place];
+        let pool = &self.pools[usize::from(replica.life.pool)];
+        let trace = &self.trace;
+        replica.waiting = if replica.state.with_queue_policy(&self.queueing, &pool.config, trace) {
+            WaitingQueue::limited(&self.queueing, trace)
+        } else {
+            let pool_tokens = f64::from(pool.config.blocks) * f64::from(pool.config.block_size);
+            WaitingQueue::new(&self.queueing, FairnessRules::Engine, trace, pool_tokens)
+                .listing_by_adapter(trace, replica.adapters.has_short_slots(trace))
+        };
+    }
+
+    /// The replicas that a request may be given to, of pools that can ever serve it; `None`: all that are ready. Otherwise why no
+    /// pool can. Asked with the tokens of its prompt and of its longest output, and the rank of its adapter.
+    pub(super) fn candidates(
+        &self,
+        [input, max, rank]: [u32; 3],
+    ) -> Result<Option<Vec<ReplicaIndex>>, Rejection> {
+        let refuses = |pool: &PoolState| rejection(&pool.config, input, max, rank);
+        let Some(first) = self.pools.iter().find_map(refuses) else { return Ok(None) };
+        let serves: Vec<bool> = self.pools.iter().map(|pool| refuses(pool).is_none()).collect();
+        if !serves.contains(&true) {
+            return Err(first);
+        }
+        let is_able = |&place: &ReplicaIndex| serves[usize::from(self.replicas[place].life.pool)];
+        Ok(Some(self.ready.iter().copied().filter(is_able).collect()))
+    }
+
+    /// Tokens' worth of KV memory that replicas set apart for adapters, of the first pool that does.
+    pub(super) fn reserved_tokens(&self) -> u32 {
+        self.pools.iter().map(|pool| pool.config.adapters.reserved_tokens).max().unwrap_or(0)
+    }
+
+    /// A pool is to have this many replicas.
+    pub(super) fn change_count(&mut self, pool: u16, replicas: u32, now_us: f64) {
+        let stays = |replica: &Replica| replica.life.pool == pool && replica.life.drain_us == f64::INFINITY;
+        let count = self.replicas.iter().filter(|replica| stays(replica)).count() as u32;
+        let start_up_us = self.pools[usize::from(pool)].start_up_us;
+        for _ in count..replicas.max(1) {
+            if self.replicas.len() < usize::from(u16::MAX) {
+                let ready_us = now_us + start_up_us;
+                let place = self.add_replica(pool, now_us, ready_us);
+                self.events.push(ready_us, Event::ReplicaReady(place));
+            }
+        }
+        for _ in replicas.max(1)..count {
+            let order = |replica: &&Replica| {
+                let is_ready = replica.life.ready_us <= now_us;
+                (is_ready, replica.outstanding, std::cmp::Reverse(replica.index))
+            };
+            let least = self.replicas.iter().filter(|replica| stays(replica)).min_by_key(order);
+            if let Some(place) = least.map(|replica| replica.index) {
+                self.replicas[place].life.drain_us = now_us;
+                self.ready.retain(|&other| other != place);
+                self.draining.push(place);
+            }
+        }
+    }
+
+    /// A replica has started, unless it was given up meanwhile.
+    pub(super) fn replica_is_ready(&mut self, place: ReplicaIndex) {
+        if self.replicas[place].life.drain_us == f64::INFINITY {
+            self.ready.push(place);
+            self.ready.sort_unstable();
+        }
+    }
+
+    /// Replicas that drain and have no request stop.
+    pub(super) fn stop_drained(&mut self, now_us: f64) {
+        let replicas = &mut self.replicas;
+        self.draining.retain(|&place| {
+            let replica = &mut replicas[place];
+            if replica.outstanding == 0 {
+                replica.life.stop_us = now_us;
+            }
+            replica.outstanding > 0
+        });
+    }
+}
