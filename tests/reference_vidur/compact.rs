@@ -179,7 +179,7 @@ fn compare<C: BatchCost + Clone + 'static>(
 ) {
     let name = format!("{} from {source}", case.name());
     let run = |cost: Box<dyn BatchCost>| {
-        figures(&summary(&Fleet::of_pool(setup.trace.clone(), setup.run.fleet, cost).run()))
+        figures(&summary(&Fleet::of_pool(setup.trace.clone(), setup.run.pool, cost).run()))
     };
     let exact = figures(exact);
     let (ours, slower) = (run(Box::new(compact.clone())), run(Box::new(Slower(compact.clone(), 1.01))));

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use servescope_engine::{Fleet, Report, RouterKind};
+use servescope_engine::{Fleet, Report};
 use servescope_lab::capacity::{Goal, Miss, Probe};
 use servescope_lab::growth::{Growth, GrowthVerdict};
 use servescope_lab::{Run, Scenario};
@@ -23,9 +23,7 @@ const COPIES: u32 = 8;
 const ROUNDED: f64 = 6e-5;
 
 fn run(setup: &Setup, trace: Trace) -> Report {
-    let mut config = setup.run.fleet;
-    config.router = RouterKind::RoundRobin;
-    Fleet::of_pool(Arc::new(trace), config, Box::new(setup.cost.clone())).run()
+    Fleet::of_pool(Arc::new(trace), setup.run.pool, Box::new(setup.cost.clone())).run()
 }
 
 /// The traffic this many times over.

@@ -87,7 +87,7 @@ fn with_host(cost: ExactTables, run: &VidurRun, meta: &Value, tables: &Path) -> 
 impl Setup {
     fn fleet(&self, change: impl FnOnce(&mut PoolConfig)) -> Fleet {
         let mut run = self.run.clone();
-        change(&mut run.fleet);
+        change(&mut run.pool);
         run.begin(self.trace.clone(), self.cost.clone())
     }
 

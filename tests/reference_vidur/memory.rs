@@ -5,7 +5,7 @@ use super::cases;
 #[test]
 fn blocks_slots_and_caps_are_the_planners() {
     for case in cases() {
-        let fleet = case.run().fleet;
+        let fleet = case.run().pool;
         let mut checked = 0;
         let mut check = |key: &str, ours: u32| {
             if let Some(theirs) = case.config["derived"][key].as_u64() {

@@ -83,7 +83,7 @@ fn check_batches(case: &Case, report: &Report) -> usize {
     theirs.sort_by(|&a, &b| replica[a].total_cmp(&replica[b]).then(a.cmp(&b)));
     assert_eq!(ours.len(), theirs.len(), "{}: number of batches", case.name());
     let after = column("memory_usage_percent_at_end");
-    let total = f64::from(case.run().fleet.blocks);
+    let total = f64::from(case.run().pool.blocks);
     for (row, &place) in ours.iter().zip(&theirs) {
         let what = || format!("{}: batch {place}", case.name());
         assert_eq!(f64::from(row.2), replica[place], "{}: replica", what());

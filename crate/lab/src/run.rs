@@ -23,7 +23,7 @@ use servescope_engine::metrics::usage::{
 use servescope_engine::metrics::{
     FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::{Fleet, Rejection, Report};
+use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Rejection, Report};
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
@@ -47,14 +47,18 @@ pub const TABLE_ROWS: usize = 100;
 /// The fleet that serves a scenario's trace.
 pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Diagnostic> {
     let ranks = AdapterRanks::of(&trace);
-    let config = scenario.fleet_for(ranks)?;
-    let (cost, queueing) = (scenario.fleet_cost(ranks)?, scenario.queueing(&trace));
-    let tokens = f64::from(config.blocks) * f64::from(config.block_size) * f64::from(config.replicas);
-    if let Some(gateway) = scenario.gateway(tokens) {
-        let fleet = Fleet::of_pool(trace, scenario.fleet_behind(config), cost).with_gateway(gateway);
-        return Ok(fleet.with_queue_policy(queueing));
+    let pools = scenario.pools_for(ranks)?;
+    let (queueing, rules) = (scenario.queueing(&trace), scenario.fleet());
+    let tokens = |pool: &Pool| {
+        let PoolConfig { blocks, block_size, replicas, .. } = pool.config;
+        f64::from(blocks) * f64::from(block_size) * f64::from(replicas)
+    };
+    if let Some(gateway) = scenario.gateway(pools.iter().map(tokens).sum()) {
+        // Time-outs and the bound on queued requests are the proxy's.
+        let rules = FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..rules };
+        return Ok(Fleet::new(trace, rules, pools).with_gateway(gateway).with_queue_policy(queueing));
     }
-    Ok(Fleet::of_pool(trace, config, cost).with_queue_policy(queueing))
+    Ok(Fleet::new(trace, rules, pools).with_queue_policy(queueing))
 }
 
 /// A run under way, for callers that want to show progress or change their mind.
@@ -148,7 +152,7 @@ pub struct Run {
     /// What users and adapters used, once it is asked for.
     pub(crate) monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
-    usage: OnceCell<Option<FleetUtilization>>,
+    usage: OnceCell<FleetUtilization>,
     /// Sums over the iterations that every summary contains.
     spans: OnceCell<IterationTotals>,
     /// The load of the replicas, once it is asked for; none where the settings did not make the run.
@@ -227,14 +231,12 @@ impl Run {
 
     /// The same without the load, for which the requests are simulated once more.
     pub fn summary_without_load(&self, table_rows: usize) -> RunSummary {
-        if let Some((usage, fleet)) = self.usage().zip(self.fleet()) {
-            let mut summary = self.build_summary(table_rows, &usage.spans);
-            summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
-            summary.run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
-            summary.fleet = Some(fleet);
-            return summary;
-        }
-        self.build_summary(table_rows, self.spans())
+        let (usage, fleet) = (self.usage(), self.fleet());
+        let mut summary = self.build_summary(table_rows, &usage.spans);
+        summary.run.gpu.mfu = fleet.mean(|row| row.mfu).or(summary.run.gpu.mfu);
+        summary.run.gpu.bandwidth = fleet.mean(|row| row.bandwidth);
+        summary.fleet = Some(fleet);
+        summary
     }
 
     /// The load of the replicas; none where the settings did not make the run.
@@ -247,15 +249,13 @@ impl Run {
     /// those the cost model is asked about every iteration again, or all is simulated again, while a slider moves.
     pub fn summary_without_utilization(&self) -> RunSummary {
         let mut summary = self.build_summary(TABLE_ROWS, self.spans());
-        if self.report.cost.is_some() {
-            summary.run.gpu.mfu = None;
-        }
+        summary.run.gpu.mfu = None;
         summary
     }
 
     /// What the summary says of the replicas beside the rest.
-    pub fn fleet(&self) -> Option<FleetSummary> {
-        self.usage().map(|usage| fleet_summary(&self.report, usage))
+    pub fn fleet(&self) -> FleetSummary {
+        fleet_summary(&self.report, self.usage())
     }
 
     /// Those parts of the summary that numbers at these key paths are read from, without its warnings: a sweep asks every run
@@ -330,6 +330,7 @@ impl Run {
         }
         warnings.extend(self.scenario.prompt_budget());
         warnings.extend(self.notes().iter().map(Note::diagnostic));
+        warnings.extend(self.scenario.pool_notes());
         RunSummary {
             run,
             prefix: self.prefix(),
@@ -412,16 +413,17 @@ impl Run {
         self.gaps.get().expect("the pass over the iterations counts them")
     }
 
-    /// Sums over the iterations; none of a run without a cost model.
-    pub fn usage(&self) -> Option<&FleetUtilization> {
-        self.usage
-            .get_or_init(|| usage(&self.report).map(|(usage, gaps)| self.with_gaps_kept(usage, gaps)))
-            .as_ref()
+    /// Sums over the iterations.
+    pub fn usage(&self) -> &FleetUtilization {
+        self.usage.get_or_init(|| {
+            let (usage, gaps) = usage(&self.report);
+            self.with_gaps_kept(usage, gaps)
+        })
     }
 
     /// What the summary of every run contains about its iterations.
     fn spans(&self) -> &IterationTotals {
-        if let Some(Some(usage)) = self.usage.get() {
+        if let Some(usage) = self.usage.get() {
             return &usage.spans;
         }
         self.spans.get_or_init(|| {
@@ -433,13 +435,13 @@ impl Run {
 
     /// The iterations of a fleet over a window. A caller that asks for these before any summary gets the sums of the summary
     /// for little more.
-    pub(crate) fn usage_columns(&self, window: &UsageWindow) -> Option<UsageColumns> {
+    pub(crate) fn usage_columns(&self, window: &UsageWindow) -> UsageColumns {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
         }
-        let (usage, gaps, columns) = usage_with_columns(&self.report, window)?;
-        let _ = self.usage.set(Some(self.with_gaps_kept(usage, gaps)));
-        Some(columns)
+        let (usage, gaps, columns) = usage_with_columns(&self.report, window);
+        let _ = self.usage.set(self.with_gaps_kept(usage, gaps));
+        columns
     }
 
     /// Keeps the gaps that were counted with the sums, unless an earlier pass has counted them.

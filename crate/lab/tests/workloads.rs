@@ -180,7 +180,7 @@ fn clients_may_leave_every_scheduler() {
 fn swapping_knows_the_bytes_of_a_token() {
     let of = |more: &[(&str, &str)]| {
         let base = [("scheduler.kind", "sarathi"), ("scheduler.preemption", "swap")];
-        match scenario(&[&base, more].concat()).fleet().preemption {
+        match scenario(&[&base, more].concat()).pool().preemption {
             Preemption::Swap { host_blocks, us_per_block } => (host_blocks, us_per_block),
             other => panic!("{other:?}"),
         }

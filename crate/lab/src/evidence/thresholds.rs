@@ -175,7 +175,7 @@ fn measure(run: &Run, measure: Measure) -> f64 {
         Measure::KvUse => {
             let held = (report.timeline.iterations.iter())
                 .map(|run| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end()));
-            held.sum::<f64>() / end_us / f64::from(report.pool_tokens)
+            held.sum::<f64>() / end_us / f64::from(report.pools[0].kv_tokens)
         }
     }
 }

@@ -58,13 +58,13 @@ impl Preparing {
             let message = "the run has no decision to step through: no request came to it".to_owned();
             return Err(Diagnostic::error("no_steps", "", message));
         }
-        let config = self.scenario.fleet_for(AdapterRanks::of(&report.trace))?;
+        let pools = self.scenario.pools_for(AdapterRanks::of(&report.trace))?;
         let last_us = steps.all().last().map_or(0.0, DebugStep::time_us);
         let end_us = report.results.iter().filter_map(|result| result.finish_us).fold(last_us, f64::max);
         Ok(Debugger {
             scenario: self.scenario,
             context: self.context,
-            config,
+            configs: pools.into_iter().map(|pool| pool.config).collect(),
             digest: report.digest(),
             index: GanttIndex::of(&report),
             end_s: end_us / 1e6,
@@ -89,7 +89,8 @@ impl Preparing {
 pub struct Debugger {
     scenario: Scenario,
     context: NoteContext,
-    config: PoolConfig,
+    /// The settings of each pool.
+    configs: Vec<PoolConfig>,
     report: Report,
     /// Of the report, found once: a step looks at few requests.
     digest: u64,
@@ -278,9 +279,12 @@ impl Debugger {
     pub fn view(&mut self) -> Option<StepView> {
         let step = *self.steps.all().get(self.place)?;
         let state = self.steps.state(self.place)?;
+        let life = step.replica().and_then(|replica| self.report.replicas.get(replica.index()));
+        let pool = life.map_or(0, |life| usize::from(life.pool));
         let context = view::StepContext {
             scenario: &self.scenario,
-            config: &self.config,
+            config: &self.configs[pool],
+            scheduler: self.configs[pool].scheduler,
             report: &self.report,
             place: self.place,
             count: self.len(),

@@ -88,7 +88,7 @@ pub fn all(run: &Run, options: &ViewOptions) -> Vec<Chart> {
 pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Chart> {
     let window = ChartWindow::of(run, options);
     let any = |names: &[&str]| names.iter().any(|name| is_wanted(name));
-    let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window)).flatten();
+    let fleet = any(&replicas::NAMES).then(|| replicas::columns(run, &window));
     let gpu = fleet.as_ref().map(|columns| columns.gpu.clone());
     let gpu = gpu.or_else(|| {
         any(&engine_charts::OF_GPU)

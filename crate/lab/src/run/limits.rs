@@ -63,7 +63,7 @@ fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
 }
 
 fn config_of(scenario: &Scenario, trace: &Trace) -> Option<PoolConfig> {
-    scenario.fleet_for(AdapterRanks::of(trace)).ok()
+    scenario.pool_for(AdapterRanks::of(trace)).ok()
 }
 
 /// The requests that are rejected whatever else is in the service, and why.

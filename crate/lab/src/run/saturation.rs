@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
-use servescope_engine::{Fleet, PoolConfig, Outcome, Rejection, Report, VllmRules};
+use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Outcome, Rejection, Report, VllmRules};
 use servescope_workload::Trace;
 use servescope_workload::trace::{Events, IdLists};
 
@@ -134,20 +134,18 @@ impl Saturation {
             return Ok(None);
         }
         let trace = Arc::new(repeated(&self.mix, self.copies));
-        let config = self.scenario.fleet_for(self.ranks)?;
         // What refuses requests, or lets them leave, is no part of what the replicas can serve.
-        let config = PoolConfig {
-            max_in_system: u32::MAX,
-            queue_timeout_us: f64::INFINITY,
-            vllm: VllmRules { max_num_queued_tokens: None, ..config.vllm },
-            ..config
+        let rules = FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..self.scenario.fleet() };
+        let open = |pool: Pool| {
+            let vllm = VllmRules { max_num_queued_tokens: None, ..pool.config.vllm };
+            Pool { config: PoolConfig { vllm, ..pool.config }, schedule: Vec::new(), ..pool }
         };
+        let pools = self.scenario.pools_for(self.ranks)?.into_iter().map(open).collect();
         let mut queueing = self.scenario.queueing(&trace);
         if matches!(queueing.policy, QueuePolicy::EarlyAbort { .. } | QueuePolicy::Rpm { .. }) {
             queueing.policy = QueuePolicy::Fcfs;
         }
-        let cost = self.scenario.fleet_cost(self.ranks)?;
-        Ok(Some(Box::new(Fleet::of_pool(trace, config, cost).with_queue_policy(queueing))))
+        Ok(Some(Box::new(Fleet::new(trace, rules, pools).with_queue_policy(queueing))))
     }
 }
 
@@ -255,7 +253,7 @@ struct Part {
 
 impl Saturated {
     fn of(report: &Report) -> Self {
-        let mut parts = vec![Part::default(); report.replicas as usize];
+        let mut parts = vec![Part::default(); report.replicas.len()];
         let scheduled = || (0..report.results.len()).filter_map(|id| Some((id, report.scheduled_us(id)?)));
         for (id, scheduled_us) in scheduled() {
             let part = &mut parts[usize::from(report.replica(id))];

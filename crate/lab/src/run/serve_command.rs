@@ -24,7 +24,7 @@ pub fn serve_command(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<S
             count,
         },
     );
-    let fits = scenario.fleet_for(ranks).and_then(|_| scenario.fleet_cost(ranks));
+    let fits = scenario.pool_for(ranks).and_then(|_| scenario.replica_cost(ranks));
     drop(fits.map_err(|error| vec![error])?);
     Ok(command)
 }

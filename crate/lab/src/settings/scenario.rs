@@ -7,6 +7,7 @@ mod hardware;
 mod lengths;
 mod measured_kernels;
 mod own_model;
+mod pools;
 mod problems;
 mod queueing;
 mod recognise;
@@ -17,6 +18,7 @@ pub(crate) mod vllm;
 mod workload;
 
 pub use adapters::AdapterRanks;
+pub use pools::{ScenarioPool, is_of_pool};
 pub(crate) use recognise::is_scenario;
 pub use recognise::objections;
 pub use sampling::sampling_problems;

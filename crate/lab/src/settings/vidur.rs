@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use servescope_cost::BatchCost;
 use servescope_cost::memory_plan::vidur::{DEVICES, Device, MODELS, plan};
 use servescope_cost::profile::{ExactTables, LayerSettings, ProfileError};
-use servescope_engine::{Fleet, PoolConfig, RouterKind, SchedulerKind};
+use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, RouterKind, SchedulerKind};
 use servescope_workload::Trace;
 use servescope_workload::formats::Replay;
 
@@ -27,8 +27,10 @@ use shipped::LayerFlags;
 /// What the flags say, but for iteration times and trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VidurRun {
-    /// The fleet.
-    pub fleet: PoolConfig,
+    /// The fleet's router.
+    pub fleet: FleetConfig,
+    /// Its replicas.
+    pub pool: PoolConfig,
     /// Device and model, by their flags' values.
     pub device: String,
     /// Likewise.
@@ -137,9 +139,14 @@ impl VidurRun {
         let watermark = flags.number(&of("watermark_blocks_fraction"), 0.01, 0.0, 1.0)?;
         let (is_kind_named, layer) = (kind.is_some(), LayerFlags::read(&flags)?);
         let run = Self {
-            fleet: PoolConfig {
-                replicas: flags.whole("cluster_config_num_replicas", 1, [1, 65_535])?,
+            fleet: FleetConfig {
                 router: flags.option("global_scheduler_config_type", "round_robin", &ROUTERS)?,
+                seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
+                draws_as_python: true,
+                ..FleetConfig::default()
+            },
+            pool: PoolConfig {
+                replicas: flags.whole("cluster_config_num_replicas", 1, [1, 65_535])?,
                 scheduler,
                 blocks,
                 block_size,
@@ -151,7 +158,6 @@ impl VidurRun {
                 chunk_tokens: flags.whole(&of("chunk_size"), 512, [1, MOST])?,
                 decode_steps_between_prefills: flags.whole(&of("max_waiting_iters"), 10, [0, MOST])?,
                 reference_quirks: true,
-                seed: flags.whole("seed", 42, [0, u32::MAX])?.into(),
                 ..PoolConfig::default()
             },
             device: flags.text("replica_config_device")?.unwrap_or("a100").to_owned(),
@@ -190,7 +196,7 @@ impl VidurRun {
 
     /// A run of `trace`, which is as Vidur replays or makes it, that has not begun.
     pub fn begin(&self, trace: Arc<Trace>, cost: impl BatchCost + 'static) -> Fleet {
-        Fleet::of_pool(trace, self.fleet, Box::new(cost)).until(self.until_us)
+        Fleet::new(trace, self.fleet, vec![Pool::new(self.pool, Box::new(cost))]).until(self.until_us)
     }
 }
 
@@ -253,8 +259,8 @@ mod tests {
     #[test]
     fn defaults_are_vidurs() {
         let run = VidurRun::read(&json!({})).unwrap();
-        assert_eq!((run.fleet.scheduler, run.fleet.blocks), (SchedulerKind::Sarathi, 7_424));
-        assert_eq!((run.fleet.watermark_blocks, run.fleet.max_slots, run.stages), (74, 29, 1));
+        assert_eq!((run.pool.scheduler, run.pool.blocks), (SchedulerKind::Sarathi, 7_424));
+        assert_eq!((run.pool.watermark_blocks, run.pool.max_slots, run.stages), (74, 29, 1));
     }
 
     #[test]

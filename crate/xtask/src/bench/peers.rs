@@ -264,7 +264,7 @@ mod tests {
             let (scenario, failures) = Scenario::from_json(&serde_json::from_str(&text).unwrap());
             assert!(failures.is_empty(), "{name}: {failures:?}");
             assert!(scenario.problems().is_empty(), "{name}: {:?}", scenario.problems());
-            scenario.fleet_cost(scenario.adapter_ranks()).unwrap();
+            scenario.replica_cost(scenario.adapter_ranks()).unwrap();
             let configurations = ConfigurationGrid::of(&scenario).unwrap().configurations(&scenario).len();
             assert_eq!(configurations, if name == "capacity-grid" { 200 } else { 1 }, "{name}");
         }

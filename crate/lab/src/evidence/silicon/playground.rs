@@ -47,8 +47,8 @@ pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario>
     for (path, text) in settings {
         scenario.set_text(path, &text).ok()?;
     }
-    let own = scenario.fleet_for(AdapterRanks::default()).ok()?;
-    let cost = scenario.fleet_cost(AdapterRanks::default()).ok()?;
+    let own = scenario.pool_for(AdapterRanks::default()).ok()?;
+    let cost = scenario.replica_cost(AdapterRanks::default()).ok()?;
     let is_alike = own.blocks.abs_diff(wanted.blocks) <= 1
         && own.max_requests == wanted.max_requests
         && own.max_batch_tokens == wanted.max_batch_tokens

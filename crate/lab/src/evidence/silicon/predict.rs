@@ -500,7 +500,7 @@ mod tests {
             for (path, value) in common.iter().chain(settings) {
                 scenario.set_text(path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
             }
-            let cost = scenario.fleet_cost(AdapterRanks::default()).unwrap();
+            let cost = scenario.replica_cost(AdapterRanks::default()).unwrap();
             // Longer and shorter than what CUDA graphs are captured of.
             let chunks = [900, 200].map(|tokens| [Chunk { kv_tokens: 100, tokens }]);
             let decode = Batch { decodes: 30, decode_kv_tokens: 4e4, ..Batch::default() };

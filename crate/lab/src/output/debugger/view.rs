@@ -15,7 +15,9 @@ use crate::scenario::Scenario;
 /// The run that a step is of.
 pub(super) struct StepContext<'a> {
     pub(super) scenario: &'a Scenario,
+    /// Of the pool whose replica decided; of the first one where the gateway did.
     pub(super) config: &'a PoolConfig,
+    pub(super) scheduler: SchedulerKind,
     pub(super) report: &'a Report,
     pub(super) place: usize,
     pub(super) count: usize,
@@ -332,7 +334,7 @@ impl StepContext<'_> {
 
     /// Whether prompts alone take from the token budget, which is compared with all of an iteration.
     fn sums_prompts(&self) -> bool {
-        !matches!(self.report.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sarathi)
+        !matches!(self.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sarathi)
     }
 
     fn rows(
@@ -401,7 +403,7 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         for_request: decision.and_then(Decision::on_behalf_of).map(RequestId::get),
         test: decision.and_then(|decision| test(context, decision)),
         rule: decision
-            .map_or(rules::LOADING, |decision| rules::of_decision(decision, context.report.scheduler)),
+            .map_or(rules::LOADING, |decision| rules::of_decision(decision, context.scheduler)),
         queue: of_gateway.or(of_replica),
         memory_test: looked
             .and_then(|replica| decision.and_then(|of| peak(context, replica, &state.earlier, of))),
@@ -494,7 +496,7 @@ fn peak(
     }
     let trace = &context.report.trace;
     // LightLLM does not count the last token, which is never written to the cache.
-    let uncounted = if context.report.scheduler == SchedulerKind::Slora { 1 } else { 2 };
+    let uncounted = if context.scheduler == SchedulerKind::Slora { 1 } else { 2 };
     let joins = |id: RequestId| {
         let i = id.index();
         joining_row(id.get(), [trace.input_tokens[i], trace.max_tokens[i]], uncounted)
@@ -521,13 +523,13 @@ fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decis
         .filter_map(Decision::request)
         .map(|id| context.report.trace.input_tokens[id])
         .fold(0, u32::saturating_add);
-    let adds_up = matches!(context.report.scheduler, SchedulerKind::Slora | SchedulerKind::LightLlm);
+    let adds_up = matches!(context.scheduler, SchedulerKind::Slora | SchedulerKind::LightLlm);
     LimitsView {
         running: replica.holders.len() as u32,
         most_running: config.max_requests,
         token_budget: config.max_batch_tokens,
         token_budget_left: adds_up.then(|| config.max_batch_tokens.saturating_sub(prompts)),
-        watermark_blocks: if context.report.scheduler == SchedulerKind::Slora {
+        watermark_blocks: if context.scheduler == SchedulerKind::Slora {
             0
         } else {
             config.watermark_blocks

@@ -26,31 +26,14 @@ pub fn write_batches_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
         "id,replica,kind,start_s,duration_s,adapter_load_s,requests,prefill_tokens,decode_tokens,kv_tokens,\
          adapters_resident",
     )?;
-    if report.cost.is_some() {
-        return write_with_parts(report, to);
-    }
-    to.write_char('\n')?;
-    let mut id = 0u64;
-    for run in &report.timeline.iterations {
-        for index in 0..run.iterations {
-            write_iteration(to, id, &run, index)?;
-            to.write_char('\n')?;
-            id += 1;
-        }
-    }
-    Ok(())
-}
-
-/// The rest of the heading, and the iterations with what they are made of.
-fn write_with_parts(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str(",prompts")?;
     for class in OperatorClass::ALL {
         write!(to, ",{}_ms", class.name())?;
     }
     to.write_str(",gpu_flops,gpu_bytes\n")?;
-    let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
     let mut id = 0u64;
     for (run, parts) in run_parts(report) {
+        let stages = report.pool(run.replica).cost.stages().max(1);
         for index in 0..run.iterations {
             write_iteration(to, id, &run, index)?;
             write!(to, ",{}", run.prompts)?;

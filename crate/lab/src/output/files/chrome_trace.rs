@@ -22,8 +22,9 @@ pub fn chrome_trace(report: &Report) -> String {
 pub fn write_chrome_trace(report: &Report, to: &mut dyn fmt::Write) -> fmt::Result {
     to.write_str("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
     let mut events = TraceEvents { to, any: false };
-    let stages = report.cost.as_ref().map_or(1, |model| model.0.stages().max(1));
-    for replica in 0..report.replicas {
+    for index in ReplicaIndex::first(report.replicas.len()) {
+        let (replica, pool) = (u32::from(index.get()), report.pool(index));
+        let stages = pool.cost.stages().max(1);
         events.name(replica, 0, "process_name", "replica", replica)?;
         for stage in 0..stages {
             events.name(replica, stage, "thread_name", if stages > 1 { "stage" } else { "GPU" }, stage)?;
@@ -69,7 +70,7 @@ impl TraceEvents<'_> {
 
 /// The loading of adapters, the work of every stage, and a counter: KV tokens at the start and the end of runs.
 fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
-    let mut over_us = vec![0.0f64; report.replicas as usize];
+    let mut over_us = vec![0.0f64; report.replicas.len()];
     for StageWork { run, stage, start_us, end_us } in stage_works(report) {
         if stage == 0 && run.adapter_load_us > 0.0 {
             // In a pipeline a batch may wait for its first stage.
@@ -134,7 +135,7 @@ fn waiting(report: &Report) -> Vec<(f64, ReplicaIndex, i32)> {
         }
     }
     changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut counts = vec![0; report.replicas as usize];
+    let mut counts = vec![0; report.replicas.len()];
     let mut kept: Vec<(f64, ReplicaIndex, i32)> = Vec::with_capacity(changes.len());
     for (time_us, replica, change) in changes {
         let count = &mut counts[replica];

@@ -3,6 +3,7 @@
 use servescope_engine::Outcome;
 use servescope_engine::metrics::columns::{GpuColumns, TimeColumns};
 
+use super::replicas::{fleet_over_time, memory_of_fleet};
 use super::{Chart, ChartWindow, Mark, Role, Series};
 use crate::run::Run;
 
@@ -98,16 +99,17 @@ pub(super) fn running_waiting(run: &Run, window: &ChartWindow) -> Chart {
 pub(super) fn memory(run: &Run, gpu: &GpuColumns, window: &ChartWindow) -> Chart {
     let x = seconds(&gpu.kv_tokens.starts_us());
     let kv = gpu.kv_tokens.values();
+    let kv_columns = kv.len();
     // What is set apart for adapters beside the KV pool is theirs, whatever lies in it.
-    let replicas = f64::from(run.report.replicas);
-    let reserved = f64::from(run.report.adapters.reserved_tokens) * replicas;
+    let reserved = f64::from(run.report.adapters.reserved_tokens);
+    let set_apart = fleet_over_time(run, window, kv.len(), |_| reserved);
     let adapters = gpu.adapter_tokens.values();
-    let top: Vec<f64> = adapters.iter().zip(&kv).map(|(a, k)| a + k + reserved).collect();
-    let pool = f64::from(run.report.pool_tokens) * replicas + reserved;
+    let top: Vec<f64> =
+        adapters.iter().zip(&kv).zip(&set_apart).map(|((adapters, kv), own)| adapters + kv + own).collect();
     let series = vec![
         Series { role: Role::Kv, mark: Mark::Area, x: x.clone(), y: kv.clone(), ..Series::default() },
         Series { role: Role::Adapters, mark: Mark::Area, x, y: top, y0: kv, ..Series::default() },
-        Series { role: Role::Pool, mark: Mark::RuleY, x: vec![0.0], y: vec![pool], ..Series::default() },
+        memory_of_fleet(run, window, kv_columns, |pool| f64::from(pool.kv_tokens) + reserved),
     ];
     window.chart_from_zero("memory", "tokens", series)
 }

@@ -4,7 +4,7 @@
 //! all of them.
 
 use serde::Serialize;
-use servescope_engine::{Outcome, Report};
+use servescope_engine::{Outcome, ReplicaLife, Report};
 
 use crate::run::Run;
 
@@ -64,8 +64,12 @@ pub struct Moment {
     pub computing: u32,
     /// Replicas that load adapters before an iteration.
     pub loading: u32,
-    /// All replicas.
+    /// Replicas that can compute: those that are ready, and those that drain.
     pub replicas: u32,
+    /// Replicas that are paid and not ready yet.
+    pub starting: u32,
+    /// Of `replicas` those that get no new request.
+    pub draining: u32,
     /// Prompt tokens of the iterations under way.
     pub prompt_tokens: u32,
     /// Requests that decode a token in them.
@@ -84,15 +88,22 @@ pub struct Moment {
 pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
     let time_s = if time_s.is_nan() { 0.0 } else { time_s.clamp(0.0, f64::MAX) };
     let report = &run.report;
-    let replicas = f64::from(report.replicas);
-    let reserved = f64::from(report.adapters.reserved_tokens) * replicas;
+    let reserved = f64::from(report.adapters.reserved_tokens);
+    let is_there = |life: &&ReplicaLife| life.ready_us <= time_s * 1e6 && time_s * 1e6 < life.stop_us;
+    let lives = || report.replicas.iter().filter(is_there);
+    let starting = report.replicas.iter().filter(|life| {
+        life.start_us <= time_s * 1e6 && time_s * 1e6 < life.ready_us.min(life.drain_us)
+    });
+    let kv_tokens = |life: &ReplicaLife| f64::from(report.pools[usize::from(life.pool)].kv_tokens);
     let mut moment = Moment {
         time_s,
         last_arrival_s: report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6,
         end_s: report.end_us() / 1e6,
-        replicas: report.replicas,
-        pool_tokens: f64::from(report.pool_tokens) * replicas + reserved,
-        adapter_tokens: reserved,
+        replicas: lives().count() as u32,
+        starting: starting.count() as u32,
+        draining: lives().filter(|life| life.drain_us <= time_s * 1e6).count() as u32,
+        pool_tokens: lives().map(|life| kv_tokens(life) + reserved).sum(),
+        adapter_tokens: lives().map(|_| reserved).sum(),
         ..Moment::default()
     };
     let all_stalled = iterations(report, time_s * 1e6, &mut moment);
@@ -102,8 +113,7 @@ pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
 
 /// What the iterations under way hold; for each replica, whether its iteration leaves out every request that decodes.
 fn iterations(report: &Report, now_us: f64, moment: &mut Moment) -> Vec<bool> {
-    let mut stalled = vec![false; report.replicas as usize];
-    let block_tokens = f64::from(report.pool_tokens) / f64::from(report.pool_blocks.max(1));
+    let mut stalled = vec![false; report.replicas.len()];
     let mut sum_s = 0.0;
     for run in &report.timeline.iterations {
         if run.start_us > now_us {
@@ -123,7 +133,7 @@ fn iterations(report: &Report, now_us: f64, moment: &mut Moment) -> Vec<bool> {
         }
         let part = (now_us - run.start_us) / (run.end_us - run.start_us);
         let grown = run.kv_tokens + part * (run.kv_tokens_at_end() - run.kv_tokens);
-        moment.kv_tokens += grown.min(f64::from(run.blocks) * block_tokens);
+        moment.kv_tokens += grown.min(f64::from(run.blocks) * report.pool(run.replica).block_tokens());
         moment.adapter_tokens += f64::from(run.adapter_tokens);
         stalled[usize::from(run.replica)] = run.decodes == 0;
     }

@@ -7,6 +7,7 @@ use servescope_engine::metrics::monitor::{Cell, Monitor};
 use servescope_engine::queue::Client;
 
 use super::client_roles::roles_of;
+use super::replicas::memory_of_fleet;
 use super::{Chart, ChartWindow, Mark, Role, Series, ViewOptions, empty, y_axis_from_zero};
 use crate::files::{CounterSource, counters};
 use crate::monitor::{CHART_WINDOWS, CHARTED};
@@ -84,14 +85,7 @@ fn service(monitor: &Monitor, window: &ChartWindow) -> Chart {
 fn kv(run: &Run, monitor: &Monitor, window: &ChartWindow) -> Chart {
     let width_us = monitor.cells.grid.width_us();
     let mut series = stacked(monitor, |cell| cell.kv_token_us / width_us);
-    let pool = f64::from(run.report.pool_tokens) * f64::from(run.report.replicas);
-    series.push(Series {
-        role: Role::Pool,
-        mark: Mark::RuleY,
-        x: vec![0.0],
-        y: vec![pool],
-        ..Series::default()
-    });
+    series.push(memory_of_fleet(run, window, window.columns, |pool| f64::from(pool.kv_tokens)));
     window.chart_from_zero("client_kv", "tokens", series)
 }
 
@@ -163,7 +157,7 @@ mod tests {
         let seconds = monitor.end_us / 1e6;
         let service: f64 = monitor.clients.iter().map(ClientTotals::service).sum();
         assert!((mean_top(&views[0]) * seconds / service - 1.0).abs() < 1e-9);
-        let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
+        let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pools[0].kv_tokens);
         assert!((mean_top(&views[1]) / kv - 1.0).abs() < 1e-9, "{} of {kv}", mean_top(&views[1]));
         assert_eq!(views[0].series.len(), CHARTED + 1);
         assert_eq!(views[0].series.last().unwrap().role, Role::Slo);
@@ -184,7 +178,7 @@ mod tests {
             assert_eq!(run.report.preemptions, 0, "{kind}");
             let (views, monitor) = monitor(&run, Client::Adapter, &ViewOptions::default());
             assert_eq!(monitor.kv_interpolated, 0);
-            let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pool_tokens);
+            let kv = run.summary().run.kv.mean_usage.unwrap() * f64::from(run.report.pools[0].kv_tokens);
             assert!((mean_top(&views[1]) / kv - 1.0).abs() < 1e-9, "{kind}: {} of {kv}", mean_top(&views[1]));
         }
     }

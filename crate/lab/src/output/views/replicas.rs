@@ -1,25 +1,63 @@
 //! What the replicas of a fleet do, over time: their lanes, iterations by operator, batches, use of the GPU, preemptions.
 
-use servescope_cost::OperatorClass;
-use servescope_engine::metrics::FleetUtilization;
+use servescope_cost::{OperatorClass, Peak};
 use servescope_engine::metrics::columns::TimeColumns;
 use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
+use servescope_engine::{PoolReport, ReplicaLife};
 
 use super::{Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 use crate::run::Run;
 
 /// Most lanes that can be distinguished.
-const MOST_LANES: u32 = 32;
+const MOST_LANES: usize = 32;
 /// Most places over all lanes at which a bar may begin.
 const MOST_BARS: usize = 12_000;
 
 /// The charts of a fleet.
 pub(super) const NAMES: [&str; 5] = ["lanes", "operators", "batch", "utilisation", "preemptions"];
 
-/// What the replicas did over the window, as columns; none of a run without a cost model.
-pub(super) fn columns(run: &Run, window: &ChartWindow) -> Option<UsageColumns> {
-    let lanes = run.report.replicas.min(MOST_LANES) as usize;
+/// What the replicas that are there have of something over the window, all together: the mean of each column.
+pub(super) fn fleet_over_time(
+    run: &Run,
+    window: &ChartWindow,
+    columns: usize,
+    of: impl Fn(&PoolReport) -> f64,
+) -> Vec<f64> {
+    let mut all = TimeColumns::new(window.start_us, window.end_us, columns);
+    for life in &run.report.replicas {
+        all.add(life.ready_us, life.stop_us.min(window.end_us), of(&run.report.pools[usize::from(life.pool)]));
+    }
+    all.values()
+}
+
+/// A line at what the fleet's replicas have of something: straight where they are the same all the time.
+pub(super) fn memory_of_fleet(
+    run: &Run,
+    window: &ChartWindow,
+    columns: usize,
+    of: impl Fn(&PoolReport) -> f64,
+) -> Series {
+    let lives = &run.report.replicas;
+    let stays = |life: &ReplicaLife| life.ready_us == 0.0 && life.stop_us == f64::INFINITY;
+    if lives.iter().all(stays) {
+        let all = lives.iter().map(|life| of(&run.report.pools[usize::from(life.pool)])).sum();
+        return Series { role: Role::Pool, mark: Mark::RuleY, x: vec![0.0], y: vec![all], ..Series::default() };
+    }
+    let mut x: Vec<f64> = TimeColumns::new(window.start_us, window.end_us, columns)
+        .starts_us()
+        .iter()
+        .map(|us| us / 1e6)
+        .collect();
+    let mut y = fleet_over_time(run, window, columns, of);
+    x.push(window.end_us / 1e6);
+    y.push(y[y.len() - 1]);
+    Series { role: Role::Pool, mark: Mark::Step, x, y, ..Series::default() }
+}
+
+/// What the replicas did over the window, as columns.
+pub(super) fn columns(run: &Run, window: &ChartWindow) -> UsageColumns {
+    let lanes = run.report.replicas.len().min(MOST_LANES);
     run.usage_columns(&UsageWindow {
         start_us: window.start_us,
         end_us: window.end_us,
@@ -161,18 +199,23 @@ fn batch(sums: &UsageColumns, window: &ChartWindow) -> Chart {
 
 /// FLOPs and bytes over what the GPUs could do at most.
 fn utilisation(run: &Run, sums: &UsageColumns, window: &ChartWindow) -> Chart {
-    let is_known = run.usage().is_some_and(FleetUtilization::knows_work);
-    let Some((peak, stages)) = peak(&run.report).filter(|_| is_known) else {
+    let is_known = run.usage().knows_work() && run.report.pools.iter().all(|pool| peak(pool).is_some());
+    if !is_known {
         return empty("utilisation", "empty.no_peak", window.axis());
-    };
-    let all = f64::from(stages) * f64::from(run.report.replicas) / 1e6;
+    }
     let x = seconds(sums);
-    let line = |role, columns: &TimeColumns, most: f64| {
-        let y = columns.values().into_iter().map(|rate| rate / (most * all)).collect();
+    let line = |role, columns: &TimeColumns, most: fn(Peak) -> f64| {
+        let of_pool =
+            |pool: &PoolReport| peak(pool).map_or(0.0, |(peak, stages)| most(peak) * f64::from(stages) / 1e6);
+        let all = fleet_over_time(run, window, columns.len(), of_pool);
+        let share = |(rate, most): (f64, f64)| if most > 0.0 { rate / most } else { 0.0 };
+        let y = columns.values().into_iter().zip(all).map(share).collect();
         Series { role, mark: Mark::Step, x: x.clone(), y, ..Series::default() }
     };
-    let series =
-        vec![line(Role::Mfu, &sums.flops, peak.flops), line(Role::Bandwidth, &sums.bytes, peak.bytes)];
+    let series = vec![
+        line(Role::Mfu, &sums.flops, |peak| peak.flops),
+        line(Role::Bandwidth, &sums.bytes, |peak| peak.bytes),
+    ];
     let y = y_axis_from_zero("share", &series);
     window.chart("utilisation", y, series)
 }
@@ -244,7 +287,7 @@ mod tests {
             scenario.set_text(path, value).unwrap();
         }
         let trace = crate::run::trace_of(&scenario, None).unwrap();
-        let fleet = Fleet::of_pool(trace, scenario.fleet(), Box::new(KnownWork(scenario.cost())));
+        let fleet = Fleet::of_pool(trace, scenario.pool(), Box::new(KnownWork(scenario.cost())));
         Run::of(fleet.run(), &scenario)
     }
 
@@ -256,7 +299,7 @@ mod tests {
     fn charts_hold_the_summary_s_means() {
         let run = known();
         let views = all(&run, &ViewOptions::default());
-        let fleet = fleet_summary(&run.report, run.usage().unwrap());
+        let fleet = fleet_summary(&run.report, run.usage());
         let mean = |series: &Series| series.y.iter().sum::<f64>() / series.y.len() as f64;
         let use_of = &view(&views, "utilisation").series;
         for (series, of) in use_of.iter().zip([|row: &ReplicaRow| row.mfu, |row: &ReplicaRow| row.bandwidth])

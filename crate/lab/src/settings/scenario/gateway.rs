@@ -1,6 +1,5 @@
 //! The scenario's proxy in front of the engine.
 
-use servescope_engine::PoolConfig;
 use servescope_engine::gateway::GatewayConfig;
 use servescope_engine::gateway::config::{
     Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
@@ -209,10 +208,5 @@ impl Scenario {
                 choices::LoadPolicy::Shed => LoadPolicy::Shed,
             },
         }
-    }
-
-    /// The same fleet behind a proxy: time-outs and the limit on queued requests are the proxy's.
-    pub fn fleet_behind(&self, config: PoolConfig) -> PoolConfig {
-        PoolConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..config }
     }
 }

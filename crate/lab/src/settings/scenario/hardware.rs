@@ -94,11 +94,11 @@ impl Scenario {
         self.own_profile().filter(|_| name.is_empty()).map_or(name, |own| &own.profile.model).into()
     }
 
-    /// What the iterations of a fleet's replica take whose adapters have these ranks.
+    /// What the iterations of a replica of the first pool take whose adapters have these ranks.
     ///
     /// # Errors
     /// [`Diagnostic`] where operators are asked for that were not timed.
-    pub fn fleet_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
+    pub fn replica_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         Ok(Disturbed::or_as_it_is(self.exact_cost(ranks)?, self.time_error()))
     }
 
@@ -286,7 +286,7 @@ impl Scenario {
             let needed = plan.parameter_bytes + plan.request_bytes;
             return Err(self.does_not_fit(needed - plan.available_bytes));
         }
-        let block = self.fleet().block_size;
+        let block = self.pool().block_size;
         Ok(plan.blocks(longest, block, deployment.pipeline_parallel).saturating_mul(block))
     }
 }

@@ -38,7 +38,14 @@ impl Scenario {
         problems.extend(self.prefix_blocks());
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
-        problems.extend(self.own_model_problems());
+        problems.extend(self.service_problems());
+        problems.extend(self.pool_problems());
+        problems
+    }
+
+    /// What does not fit together in the settings of the replicas.
+    pub(super) fn service_problems(&self) -> Vec<Diagnostic> {
+        let mut problems = self.own_model_problems();
         problems.extend(self.split_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());

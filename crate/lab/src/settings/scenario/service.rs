@@ -2,7 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, PoolConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption, RouterKind, SchedulerKind};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -32,31 +32,36 @@ impl Scenario {
         }
     }
 
-    fn max_in_system(&self) -> u32 {
-        Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX)
+    /// The fleet beside its pools.
+    pub fn fleet(&self) -> FleetConfig {
+        FleetConfig {
+            router: self.router(),
+            seed: self.number(Id::Seed) as u64,
+            draws_as_python: self.flag(Id::OriginalBlocking),
+            max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),
+            queue_timeout_us: Some(self.number(Id::QueueTimeout) * 1e6)
+                .filter(|&t| t > 0.0)
+                .unwrap_or(f64::INFINITY),
+        }
     }
 
-    fn queue_timeout_us(&self) -> f64 {
-        Some(self.number(Id::QueueTimeout) * 1e6).filter(|&t| t > 0.0).unwrap_or(f64::INFINITY)
-    }
-
-    /// The fleet with the memory pool as given, for adapters of the scenario's own ranks.
-    pub fn fleet(&self) -> PoolConfig {
+    /// The first pool with the KV memory as given, for adapters of the scenario's own ranks.
+    pub fn pool(&self) -> PoolConfig {
         let adapters = self.fleet_adapters(self.adapter_ranks());
-        PoolConfig { adapters, ..self.fleet_with(self.whole(Id::MaxTotalTokens)) }
+        PoolConfig { adapters, ..self.pool_with(self.whole(Id::MaxTotalTokens)) }
     }
 
-    /// The fleet for adapters of these ranks.
+    /// The first pool for adapters of these ranks.
     ///
     /// # Errors
     /// [`Diagnostic`] where the model or the adapters do not fit.
-    pub fn fleet_for(&self, ranks: AdapterRanks) -> Result<PoolConfig, Diagnostic> {
+    pub fn pool_for(&self, ranks: AdapterRanks) -> Result<PoolConfig, Diagnostic> {
         let adapters = self.fleet_adapters(ranks);
-        Ok(PoolConfig { adapters, ..self.fleet_with(self.pool_tokens(ranks)?) })
+        Ok(PoolConfig { adapters, ..self.pool_with(self.pool_tokens(ranks)?) })
     }
 
-    /// The fleet whose replicas have this many tokens of KV memory; its adapters take no room and no time.
-    fn fleet_with(&self, pool_tokens: u32) -> PoolConfig {
+    /// A pool whose replicas have this many tokens of KV memory; its adapters take no room and no time.
+    fn pool_with(&self, pool_tokens: u32) -> PoolConfig {
         let scheduler = match self.chosen(choices::SchedulerKind::ID) {
             choices::SchedulerKind::Slora => SchedulerKind::Slora,
             choices::SchedulerKind::Static => SchedulerKind::Static,
@@ -72,7 +77,6 @@ impl Scenario {
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         PoolConfig {
             replicas: self.whole(Id::Replicas),
-            router: self.router(),
             scheduler,
             blocks,
             block_size,
@@ -89,8 +93,6 @@ impl Scenario {
             reference_quirks: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
-            max_in_system: self.max_in_system(),
-            queue_timeout_us: self.queue_timeout_us(),
             reserve: match self.chosen(choices::Allocation::ID) {
                 choices::Allocation::Watermark | choices::Allocation::OnDemand => false,
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),
@@ -100,7 +102,6 @@ impl Scenario {
             idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
             lora_compute: true,
             adapters: AdapterConfig::FREE,
-            seed: self.number(Id::Seed) as u64,
         }
     }
 

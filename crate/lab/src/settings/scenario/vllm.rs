@@ -149,7 +149,7 @@ mod tests {
         );
         let scenario = scenario(&[]);
         assert_eq!(scenario.number(Id::Watermark), 0.0);
-        assert_eq!(scenario.fleet().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });
+        assert_eq!(scenario.pool().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             ("scheduler.long_prefill_token_threshold_adaptive", "true"),
             ("scheduler.max_num_active_seqs", "9"),
         ]);
-        let fleet = scenario.fleet();
+        let fleet = scenario.pool();
         assert_eq!((fleet.max_batch_tokens, fleet.max_requests, fleet.max_request_tokens), (4096, 64, 2000));
         let rules = fleet.vllm;
         assert!(!rules.scheduler_reserve_full_isl && rules.async_scheduling);

@@ -153,7 +153,7 @@ mod tests {
         let recording = VtcRecording::read("vtc__sec6.4__35000__VTC-256__overload-s4.csv", &text).unwrap();
         let scenario = recording.equivalent_scenario().unwrap();
         let server = recording.server().unwrap();
-        assert_eq!(scenario.fleet().blocks, 35_000);
+        assert_eq!(scenario.pool().blocks, 35_000);
         assert_eq!(scenario.cost().overhead_us, server.overhead_us());
         assert_eq!(scenario.cost().adapters, servescope_cost::AdapterCost::FREE);
         let order = scenario.queueing(&servescope_workload::Trace::default()).policy;

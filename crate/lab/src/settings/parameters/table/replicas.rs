@@ -41,8 +41,19 @@ macro_rules! replicas {
                 .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.");
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
                 .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
+            Pools = row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
+                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool with its settings, as fleet.gpu=l4,fleet.replicas=2|name=large,fleet.gpu=h100_sxm,fleet.tensor_parallel=2. What a pool does not set it has as above; it has one replica unless it says otherwise.");
+            PoolSchedule = row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
+                .doc("Replicas over time", "Other numbers of replicas from given seconds on, as 60:4,300:1; before the first of them, the number above. Replicas that are too many get no new request, finish those that they have and stop.");
+            StartUp = row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
+                .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
+                .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. It is paid from the decision on, and its caches are empty.");
             Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
-                .when(&[above(Id::Replicas, 1.0)])
+                .when(&[any(&[
+                    above(Id::Replicas, 1.0),
+                    when_not_in(Id::Pools, &[""]),
+                    when_not_in(Id::PoolSchedule, &[""]),
+                ])])
                 .doc("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
             ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
                 .when(&[when_in(Id::SchedulerKind, &["sarathi"])])
