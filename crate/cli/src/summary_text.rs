@@ -8,7 +8,7 @@ use servescope_lab::diagnostic::Severity;
 use servescope_lab::engine::metrics::fleet::ReplicaRow;
 use servescope_lab::engine::metrics::monitor::ServiceFairness;
 use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
-use servescope_lab::engine::metrics::{Distribution, GatewaySummary, SloScore, Summary};
+use servescope_lab::engine::metrics::{Distribution, FleetSummary, GatewaySummary, SloScore, Summary};
 use servescope_lab::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::ValueRange;
@@ -78,6 +78,9 @@ pub(crate) fn table(
         let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
         line("GPU time went to", fleet.operators_s.iter().map(part).collect::<Vec<_>>().join(", "));
         line("preemptions", run.preemptions.to_string());
+        if fleet.per_pool.len() > 1 || fleet.per_replica.iter().any(|row| row.start_s > 0.0 || row.stop_s.is_some()) {
+            line("GPU hours", short(summary.gpu_hours));
+        }
     }
     for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
         line(name, value);
@@ -163,10 +166,37 @@ fn times(text: &mut String, summary: &RunSummary, ranges: Option<&SeedRanges>) {
     if let Some(fleet) = &summary.fleet {
         row("execution", &fleet.execution_s);
         row("stalled", &fleet.preempted_s);
+        pools(text, fleet);
         replicas(text, &fleet.per_replica);
     }
     if let Some(ranges) = ranges {
         over_seeds(text, ranges);
+    }
+}
+
+/// A row for each pool, where there are several.
+fn pools(text: &mut String, fleet: &FleetSummary) {
+    if fleet.per_pool.len() < 2 {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n{:<22}{:>9}{:>9}{:>9}{:>9}{:>12}{:>12}{:>12}",
+        "pool", "replicas", "requests", "busy", "KV", "TTFT mean", "TTFT p99", "TPOT mean"
+    );
+    for row in &fleet.per_pool {
+        let name = if row.name.is_empty() { (row.id + 1).to_string() } else { row.name.clone() };
+        let _ = writeln!(
+            text,
+            "{name:<22}{:>9}{:>9}{:>9}{:>9}{:>12}{:>12}{:>12}",
+            row.replicas,
+            row.requests,
+            percent(row.busy),
+            percent(row.mean_kv),
+            number(row.ttft_s.mean),
+            number(row.ttft_s.p99),
+            number(row.tpot_s.mean)
+        );
     }
 }
 
@@ -280,10 +310,18 @@ fn replicas(text: &mut String, rows: &[ReplicaRow]) {
         "prefix hits",
         "preemptions"
     );
+    let life = |row: &ReplicaRow| {
+        let stop = row.stop_s.map_or_else(String::new, |stop_s| format!(", stopped at {} s", short(stop_s)));
+        match (row.start_s > 0.0, stop.is_empty()) {
+            (false, true) => String::new(),
+            (false, false) => format!("  from the beginning{stop}"),
+            (true, _) => format!("  asked for at {} s, ready at {} s{stop}", short(row.start_s), short(row.ready_s)),
+        }
+    };
     for row in rows {
         let _ = writeln!(
             text,
-            "{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>10}{:>12}{:>13}",
+            "{:<10}{:>10}{:>12}{:>9}{:>12}{:>14}{:>10}{:>10}{:>12}{:>13}{}",
             row.id,
             row.requests,
             row.iterations,
@@ -293,7 +331,8 @@ fn replicas(text: &mut String, rows: &[ReplicaRow]) {
             percent(row.mean_kv),
             percent(row.peak_kv),
             percent(row.prefix_hit_rate),
-            row.preemptions
+            row.preemptions,
+            life(row)
         );
     }
 }

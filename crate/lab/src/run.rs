@@ -23,7 +23,7 @@ use servescope_engine::metrics::usage::{
 use servescope_engine::metrics::{
     FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Rejection, Report};
+use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Rejection, ReplicaLife, Report};
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
@@ -180,6 +180,8 @@ pub struct RunSummary {
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
     pub fleet: Option<FleetSummary>,
+    /// GPU hours for which the replicas are paid, from when each was asked for until it stops or the run ends.
+    pub gpu_hours: f64,
     /// What the proxy did, if there was one.
     pub gateway: Option<GatewaySummary>,
     /// How far these times are to be expected from a real server's.
@@ -283,11 +285,29 @@ impl Run {
             run,
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
+            gpu_hours: self.gpu_hours(),
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
             extra_request: None,
             warnings: Vec::new(),
         })
+    }
+
+    /// GPU hours of all replicas. The linear cost model names no GPUs; a replica has one.
+    fn gpu_hours(&self) -> f64 {
+        let pools = self.scenario.fleet_pools().unwrap_or_default();
+        let gpus = |scenario: &Scenario| match scenario.cost_kind() {
+            CostKind::Linear => 1.0,
+            CostKind::Profile | CostKind::Roofline | CostKind::Kernels => {
+                f64::from(scenario.deployment().gpus())
+            }
+        };
+        let end_us = self.report.end_us();
+        let lives = self.report.replicas.iter();
+        let of = |life: &ReplicaLife| {
+            pools.get(usize::from(life.pool)).map_or(0.0, |pool| gpus(&pool.scenario)) * life.paid_us(end_us)
+        };
+        lives.map(of).sum::<f64>() / 3.6e9
     }
 
     /// What a cache without limit would find of the prompts.
@@ -335,6 +355,7 @@ impl Run {
             run,
             prefix: self.prefix(),
             fleet: None,
+            gpu_hours: self.gpu_hours(),
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),
             extra_request: self.extra_request(),

@@ -12,7 +12,7 @@ use super::summary::HeldKv;
 use super::usage::{FleetUtilization, ReplicaUsage};
 use crate::record::request_timings::PrefixLookups;
 use crate::replica_index::ReplicaIndex;
-use crate::report::Report;
+use crate::report::{PoolReport, Report};
 
 /// One replica over the time for which it is paid.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,12 +56,44 @@ pub struct ReplicaRow {
     pub bandwidth: Option<f64>,
 }
 
+/// One pool over the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct PoolRow {
+    /// Index.
+    pub id: u16,
+    /// What it is called; empty where it has no name.
+    pub name: String,
+    /// Replicas that there were.
+    pub replicas: u32,
+    /// How long they are paid, all together.
+    pub paid_s: f64,
+    /// Requests that the router gave them.
+    pub requests: u32,
+    /// Of these, served to the end.
+    pub completed: u32,
+    /// Share of their time in iterations.
+    pub busy: Option<f64>,
+    /// KV memory in use, mean over their time.
+    pub mean_kv: Option<f64>,
+    /// KV memory of each of them, tokens.
+    pub kv_tokens: u32,
+    /// Preemptions of their requests.
+    pub preemptions: u64,
+    /// Time to first token of their completed requests.
+    pub ttft_s: Distribution,
+    /// Time per output token of those.
+    pub tpot_s: Distribution,
+}
+
 /// What a summary says of a fleet. Times of requests are over completed ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct FleetSummary {
     /// GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out.
     pub operators_s: BTreeMap<&'static str, f64>,
+    /// Every pool.
+    pub per_pool: Vec<PoolRow>,
     /// Every replica.
     pub per_replica: Vec<ReplicaRow>,
     /// Execution time of the iterations of a request.
@@ -87,9 +119,11 @@ impl FleetSummary {
 /// What the summary says of a fleet whose iterations sum up to `usage`.
 pub fn fleet_summary(report: &Report, usage: &FleetUtilization) -> FleetSummary {
     let [execution_s, preempted_s, prefill_per_token_s, decode_per_token_s] = request_times(report);
+    let per_replica = rows(report, &usage.replicas, usage.spans.held());
     FleetSummary {
+        per_pool: pools(report, &per_replica),
         operators_s: used(&usage.totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
-        per_replica: rows(report, &usage.replicas, usage.spans.held()),
+        per_replica,
         execution_s,
         preempted_s,
         prefill_per_token_s,
@@ -144,6 +178,39 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
     }
     report.timeline.preemptions.iter().for_each(|e| rows[e.replica].preemptions += 1);
     rows
+}
+
+fn pools(report: &Report, replicas: &[ReplicaRow]) -> Vec<PoolRow> {
+    let row = |(id, pool): (u16, &PoolReport)| {
+        let own = || replicas.iter().filter(|row| row.pool == id);
+        let paid_s = own().map(|row| row.paid_s).sum::<f64>();
+        let over_time = |of: fn(&ReplicaRow) -> Option<f64>| {
+            let sum = own().filter_map(|row| Some(of(row)? * row.paid_s)).sum::<f64>();
+            (paid_s > 0.0).then(|| sum / paid_s)
+        };
+        let completed = || {
+            let ids = (0..report.results.len()).filter(|&id| report.is_completed(id));
+            ids.filter(move |&request| report.replicas[report.replica(request)].pool == id)
+        };
+        let seconds = |of: &dyn Fn(usize) -> Option<f64>| {
+            Distribution::of(&mut completed().filter_map(of).collect::<Vec<f64>>()).scaled(1e-6)
+        };
+        PoolRow {
+            id,
+            name: pool.name.clone(),
+            replicas: own().count() as u32,
+            paid_s,
+            requests: own().map(|row| row.requests).sum(),
+            completed: own().map(|row| row.completed).sum(),
+            busy: over_time(|row| row.busy),
+            mean_kv: over_time(|row| row.mean_kv),
+            kv_tokens: pool.kv_tokens,
+            preemptions: own().map(|row| row.preemptions).sum(),
+            ttft_s: seconds(&|id| report.ttft_us(id)),
+            tpot_s: seconds(&|id| report.tpot_us(id)),
+        }
+    };
+    (0..).zip(&report.pools).map(row).collect()
 }
 
 /// Execution, preempted, prefill and decode times of the completed requests, seconds.

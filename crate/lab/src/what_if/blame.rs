@@ -56,7 +56,7 @@ impl Suspect {
         let (id, value) = match self {
             Self::Check(check) => (Id::GatewayChecks, Value::Text(scenario.checks_without(check))),
             Self::FairShare => (LoadPolicy::ID.id(), Value::Choice(LoadPolicy::AdmitAll.name())),
-            Self::Replicas => (Id::Replicas, Value::Number(2.0 * scenario.number(Id::Replicas))),
+            Self::Replicas => return scenario.with_twice_the_replicas(),
         };
         lifted.set(id, value).ok()?;
         lifted.problems().is_empty().then_some(lifted)

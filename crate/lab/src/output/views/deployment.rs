@@ -6,7 +6,7 @@ use servescope_cost::{Corrections, nodes};
 
 use crate::capacity::{Quote, quote};
 use crate::measured::operators::HELD_OUT;
-use crate::parameters::choices;
+use crate::parameters::{Id, choices};
 use crate::scenario::{CostSource, Scenario};
 
 /// One part of the memory.
@@ -38,6 +38,10 @@ pub struct CostOrigin {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct DeploymentView {
+    /// The pool's name; empty where it has none.
+    pub name: String,
+    /// How many replicas it has at the beginning.
+    pub replicas: u32,
     /// GPU.
     pub gpu: &'static str,
     /// Model.
@@ -66,10 +70,21 @@ pub struct DeploymentView {
     pub cost: CostOrigin,
     /// Where they come from, for timed operators.
     pub timed: Option<CostSource>,
+    /// The other pools of the fleet.
+    pub others: Vec<DeploymentView>,
 }
 
-/// The deployment of a scenario with a cost that knows one.
+/// The deployment of a scenario with a cost that knows one, and those of its other pools.
 pub fn deployment(scenario: &Scenario) -> DeploymentView {
+    let pools = scenario.fleet_pools().unwrap_or_default();
+    let others = pools.iter().skip(1).map(|pool| DeploymentView {
+        name: pool.name.clone(),
+        ..of_pool(&pool.scenario)
+    });
+    DeploymentView { others: others.collect(), ..of_pool(scenario) }
+}
+
+fn of_pool(scenario: &Scenario) -> DeploymentView {
     let deployment = scenario.deployment();
     let ranks = scenario.adapter_ranks();
     let plan = scenario.memory_plan(ranks);
@@ -84,6 +99,8 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
     let price = quote(deployment.gpu, scenario.chosen(choices::PriceKind::ID));
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
+        name: String::new(),
+        replicas: scenario.number(Id::Replicas) as u32,
         gpu: deployment.gpu.name,
         model: scenario.model_name().into_owned(),
         layers: deployment.model.layers,
@@ -98,6 +115,7 @@ pub fn deployment(scenario: &Scenario) -> DeploymentView {
         price,
         cost: origin(scenario, deployment.gpu),
         timed: scenario.cost_source(),
+        others: Vec::new(),
     }
 }
 

@@ -15,7 +15,8 @@ const MOST_LANES: usize = 32;
 const MOST_BARS: usize = 12_000;
 
 /// The charts of a fleet.
-pub(super) const NAMES: [&str; 5] = ["lanes", "operators", "batch", "utilisation", "preemptions"];
+pub(super) const NAMES: [&str; 6] =
+    ["lanes", "replica_count", "operators", "batch", "utilisation", "preemptions"];
 
 /// What the replicas that are there have of something over the window, all together: the mean of each column.
 pub(super) fn fleet_over_time(
@@ -73,6 +74,7 @@ pub(super) fn columns(run: &Run, window: &ChartWindow) -> UsageColumns {
 pub(super) fn all(run: &Run, columns: &UsageColumns, window: &ChartWindow) -> Vec<Chart> {
     vec![
         lanes(&columns.lanes, window),
+        replica_count(run, window),
         operators(columns, window),
         batch(columns, window),
         utilisation(run, columns, window),
@@ -131,6 +133,54 @@ fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
         max: time.len() as f64 - 0.5,
     };
     window.chart("lanes", y, series)
+}
+
+/// How many replicas are ready, start and drain, one above the other, at every change.
+fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
+    let lives = &run.report.replicas;
+    let times = lives.iter().flat_map(|life| [life.start_us, life.ready_us, life.drain_us, life.stop_us]);
+    let mut x: Vec<f64> = times.filter(|&us| us > window.start_us && us < window.end_us).collect();
+    x.extend([window.start_us, window.end_us]);
+    x.sort_by(f64::total_cmp);
+    x.dedup();
+    let count = |at_us: f64, is: fn(&ReplicaLife, f64) -> bool| {
+        lives.iter().filter(|life| is(life, at_us)).count() as f64
+    };
+    let states: [(Role, fn(&ReplicaLife, f64) -> bool); 3] = [
+        (Role::Running, |life, us| life.ready_us <= us && us < life.drain_us),
+        (Role::Load, |life, us| life.start_us <= us && us < life.ready_us.min(life.drain_us)),
+        (Role::Refused, |life, us| life.drain_us <= us && us < life.stop_us),
+    ];
+    let seconds: Vec<f64> = x.iter().map(|us| us / 1e6).collect();
+    let mut base = vec![0.0; x.len()];
+    let mut series = Vec::new();
+    for (role, is) in states {
+        // A step goes on to the next change; the end of the window has the state before it.
+        let last = x.len() - 1;
+        let own = (0..x.len()).map(|at| count(x[if at == last { last - 1 } else { at }], is));
+        let y: Vec<f64> = base.iter().zip(own).map(|(below, own)| below + own).collect();
+        if y != base {
+            let y0 = std::mem::replace(&mut base, y.clone());
+            series.push(stair(role, &seconds, &y, &y0));
+        }
+    }
+    window.chart_from_zero("replica_count", "replicas", series)
+}
+
+/// An area between steps: each value holds until the next change.
+fn stair(role: Role, x: &[f64], top: &[f64], bottom: &[f64]) -> Series {
+    let (mut xs, mut y, mut y0) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, &x) in x.iter().enumerate() {
+        if at > 0 {
+            xs.push(x);
+            y.push(top[at - 1]);
+            y0.push(bottom[at - 1]);
+        }
+        xs.push(x);
+        y.push(top[at]);
+        y0.push(bottom[at]);
+    }
+    Series { role, mark: Mark::Area, x: xs, y, y0, ..Series::default() }
 }
 
 /// Mean time of an iteration, stacked by class of operator; several stages together.

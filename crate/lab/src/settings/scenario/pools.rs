@@ -164,6 +164,38 @@ impl Scenario {
         Ok(Fleet::new(trace, rules, self.pools_for(ranks)?).with_queue_policy(queueing))
     }
 
+    /// The same fleet with twice as many replicas in each pool, at any time; none where they would be too many.
+    pub fn with_twice_the_replicas(&self) -> Option<Self> {
+        let mut twice = self.clone();
+        let mut texts = Vec::new();
+        for (place, pool) in self.fleet_pools().ok()?.iter().enumerate() {
+            let replicas = 2.0 * pool.scenario.number(Id::Replicas);
+            let schedule: Vec<String> = (pool.scenario.count_changes().ok()?.iter())
+                .map(|change| format!("{}:{}", change.time_us / 1e6, 2 * change.replicas))
+                .collect();
+            if place == 0 {
+                twice.set(Id::Replicas, Value::Number(replicas)).ok()?;
+                if !schedule.is_empty() {
+                    twice.set(Id::PoolSchedule, Value::Text(schedule.join(","))).ok()?;
+                }
+                continue;
+            }
+            let own = pool.changed.iter().filter(|&&id| !matches!(id, Id::Replicas | Id::PoolSchedule));
+            let mut settings: Vec<String> =
+                own.map(|&id| setting(id, &pool.scenario.get(id).to_text())).collect();
+            settings.push(setting(Id::Replicas, &replicas.to_string()));
+            if !schedule.is_empty() {
+                settings.push(setting(Id::PoolSchedule, &schedule.join(",")));
+            }
+            if !pool.name.is_empty() {
+                settings.push(format!("name={}", pool.name));
+            }
+            texts.push(settings.join(","));
+        }
+        twice.set(Id::Pools, Value::Text(string_list::join(texts.iter().map(String::as_str)))).ok()?;
+        Some(twice)
+    }
+
     /// What is wrong with the pools and their numbers of replicas; and what does not fit together in one of them.
     pub(super) fn pool_problems(&self) -> Vec<Diagnostic> {
         let mut problems: Vec<Diagnostic> = self.count_changes().err().into_iter().collect();
@@ -202,6 +234,11 @@ impl Scenario {
     pub fn has_pools(&self) -> bool {
         self.get(Id::Pools) != Value::Text(String::new())
     }
+}
+
+/// A setting in the text of a pool, in which commas stand between settings.
+fn setting(id: Id, value: &str) -> String {
+    format!("{}={}", id.row().id, value.replace(',', ";"))
 }
 
 /// An error of a pool other than the first, at the parameter that has its text.
@@ -250,6 +287,17 @@ mod tests {
         }
         let most = vec!["fleet.gpu=l4"; 16].join("|");
         assert!(pools(&most).unwrap_err().message.contains("17 is not between 1 and 16"));
+    }
+
+    #[test]
+    fn twice_the_replicas_are_twice_as_many_in_each_pool_at_any_time() {
+        let mut scenario = Scenario::of_settings(&[("fleet.replicas", "3")]).unwrap();
+        scenario.set_text("fleet.pools", "name=b,fleet.replicas=2,fleet.autoscaling.schedule=5:4;9:1").unwrap();
+        let twice = scenario.with_twice_the_replicas().unwrap().fleet_pools().unwrap();
+        let counts: Vec<f64> = twice.iter().map(|pool| pool.scenario.number(Id::Replicas)).collect();
+        assert_eq!((counts, twice[1].name.as_str()), (vec![6.0, 4.0], "b"));
+        let changes = twice[1].scenario.count_changes().unwrap();
+        assert_eq!(changes.iter().map(|change| change.replicas).collect::<Vec<_>>(), [8, 2]);
     }
 
     #[test]

@@ -16,7 +16,11 @@ pub struct FleetPrice {
     pub gpus: u32,
     /// Replicas.
     pub replicas: u32,
-    /// The id of the GPU; "" where the cost model names none.
+    /// GPUs of the first pool's replicas.
+    pub first_gpus: u32,
+    /// USD for those of the other pools and an hour; `None` where a price is missing.
+    pub others_usd_per_hour: Option<f64>,
+    /// The id of the GPU of the first pool; "" where the cost model names none.
     pub gpu: &'static str,
     /// USD for one of them and an hour; `None` where no price of this kind is known.
     pub usd_per_gpu_hour: Option<f64>,
@@ -69,12 +73,16 @@ impl FleetPrice {
             if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
         let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
         let kind = scenario.chosen(PriceKind::ID);
+        let pools = scenario.fleet_pools().unwrap_or_default();
+        let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
         let (each, gpu) = deployed(scenario);
         let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(gpu, kind));
         let of_kind = quote.filter(|quote| quote.kind == kind.name());
         Self {
-            gpus: replicas * each,
-            replicas,
+            gpus: replicas * each + others.iter().map(|pool| pool.gpus).sum::<u32>(),
+            replicas: replicas + others.iter().map(|pool| pool.replicas).sum::<u32>(),
+            first_gpus: replicas * each,
+            others_usd_per_hour: others.iter().map(Self::usd_per_hour).sum(),
             gpu: gpu.map_or("", |gpu| gpu.id),
             usd_per_gpu_hour: set.or(of_kind.map(|quote| quote.usd_per_gpu_hour)),
             kind: match (set, gpu) {
@@ -88,7 +96,7 @@ impl FleetPrice {
 
     /// USD for all of them and an hour.
     pub fn usd_per_hour(&self) -> Option<f64> {
-        self.usd_per_gpu_hour.map(|usd| usd * f64::from(self.gpus))
+        Some(self.usd_per_gpu_hour? * f64::from(self.first_gpus) + self.others_usd_per_hour?)
     }
 
     /// The kind of price, where it is from, or why there is none, in English.
