@@ -180,6 +180,8 @@ pub struct RunSummary {
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
     pub fleet: Option<FleetSummary>,
+    /// Replicas that there were, of all pools.
+    pub replicas: usize,
     /// GPU hours for which the replicas are paid, from when each was asked for until it stops or the run ends.
     pub gpu_hours: f64,
     /// What the proxy did, if there was one.
@@ -285,6 +287,7 @@ impl Run {
             run,
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
+            replicas: self.report.replicas.len(),
             gpu_hours: self.gpu_hours(),
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
@@ -355,6 +358,7 @@ impl Run {
             run,
             prefix: self.prefix(),
             fleet: None,
+            replicas: self.report.replicas.len(),
             gpu_hours: self.gpu_hours(),
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),

@@ -109,6 +109,7 @@ export class ControlPanel extends LightElement {
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${open} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h3>${app.text.named('group.', group)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters, open)}
+        ${group === 'fleet' ? this.#pools() : nothing}
         ${group === 'fleet' && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
       </details>`;
   }
@@ -128,6 +129,15 @@ export class ControlPanel extends LightElement {
       return nothing;
     }
     return html`<deployment-panel .app=${this.app}></deployment-panel>`;
+  }
+
+  /** The same of the editor of pools. */
+  #pools(): TemplateResult | typeof nothing {
+    if (customElements.get('pools-editor') === undefined) {
+      void part(() => import('../deployment/pools-editor.js')).then(() => { this.requestUpdate(); });
+      return nothing;
+    }
+    return html`<pools-editor .app=${this.app}></pools-editor>`;
   }
 
   /** `near`: in sight, not folded away. `lead`: at the head of a section. */

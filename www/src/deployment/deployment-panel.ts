@@ -75,6 +75,15 @@ export class DeploymentPanel extends LightElement {
     const { view } = this;
     if (view === null) return nothing;
     const say = this.app.text.say(deployment);
+    const name = (pool: DeploymentView, place: number): string => (pool.name === '' ? say('pools.pool', { number: place + 1 }) : pool.name);
+    const title = (pool: DeploymentView, place: number): string => (view.others.length === 0 ? say('memory.title') : say('memory.title.pool', { name: name(pool, place) }));
+    return html`${[view, ...view.others].map((pool, place) => this.#memory(pool, title(pool, place)))}
+      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : this.#model()}`;
+  }
+
+  /** The memory of a pool's GPUs, its price, and where its times come from. */
+  #memory(view: DeploymentView, title: string): TemplateResult {
+    const say = this.app.text.say(deployment);
     const { format } = this.app.text;
     const gb = (value: number): string => format.short(value);
     const short = view.missing_gb > 0;
@@ -85,15 +94,14 @@ export class DeploymentPanel extends LightElement {
       : say('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
     return html`
       <figure class="memory" data-fits=${String(!short)}>
-        <figcaption>${say('memory.title')}</figcaption>
+        <figcaption>${title}</figcaption>
         ${this.#bar(view, shown, shown.map(label).join(', '))}
         <ul class="legend">${shown.map((part) => html`<li><svg class="swatch" data-part=${part.name} viewBox="0 0 20 8" aria-hidden="true"><rect class="face" width="20" height="8"/></svg>${label(part)}</li>`)}</ul>
         <p class=${short ? 'short' : ''} role=${short ? 'alert' : nothing}>${sentence}</p>
         ${view.nodes < 2 ? nothing : html`<p data-nodes=${view.nodes}>${say('nodes', { nodes: format.whole(view.nodes), gb: format.short(view.node_link_gb_s) })}</p>`}
         ${view.usd_per_hour === null || view.price === null ? nothing : html`<p>${say('price', { usd: format.short(view.usd_per_hour), kind: this.app.text.option(view.price.kind, 'capacity.price_kind'), source: [view.price.source, view.price.date].filter(Boolean).join(', ') })}</p>`}
         <p class="origin" data-origin=${originOf(view)} data-held-out=${view.timed?.held_out.length ?? 0}>${this.#origin(view)} ${this.#heldOut(view)}</p>
-      </figure>
-      ${this.app.store.resolved.values['cost.kind'] === 'profile' ? this.#profile(view) : this.#model()}`;
+      </figure>`;
   }
 
   /** Not before its script is there: an element that is defined later would be connected without its app. */

@@ -6,7 +6,7 @@ import type { FleetSummary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import './replica-table.js';
-import { REPLICA_CHARTS, replicasFeed } from './replicas-feed.js';
+import { REPLICA_CHARTS, replicaCount, replicasFeed } from './replicas-feed.js';
 import { replicas } from '../i18n/en/replicas.js';
 
 /** More lanes need the height of a chart of its own. */
@@ -29,7 +29,7 @@ class ReplicasSection extends LightElement {
   }
 
   get #replicas(): number {
-    return Number(this.app.store.resolved.values['fleet.replicas']);
+    return replicaCount(this.app);
   }
 
   override disconnectedCallback(): void {

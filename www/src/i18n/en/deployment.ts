@@ -3,6 +3,14 @@ import { area } from '../area.js';
 
 export const deployment = area('deployment', {
   'memory.title': 'Memory of each GPU',
+  'memory.title.pool': 'Memory of each GPU of {name}',
+  'pools.add': 'Add a pool',
+  'pools.pool': 'Pool {number}',
+  'pools.name': 'Name',
+  'pools.others': 'Other settings',
+  'pools.others.example': 'e.g. scheduler.max_running_requests=64',
+  'pools.as_first': 'As the first pool ({value})',
+  'pools.remove': 'Remove {name}',
   'memory.sum': '{gpus} × {gpu}, {memory} GB each; room for {tokens} KV tokens.',
   'memory.short': '{model} does not fit: {missing} GB are missing on each {gpu}. Take more GPUs, a larger one, or smaller weights.',
   'memory.weights': 'weights',

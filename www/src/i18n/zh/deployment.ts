@@ -3,6 +3,14 @@ import type { deployment as english } from '../en/deployment.js';
 
 export const deployment: Translation<typeof english> = {
   'memory.title': '每块 GPU 的显存',
+  'memory.title.pool': '{name}：每块 GPU 的显存',
+  'pools.add': '添加资源池',
+  'pools.pool': '资源池 {number}',
+  'pools.name': '名称',
+  'pools.others': '其他设置',
+  'pools.others.example': '例如 scheduler.max_running_requests=64',
+  'pools.as_first': '与第一个资源池相同（{value}）',
+  'pools.remove': '删除{name}',
   'memory.sum': '{gpus} × {gpu}，每块 {memory} GB；可容纳 {tokens} 个 KV token。',
   'memory.short': '{model} 放不下：每块 {gpu} 还差 {missing} GB。请增加 GPU、换更大的 GPU，或压缩权重。',
   'memory.weights': '权重',
