@@ -14,6 +14,7 @@ mod burstgpt;
 mod conversations;
 mod error;
 pub(crate) mod gzip;
+mod inference_perf;
 pub(crate) mod json;
 mod llmservingsim;
 mod log;
@@ -92,8 +93,10 @@ pub enum Format {
     Mooncake,
     /// vLLM's custom data set: `prompt`, `output_tokens`; no times.
     VllmCustom,
-    /// LLMServingSim's workload: `input_toks`, `output_toks`, `arrival_time_ns`.
+    /// LLMServingSim's workload: `input_toks`, `output_toks`, `arrival_time_ns`, or sessions with `sub_requests`.
     LlmServingSim,
+    /// inference-perf's requests: `start_time`, `end_time` (s), `request`, `info`.
+    InferencePerf,
     /// Spans of OpenTelemetry with token counts.
     OtelSpans,
     /// Conversations of ShareGPT and LMSYS; no times.
@@ -112,7 +115,7 @@ impl Format {
         [Self::Servescope, Self::Vidur, Self::Azure, Self::BurstGpt, Self::ServeGen, Self::VidurLengths];
 
     /// Formats that are JSON Lines, in the order in which they are tried.
-    pub const JSON: [Self; 14] = [
+    pub const JSON: [Self; 15] = [
         Self::ServescopeJsonl,
         Self::AgentSessions,
         Self::ServeGenLengths,
@@ -123,6 +126,7 @@ impl Format {
         Self::Conversations,
         Self::OpenAiBatch,
         Self::LlmServingSim,
+        Self::InferencePerf,
         Self::AiPerf,
         Self::TimedTrace,
         Self::Mooncake,
@@ -154,6 +158,7 @@ impl Format {
             Self::Mooncake => "mooncake",
             Self::VllmCustom => "vllm_custom",
             Self::LlmServingSim => "llmservingsim",
+            Self::InferencePerf => "inference_perf",
             Self::OtelSpans => "otel",
             Self::Conversations => "sharegpt",
             Self::OpenAiBatch => "openai_batch",
@@ -183,6 +188,7 @@ impl Format {
                 | Self::WildChat
                 | Self::VllmCustom
                 | Self::LlmServingSim
+                | Self::InferencePerf
                 | Self::OtelSpans
                 | Self::Conversations
                 | Self::OpenAiBatch
@@ -210,6 +216,7 @@ impl Format {
             Self::TimedTrace | Self::Mooncake => &mooncake::KEYS,
             Self::VllmCustom => &vllm_custom::KEYS,
             Self::LlmServingSim => &llmservingsim::KEYS,
+            Self::InferencePerf => &inference_perf::KEYS,
             Self::OtelSpans => &otel_spans::KEYS,
             Self::Conversations => &conversations::KEYS,
             Self::OpenAiBatch => &openai_batch::KEYS,
@@ -225,6 +232,7 @@ impl Format {
             Self::AiPerf => {
                 columns.any(|c| has(c)) || (has("input_length") && !mooncake::KEYS.iter().all(|c| has(c)))
             }
+            Self::LlmServingSim => llmservingsim::fits(&has),
             Self::OtelSpans => otel_spans::fits(&has),
             Self::Conversations => columns.any(|c| has(c)),
             _ => columns.all(|c| has(c)),
@@ -454,7 +462,8 @@ fn open_json<'a>(
         (Format::OtelSpans, _) => otel_spans::read(first, lines)?,
         (Format::Conversations, _) => Contents::Lengths(conversations::read(first, lines)?),
         (Format::OpenAiBatch, _) => Contents::Lengths(openai_batch::read(first, lines)?),
-        (Format::LlmServingSim, _) => log(llmservingsim::read(first, lines)?),
+        (Format::LlmServingSim, _) => llmservingsim::read(first, lines)?,
+        (Format::InferencePerf, _) => log(inference_perf::read(first, lines)?),
         (Format::AiPerf, _) => log(aiperf::read(first, lines)?),
         (Format::TimedTrace, _) => log(timed_trace::read(first, lines)?),
         _ => log(mooncake::read(first, lines, 3, mooncake::BLOCK_TOKENS)?),

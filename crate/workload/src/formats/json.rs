@@ -449,7 +449,14 @@ impl<'a> Line<'a> {
     }
 }
 
-fn whole(row: u64, column: &str, value: &Json<'_>, min: u64, max: u64) -> Result<u64, FormatError> {
+/// A whole number in `min..=max`; "12.0" counts as whole.
+pub(super) fn whole(
+    row: u64,
+    column: &str,
+    value: &Json<'_>,
+    min: u64,
+    max: u64,
+) -> Result<u64, FormatError> {
     let Json::Number(text) = value else { return Err(bad(row, column, "a whole number", value)) };
     let out_of_range = || FormatError::OutOfRange {
         row,

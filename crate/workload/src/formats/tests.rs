@@ -250,7 +250,7 @@ proptest! {
 }
 
 /// One small file of every format that has requests.
-pub(super) const EXAMPLES: [(Format, &str); 12] = [
+pub(super) const EXAMPLES: [(Format, &str); 14] = [
     (Format::Servescope, "arrival_s,input_tokens,output_tokens\n0,10,5\n0.5,20,6\n"),
     (
         Format::ServescopeJsonl,
@@ -292,6 +292,14 @@ pub(super) const EXAMPLES: [(Format, &str); 12] = [
     (
         Format::AgentSessions,
         "{\"id\": \"s\", \"block_size\": 64, \"hash_id_scope\": \"local\", \"tool_tokens\": 3, \"system_tokens\": 4, \"requests\": [{\"t\": 0.0, \"type\": \"n\", \"model\": \"m\", \"in\": 10, \"out\": 5, \"hash_ids\": [1], \"stop\": \"end_turn\", \"api_time\": 0.3}, {\"t\": 0.25, \"type\": \"subagent\", \"agent_id\": \"a\", \"requests\": [{\"t\": 0.25, \"in\": 20, \"out\": 6, \"hash_ids\": [2]}]}]}\n",
+    ),
+    (
+        Format::LlmServingSim,
+        "{\"arrival_time_ns\": 0, \"input_toks\": 10, \"output_toks\": 5}\n{\"session_id\": \"s\", \"arrival_time_ns\": 500000000, \"sub_requests\": [{\"input_toks\": 20, \"output_toks\": 6, \"tool_duration_ns\": 0}]}\n",
+    ),
+    (
+        Format::InferencePerf,
+        "{\"start_time\": 7.25, \"end_time\": 8, \"request\": \"{}\", \"response\": \"\", \"info\": {\"input_tokens\": 10, \"output_tokens\": 5}, \"error\": null}\n{\"start_time\": 7.75, \"end_time\": 8.5, \"request\": \"{}\", \"info\": {\"request_metrics\": {\"text\": {\"input_tokens\": 20}}, \"response_metrics\": {\"output_tokens\": 6, \"server_usage\": null}}}\n",
     ),
 ];
 
