@@ -18,7 +18,8 @@ use crate::scenario_args::ScenarioArguments;
 #[derive(Args)]
 pub(crate) struct OverlayArguments {
     /// Result file of vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile_export.jsonl, profile_export_aiperf.json),
-    /// GenAI-Perf, GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json), llm-d-benchmark, InferenceX (agg_*.json) or
+    /// GenAI-Perf, GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json, per_request_lifecycle_metrics.json), llm-d-benchmark (YAML
+    /// or JSON), InferenceX (agg_*.json) or
     /// LLMServingSim (CSV, requests.jsonl). The settings that AIPerf and LLMServingSim write beside it (profile_export_aiperf.json,
     /// meta.json) are read where they lie in its folder. Of a file without single requests the means are compared.
     #[arg(value_name = "RESULT")]

@@ -1,5 +1,6 @@
 //! What a person sets: the parameter table, a scenario made of it, its links and its schema, the notes about settings without
-//! effect, models of one's own, operator tables of one's own, measured kernels, and Vidur's flags.
+//! effect, models of one's own, operator tables of one's own, measured kernels, and Vidur's flags. What a file is, and JSON and YAML
+//! as tools write them, too.
 
 pub mod expected_error;
 pub mod file_kind;
@@ -18,3 +19,4 @@ mod shipped;
 pub mod tables;
 pub mod vidur;
 pub mod vllm_serve;
+pub(crate) mod yaml_text;

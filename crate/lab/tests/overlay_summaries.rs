@@ -1,5 +1,6 @@
 //! Results of which the file has means, or no times of sending: their workload is made again, and means are compared.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -11,17 +12,20 @@ use servescope_lab::{LoadedTrace, Run, Scenario};
 use servescope_testkit::cases;
 
 /// Every file, its tool, how its first run was sent, its requests, and its mean TTFT, seconds.
-const FILES: [(&str, Tool, Sending, usize, f64); 10] = [
+const FILES: [(&str, Tool, Sending, usize, f64); 13] = [
     ("vllm_bench.json", Tool::VllmBench, Sending::Drawn, 200, 0.042),
     ("vllm_without_starts.json", Tool::VllmBench, Sending::Drawn, 4, 0.04),
     ("sglang.jsonl", Tool::SglangBench, Sending::InFlight(8), 64, 0.042),
     ("guidellm_sweep.json", Tool::GuideLlm, Sending::InFlight(1), 3, 0.04),
     ("inference_perf.json", Tool::InferencePerf, Sending::Drawn, 597, 0.03),
+    ("inference_perf_requests.json", Tool::InferencePerfRequests, Sending::Times, 11, 0.501 / 11.0),
     ("genai_perf.json", Tool::GenAiPerf, Sending::InFlight(2), 80, 0.05),
     ("aiperf.json", Tool::AiPerfSummary, Sending::Drawn, 80, 0.05),
     ("aiperf_aggregate.json", Tool::AiPerfSummary, Sending::Drawn, 80, 0.05),
     ("llm_d_0_1.json", Tool::LlmD, Sending::Drawn, 118, 0.06),
     ("llm_d_0_2.json", Tool::LlmD, Sending::InFlight(4), 118, 0.06),
+    ("llm_d_0_1.yaml", Tool::LlmD, Sending::Drawn, 118, 0.06),
+    ("llm_d_0_2.yaml", Tool::LlmD, Sending::InFlight(4), 118, 0.06),
 ];
 
 fn text(name: &str) -> String {
@@ -161,6 +165,80 @@ fn what_was_not_answered_is_told_with_its_numbers() {
     assert!(told.starts_with("total_input_tokens: -1 is not a number from 0"), "{told}");
     let told = refused("llm_d_0_2.json", "\"role\": \"replica\"", "\"role\": \"prefill\"");
     assert!(told.contains("servers apart"), "{told}");
+}
+
+#[test]
+fn a_report_of_yaml_is_known_by_its_keys_wherever_they_stand() {
+    let of = |text: &str| recognise(text.as_bytes()).map(|found| found.kind);
+    let known = Ok(FileKind::Result(Tool::LlmD));
+    for name in ["llm_d_0_1.yaml", "llm_d_0_2.yaml"] {
+        for before in ["", "# written by hand\n\n", "---\n", "\u{feff}"] {
+            assert_eq!(of(&format!("{before}{}", text(name))), known, "{name} {before:?}");
+        }
+    }
+    // What is said of the servers may be longer than what is looked at.
+    let series = "      - {ts: '2025-11-05T18:00:42Z', value: 3}\n".repeat(9_000);
+    let (before, behind) = ("  observability:\n", "    components:\n");
+    let long = text("llm_d_0_2.yaml")
+        .replace(&format!("{before}{behind}"), &format!("{before}    series:\n{series}{behind}"));
+    assert!(long.len() > 400_000);
+    assert_eq!(of(&long), known);
+    let file = NamedText { name: "report.yaml", text: &long };
+    assert_eq!(read_benchmark(file, |_| None, None).unwrap().requests.len(), 118);
+    // Reports of a sweep after one another.
+    let two = format!("---\n{}---\n{}", text("llm_d_0_1.yaml"), text("llm_d_0_2.yaml"));
+    let second = read_benchmark(NamedText { name: "all.yaml", text: &two }, |_| None, Some(2)).unwrap();
+    assert_eq!((second.benchmark, second.benchmarks.len(), second.sending), (2, 2, Sending::InFlight(4)));
+    let other = recognise(b"apiVersion: v1\nkind: Pod\n").unwrap_err();
+    assert_eq!(other.text(), "YAML of no known kind; it begins with apiVersion, kind");
+}
+
+#[test]
+fn what_is_wrong_in_yaml_is_told_with_its_line_and_column() {
+    let refused = |from: &str, to: &str| {
+        let text = text("llm_d_0_2.yaml").replacen(from, to, 1);
+        read_benchmark(NamedText { name: "a", text: &text }, |_| None, None).unwrap_err().to_string()
+    };
+    let told = refused("    total_restarts: 0", "    total_restarts: [0");
+    assert!(told.starts_with("line 5, column 16: no YAML: "), "{told}");
+    assert_eq!(
+        refused("mean: 0.7", "mean: -1"),
+        "results.request_performance.aggregate.latency.request_latency.mean: -1 is not a number from 0 to 100000000"
+    );
+    let mut bomb = "a0: &a0 [lol]\nresults: {request_performance: 1}\n".to_owned();
+    (1..40).for_each(|level| {
+        writeln!(bomb, "a{level}: &a{level} [{}]", format!("*a{}, ", level - 1).repeat(9)).unwrap();
+    });
+    let told = read_benchmark(NamedText { name: "a", text: &bomb }, |_| None, None).unwrap_err().to_string();
+    assert!(told.contains("no YAML: anchors and aliases copy more than"), "{told}");
+}
+
+#[test]
+fn requests_of_inference_perf_have_their_times_and_gaps() {
+    let run = run_of("inference_perf_requests.json", None);
+    assert_eq!(run.notes, ["1 of 12 requests failed in the measured run and are left out"]);
+    assert_eq!(run.reported, [("model".to_owned(), "meta-llama/Llama-3.1-8B-Instruct".to_owned())]);
+    let first = &run.requests[0];
+    assert_eq!((first.sent_s, first.input_tokens, first.output_tokens, first.gaps_s.len()), (0.0, 200, 8, 7));
+    assert!(
+        (first.tpot_s().unwrap() - 0.0565 / 7.0).abs() < 1e-9
+            && (first.itl_s().unwrap() - 0.008).abs() < 1e-9
+    );
+    // Counts directly in `info`, as versions of 2025 have them.
+    assert_eq!((run.requests[6].sent_s, run.requests[6].input_tokens), (1.75, 207));
+    let of = |text: &str| recognise(text.as_bytes()).unwrap().kind;
+    let long = format!(r#"[{{"start_time": 3.5, "end_time": 4, "request": "{}"}}]"#, "x".repeat(200_000));
+    assert_eq!(of(&long), FileKind::Result(Tool::InferencePerfRequests));
+    let refused = |from: &str, to: &str| {
+        let text = text("inference_perf_requests.json").replace(from, to);
+        read_benchmark(NamedText { name: "a", text: &text }, |_| None, None).unwrap_err().to_string()
+    };
+    assert_eq!(refused("71234.5965", "1"), "request 1, end_time: 1 is before 71234.596, the event before it");
+    let told = refused("71234.548", "1");
+    assert!(
+        told.starts_with("request 1, info.response_metrics.output_token_times[1]: 1 is before"),
+        "{told}"
+    );
 }
 
 /// A text with one piece put in place of what is there.

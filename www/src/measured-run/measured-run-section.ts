@@ -15,7 +15,7 @@ import './measured-run.css';
 
 const NONE = '–';
 /** What the tools call their result files. */
-const FILES = 'vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile_export.jsonl), GenAI-Perf, GuideLLM, inference-perf, llm-d-benchmark, InferenceX (agg_*.json), LLMServingSim (CSV, requests.jsonl)';
+const FILES = 'vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile_export.jsonl), GenAI-Perf, GuideLLM, inference-perf, llm-d-benchmark (YAML, JSON), InferenceX (agg_*.json), LLMServingSim (CSV, requests.jsonl)';
 
 export class MeasuredRunSection extends LightElement {
   static override properties = { ...LightElement.properties, run: { attribute: false } };

@@ -55,7 +55,7 @@ export class PageHeader extends LightElement {
         <button type="button" data-action="command" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
         ${menu({ className: 'export', label: t('menu.export'), content: exportItems(app) })}
         <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
-        <input type="file" hidden multiple accept=".csv,.json,.jsonl,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
+        <input type="file" hidden multiple accept=".csv,.json,.jsonl,.yaml,.yml,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>
       </div>`;

@@ -15,6 +15,7 @@ use crate::json_text::finite;
 use crate::link::quoted;
 use crate::profiles::operator_table_column;
 use crate::scenario::is_scenario;
+use crate::settings::yaml_text::{beginning, is_like_yaml};
 use launch_line::Server;
 use outline::Outline;
 pub use tool::Tool;
@@ -197,7 +198,7 @@ impl Recognised {
 /// What can be said of a file of no known kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unrecognised {
-    /// What it looks like: `json`, `table`, `text`, `binary` or `empty`.
+    /// What it looks like: `json`, `yaml`, `table`, `text`, `binary` or `empty`.
     pub looks: &'static str,
     /// Its first keys, columns or words.
     pub keys: Vec<String>,
@@ -215,6 +216,7 @@ impl Unrecognised {
             "empty" => "the file is empty".to_owned(),
             "binary" => "the bytes are no text".to_owned(),
             "json" => format!("JSON of no known kind; it begins with {keys}"),
+            "yaml" => format!("YAML of no known kind; it begins with {keys}"),
             "table" => format!(
                 "a table of no known kind; its first columns are {keys}; say what they are with servescope convert --map arrival=COLUMN:ms,input=COLUMN,output=COLUMN"
             ),
@@ -244,7 +246,21 @@ pub fn recognise(bytes: &[u8]) -> Result<Recognised, Unrecognised> {
     if text.contains('\0') {
         return Err(Unrecognised::new("binary", std::iter::empty()));
     }
-    if text.starts_with(['{', '[']) { of_json(text) } else { of_text(text) }
+    if text.starts_with(['{', '[']) {
+        return of_json(text);
+    }
+    if !is_like_yaml(text) {
+        return of_text(text);
+    }
+    let outline = Outline::of_value(&beginning(text));
+    // A report may hold the lines that launched its servers.
+    match Tool::of_keys(&outline).filter(|(tool, _)| tool.has_documents()) {
+        Some((tool, keys)) => Ok(Recognised::new(FileKind::Result(tool), &keys)),
+        None => of_text(text).map_err(|unknown| match outline.keys().next() {
+            Some(_) if unknown.looks == "text" => Unrecognised::new("yaml", outline.keys()),
+            _ => unknown,
+        }),
+    }
 }
 
 /// The error of a trace file that was rejected: that it is of another kind, where it is.

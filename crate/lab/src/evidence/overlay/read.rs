@@ -5,6 +5,7 @@ mod described;
 mod genai_perf;
 mod guidellm;
 mod inference_perf;
+mod inference_perf_requests;
 mod inferencex;
 mod json;
 mod lines;
@@ -69,6 +70,7 @@ pub fn read_benchmark<'a>(
     let beside = names.iter().find_map(|name| Some(NamedText { name, text: companion(name)? }));
     let run = match tool {
         Tool::AiPerf => aiperf::read(text, beside)?,
+        Tool::InferencePerfRequests => inference_perf_requests::read(text)?,
         Tool::ServingSim => servingsim::read(text)?,
         Tool::ServingSimBench => servingsim_bench::read(text, beside)?,
         _ => return of_documents(tool, text, benchmark),
@@ -90,7 +92,7 @@ fn finished(run: MeasuredRun) -> Result<MeasuredRun, ReadError> {
     Ok(run.in_order())
 }
 
-/// Reads a run of a file of JSON documents: each is one, and GuideLLM's has several inside.
+/// Reads a run of a file of documents in JSON or YAML: each is one, and GuideLLM's has several inside.
 fn of_documents(tool: Tool, text: &str, benchmark: Option<usize>) -> Result<MeasuredRun, ReadError> {
     let documents = json::documents(text)?;
     let mut runs = Vec::new();
@@ -172,7 +174,7 @@ fn unknown(text: &str) -> ReadError {
         }
         Err(unknown) => unknown,
     };
-    if what.looks == "json"
+    if matches!(what.looks, "json" | "yaml")
         && let Err(error) = json::documents(text)
     {
         return error;
@@ -180,7 +182,7 @@ fn unknown(text: &str) -> ReadError {
     ReadError::new(
         "the file",
         format!(
-            "not recognised: {}; expected are results of vLLM bench (--save-result), SGLang bench_serving (--output-file), AIPerf (profile_export.jsonl, profile_export_aiperf.json), GenAI-Perf (profile_export_genai_perf.json), GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json), llm-d-benchmark (JSON), InferenceX (agg_*.json) and LLMServingSim (CSV, requests.jsonl)",
+            "not recognised: {}; expected are results of vLLM bench (--save-result), SGLang bench_serving (--output-file), AIPerf (profile_export.jsonl, profile_export_aiperf.json), GenAI-Perf (profile_export_genai_perf.json), GuideLLM (JSON), inference-perf (stage_N_lifecycle_metrics.json, per_request_lifecycle_metrics.json), llm-d-benchmark (YAML or JSON), InferenceX (agg_*.json) and LLMServingSim (CSV, requests.jsonl)",
             what.text()
         ),
     )

@@ -47,6 +47,20 @@ fn every_kind_is_known_by_its_keys() {
             FileKind::Result(Tool::LlmD),
         ),
         (
+            "metrics:\n  latency:\n    request_latency: {mean: 1}\n  requests:\n    input_length:\n",
+            FileKind::Result(Tool::LlmD),
+        ),
+        (
+            "scenario:\n  run: |\n    vllm serve m\nresults: {request_performance: {}}\n",
+            FileKind::Result(Tool::LlmD),
+        ),
+        ("services:\n  llm:\n    image: vllm/vllm-openai:v1\n", FileKind::LaunchLine(Server::Vllm)),
+        (
+            r#"[{"start_time": 1, "end_time": 2, "request": "", "info": {}}]"#,
+            FileKind::Result(Tool::InferencePerfRequests),
+        ),
+        (r#"{"arrival_time_ns": 1, "sub_requests": []}"#, FileKind::Trace(Format::LlmServingSim)),
+        (
             "instance id,request id,model,input,output,arrival,latency,TTFT,ITL\n",
             FileKind::Result(Tool::ServingSim),
         ),
@@ -84,6 +98,7 @@ fn what_is_of_no_known_kind_is_described() {
     assert_eq!(looks(br#"{"name": "x", "version": 3}"#), known("json", "name version"));
     assert_eq!(looks(b"[1, 2]"), known("json", "[1, 2]"));
     assert_eq!(looks(b"a,b\n1,2\n"), known("table", "a b"));
+    assert_eq!(looks(b"apiVersion: v1\nkind: [Pod]\n"), known("yaml", "apiVersion kind"));
     assert_eq!(looks(b"dear reader"), known("text", "dear reader"));
     assert_eq!(looks(b"https://x.test/"), known("text", "https://x.test/"));
 }

@@ -23,6 +23,8 @@ pub enum Tool {
     InferenceX,
     /// inference-perf's summary of a stage or of all.
     InferencePerf,
+    /// inference-perf's single requests.
+    InferencePerfRequests,
     /// A benchmark report of llm-d.
     LlmD,
     /// LLMServingSim's table of simulated requests.
@@ -32,7 +34,7 @@ pub enum Tool {
 }
 
 /// Keys that a file of a tool has all of, the first entries of a list before later ones.
-const SIGNATURES: [(Tool, &[&str]); 19] = [
+const SIGNATURES: [(Tool, &[&str]); 24] = [
     (Tool::GuideLlm, &["benchmarks", "benchmarks.requests"]),
     (Tool::GuideLlm, &["benchmarks", "benchmarks.metrics"]),
     (Tool::GuideLlm, &["benchmarks", "metadata"]),
@@ -43,8 +45,14 @@ const SIGNATURES: [(Tool, &[&str]); 19] = [
     (Tool::VllmBench, &["request_throughput", "mean_ttft_ms"]),
     (Tool::VllmBench, &["input_lens", "output_lens", "ttfts"]),
     (Tool::InferencePerf, &["load_summary", "successes"]),
+    (Tool::InferencePerfRequests, &["start_time", "end_time", "request", "info"]),
     (Tool::LlmD, &["version", "results.request_performance"]),
     (Tool::LlmD, &["version", "metrics.latency", "metrics.requests"]),
+    // The keys of a report in the order of the alphabet: what it says of the servers may be longer than what is looked at.
+    (Tool::LlmD, &["results.request_performance"]),
+    (Tool::LlmD, &["results.observability"]),
+    (Tool::LlmD, &["results.component_health"]),
+    (Tool::LlmD, &["metrics.latency.request_latency", "metrics.requests.input_length"]),
     (Tool::ServingSimBench, &["queued_ts"]),
     (Tool::AiPerfSummary, &["request_latency.avg", "request_throughput.avg", "aiperf_version"]),
     (Tool::AiPerfSummary, &["request_latency.avg", "request_throughput.avg", "schema_version"]),
@@ -67,17 +75,26 @@ impl Tool {
             Self::GenAiPerf => "GenAI-Perf",
             Self::GuideLlm => "GuideLLM",
             Self::InferenceX => "InferenceX",
-            Self::InferencePerf => "inference-perf",
+            Self::InferencePerf | Self::InferencePerfRequests => "inference-perf",
             Self::LlmD => "llm-d-benchmark",
             Self::ServingSim => "LLMServingSim",
             Self::ServingSimBench => "LLMServingSim's recording of vLLM",
         }
     }
 
+    /// Whether a run is a document of its file, in place of a request.
+    pub(crate) fn has_documents(self) -> bool {
+        !matches!(self, Self::AiPerf | Self::InferencePerfRequests | Self::ServingSim | Self::ServingSimBench)
+    }
+
     /// The tool of a document with these keys, and those of them that decided it.
     pub(super) fn of_keys(outline: &Outline) -> Option<(Self, Vec<&'static str>)> {
-        let (tool, keys) =
-            SIGNATURES.into_iter().find(|(_, keys)| keys.iter().all(|key| outline.has(key)))?;
+        let known = SIGNATURES.into_iter().find(|(_, keys)| keys.iter().all(|key| outline.has(key)));
+        // A long prompt may be all that is looked at behind the times of the first request.
+        let cut_off = ["start_time", "end_time", "request"];
+        let cut_off_too =
+            || outline.keys().eq(cut_off).then_some((Self::InferencePerfRequests, &cut_off[..]));
+        let (tool, keys) = known.or_else(cut_off_too)?;
         Some((tool, keys.to_vec()))
     }
 

@@ -63,15 +63,19 @@ pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
     .run()
 }
 
-/// The load of a stage: a number in flight, or a rate, which it sends at as a Poisson process where nothing else is said.
+/// The load of a stage.
 fn offered(root: &JsonField) -> Result<Option<Offered>, ReadError> {
-    let Some(load) = root.get("load_summary") else { return Ok(None) };
+    root.get("load_summary").map_or(Ok(None), |load| offered_in_stage(&load))
+}
+
+/// The load of a stage: a number in flight, or a rate, which it sends at as a Poisson process where nothing else is said.
+pub(super) fn offered_in_stage(load: &JsonField) -> Result<Option<Offered>, ReadError> {
     for key in ["concurrency", "concurrency_level", "num_concurrency"] {
         if let Some(most) = load.get(key) {
             return in_flight(&most).map(|most| Some(Offered::InFlight(most)));
         }
     }
-    for key in ["requested_rate", "achieved_rate"] {
+    for key in ["requested_rate", "achieved_rate", "rate"] {
         if let Some(rps) = load.get(key).map(|field| rate(&field)).transpose()?.flatten() {
             return Ok(Some(Offered::Rate { rps, cv: 1.0 }));
         }

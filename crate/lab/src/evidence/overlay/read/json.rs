@@ -1,10 +1,11 @@
-//! Values of JSON documents with the place at which they stand.
+//! Values of JSON and YAML documents with the place at which they stand.
 
 use serde_json::Value as Json;
 
 use super::ReadError;
 use crate::evidence::overlay::measured::{MAX_S, MAX_TOKENS};
 use crate::json_text::{self, NoJson};
+use crate::settings::yaml_text::{self, NoYaml, is_like_yaml};
 
 /// A JSON document.
 pub(super) fn document(text: &str) -> Result<Json, ReadError> {
@@ -16,9 +17,14 @@ pub(super) fn document_of_line(text: &str, line: usize) -> Result<Json, ReadErro
     json_text::parse(text).map_err(|error| no_json(&NoJson { line, ..error }))
 }
 
-/// Documents after one another, or in a list.
+/// Documents after one another, or in a list; of JSON, or of YAML.
 pub(super) fn documents(text: &str) -> Result<Vec<Json>, ReadError> {
-    json_text::documents(text).map_err(|error| no_json(&error))
+    if !is_like_yaml(text) {
+        return json_text::documents(text).map_err(|error| no_json(&error));
+    }
+    yaml_text::documents(text).map_err(|NoYaml { line, column, reason }| {
+        ReadError::new(format!("line {line}, column {column}"), format!("no YAML: {reason}"))
+    })
 }
 
 fn no_json(error: &NoJson) -> ReadError {

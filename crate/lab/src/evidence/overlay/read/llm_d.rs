@@ -1,8 +1,8 @@
 //! Benchmark reports of llm-d (github.com/llm-d/llm-d-benchmark, `benchmark_report`): version 0.1 has its numbers under `metrics`,
-//! version 0.2 under `results.request_performance.aggregate`; each statistic has its units.
+//! version 0.2 under `results.request_performance.aggregate`; each statistic has its units. They are written as YAML, or as JSON.
 
 use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
-use super::inference_perf::{of_throughput, seconds};
+use super::inference_perf::{of_throughput, offered_in_stage, seconds};
 use super::json::JsonField;
 use super::{ReadError, Tool, tell_failed};
 use crate::evidence::overlay::measured::{Means, MeasuredRun, MeasuredTime};
@@ -68,11 +68,14 @@ fn unit_s(metric: &JsonField) -> Result<f64, ReadError> {
 fn offered(root: &JsonField) -> Result<Option<Offered>, ReadError> {
     let load = root.get("scenario").and_then(|scenario| scenario.get("load"));
     let Some(load) = load else { return Ok(None) };
+    let mut is_unbounded = false;
     for place in ["standardized", "args"] {
         let Some(load) = load.get(place) else { continue };
         for key in ["rate_qps", "request_rate"] {
-            if let Some(rps) = load.get(key).map(|field| rate(&field)).transpose()?.flatten() {
-                return Ok(Some(Offered::Rate { rps, cv: 1.0 }));
+            match load.get(key).map(|field| rate(&field)).transpose()? {
+                Some(Some(rps)) => return Ok(Some(Offered::Rate { rps, cv: 1.0 })),
+                Some(None) => is_unbounded = true,
+                None => {}
             }
         }
         for key in ["concurrency", "max_concurrency"] {
@@ -81,7 +84,19 @@ fn offered(root: &JsonField) -> Result<Option<Offered>, ReadError> {
             }
         }
     }
-    Ok(None)
+    if let Some(stage) = stage(&load)? {
+        return offered_in_stage(&stage);
+    }
+    Ok(is_unbounded.then_some(Offered::AtOnce))
+}
+
+/// The stage of inference-perf's configuration that the report is of.
+fn stage<'a>(load: &JsonField<'a>) -> Result<Option<JsonField<'a>>, ReadError> {
+    let stages = load.get("args").and_then(|config| config.get("load")?.get("stages"));
+    let place = load.get("metadata").and_then(|metadata| metadata.get("stage"));
+    let (Some(stages), Some(place)) = (stages, place) else { return Ok(None) };
+    let place = count(&place)?;
+    Ok(stages.items()?.get(place).map(|json| stages.item(json, place)))
 }
 
 /// The model and the accelerators of the report.
