@@ -1051,6 +1051,16 @@ export type LengthBucket = {
   e2e_bias: number | null,
 };
 
+/** A scenario that draws its lengths from a file. */
+export type LengthsFile = {
+  /** The scenario. */
+  scenario: ScenarioPatch,
+  /** Pairs of lengths that it draws from. */
+  taken: number,
+  /** Pairs of the file. */
+  pairs: number,
+};
+
 /** A row that could not be read. */
 export type ListedRow = {
   /** Line of the file, the header included. */
@@ -1620,7 +1630,7 @@ export type ReadResult = {
 export type RecognisedFile = {
   /**
    * Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
-   * `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
+   * `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
    */
   kind: string,
   /** The name of the tool, the format or the server. */

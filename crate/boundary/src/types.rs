@@ -176,6 +176,9 @@ extern "C" {
     /// A profile that was loaded.
     #[wasm_bindgen(typescript_type = "FittedProfile")]
     pub type JsFittedProfile;
+    /// A scenario that draws its lengths from a file.
+    #[wasm_bindgen(typescript_type = "LengthsFile")]
+    pub type JsLengthsFile;
     /// What a file is.
     #[wasm_bindgen(typescript_type = "RecognisedFile")]
     pub type JsRecognisedFile;

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::file_kind::trace_error;
+use servescope_lab::lengths_file::take_lengths;
 use servescope_lab::model_config::ModelConfig;
 use servescope_lab::parameters::{Id, Value};
 use servescope_lab::real_traffic::{REAL_TRAFFIC, RealTraffic};
 use servescope_lab::recipe::Recipe;
 use servescope_lab::scenario_file::{self, ScenarioFile};
 use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
-use servescope_lab::workload::formats::{self, Contents};
 use servescope_lab::{Scenario, link};
 
 use crate::output::{CliError, note, read, report_all, text};
@@ -123,7 +122,7 @@ impl ScenarioArguments {
             set_curve(&mut scenario, path)?;
         }
         if let Some(path) = &self.lengths_from {
-            set_lengths(&mut scenario, path)?;
+            take_lengths(&mut scenario, &path.display().to_string(), &read(path)?, usize::MAX)?;
         }
         Ok(scenario)
     }
@@ -178,27 +177,4 @@ fn set_curve(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
     scenario.set(Id::Rate, Value::Number(mean_rps))?;
     scenario.set(Id::CurvePoints, Value::List(numbers))?;
     Ok(scenario.set_text(Id::CurveKind.row().id, "points")?)
-}
-
-/// Takes pairs of lengths from a file; requests that failed have none.
-fn set_lengths(scenario: &mut Scenario, path: &Path) -> Result<(), CliError> {
-    let bytes = read(path)?;
-    let file =
-        formats::open(&bytes).map_err(|error| trace_error(&path.display().to_string(), &bytes, &error))?;
-    let (inputs, outputs) = if let Contents::Lengths(lengths) = file.contents {
-        (lengths.input_tokens, lengths.output_tokens)
-    } else {
-        let trace = file.into_trace().map_err(|error| of_file(path, error))?.trace;
-        (trace.input_tokens, trace.output_tokens)
-    };
-    let pairs = inputs.into_iter().zip(outputs).filter(|&(input, output)| input > 0 && output > 0);
-    let numbers: Vec<f64> = pairs.flat_map(|(input, output)| [input.into(), output.into()]).collect();
-    if numbers.is_empty() {
-        return Err(of_file(
-            path,
-            "no request has both a prompt and an answer, or a bound on its answer (max_tokens)",
-        ));
-    }
-    scenario.set(Id::LengthPairs, Value::List(numbers))?;
-    Ok(scenario.set_text(Id::LengthSource.row().id, "pairs")?)
 }

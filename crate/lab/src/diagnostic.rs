@@ -150,6 +150,7 @@ pub const CODES: &[&str] = &[
     "degrees_left_out",
     "empty_file",
     "no_rows",
+    "no_lengths",
     "no_times",
     "not_text",
     "unknown_format",

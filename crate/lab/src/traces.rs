@@ -4,5 +4,6 @@
 pub mod bodies;
 pub mod fit;
 pub mod inspect;
+pub mod lengths_file;
 pub mod recipe;
 pub mod scenario_file;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use servescope_lab::bodies::{BodyNames, bodies_text};
 use servescope_lab::replies::{
-    FitReply, Peeked, Shaped, SourceInfo, StepKinds, StepRefusal, StepRefusals, TrafficCharts,
+    FitReply, LengthsFile, Peeked, Shaped, SourceInfo, StepKinds, StepRefusal, StepRefusals, TrafficCharts,
 };
 use servescope_lab::run::trace_of;
 use servescope_lab::views::{Role, traffic};
@@ -22,8 +22,8 @@ use wasm_bindgen::prelude::*;
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
 use servescope_boundary::trace_to_js::columns;
 use servescope_boundary::types::{
-    JsCallErrors, JsExport, JsFitReply, JsPatch, JsPeeked, JsShaped, JsSourceInfo, JsStepKinds,
-    JsStudioCharts, JsTraceColumns,
+    JsCallErrors, JsExport, JsFitReply, JsLengthsFile, JsPatch, JsPeeked, JsShaped, JsSourceInfo,
+    JsStepKinds, JsStudioCharts, JsTraceColumns,
 };
 
 /// Bad rows that are listed one by one; all are counted.
@@ -133,6 +133,16 @@ impl Studio {
         let columns =
             formats::columns(&bytes).map_err(|error| to_js_error(vec![Diagnostic::of_file(name, &error)]))?;
         Ok(object(&Peeked::of(&columns)).unchecked_into())
+    }
+
+    /// A scenario that draws its lengths from the file that was fed.
+    ///
+    /// # Errors
+    /// The scenario's errors, or what is wrong with the file.
+    pub fn lengths(&mut self, name: &str, scenario: &JsPatch) -> Result<JsLengthsFile, JsCallErrors> {
+        let bytes = std::mem::take(&mut self.bytes);
+        let of_file = LengthsFile::of(name, &bytes, &scenario_of(scenario)?);
+        Ok(object(&of_file.map_err(|error| to_js_error(vec![error]))?).unchecked_into())
     }
 
     /// Takes what a scenario generates as the only source.

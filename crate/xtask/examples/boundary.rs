@@ -41,6 +41,7 @@ fn declarations() -> String {
     all.visit::<lab::replies::FiguresReply>();
     all.visit::<lab::replies::FitReply>();
     all.visit::<lab::replies::FittedProfile>();
+    all.visit::<lab::replies::LengthsFile>();
     all.visit::<lab::replies::MonitorRequest>();
     all.visit::<lab::replies::MonitorView>();
     all.visit::<lab::replies::OverlayReply>();

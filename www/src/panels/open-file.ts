@@ -51,6 +51,14 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
       await takeModelFile(app, file);
       return;
     }
+    case 'lengths': {
+      const { scenario, taken, pairs } = await (await reader()).call('lengths', { file, scenario: app.store.values.value });
+      // Requests of a file have lengths of their own.
+      if (app.traceFile.info.value !== null) await app.traceFile.clear();
+      app.editor.replace(scenario, 'file');
+      app.notices.info('lengths_taken', () => app.text.t('notice.lengths_taken', { name, taken, pairs }));
+      return;
+    }
     case 'launch_line':
       if (found.scenario !== null) app.editor.replace(found.scenario, 'file');
       app.notices.info('launch_line', () => launchText(app, name, found));
@@ -69,7 +77,6 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
     }
     // A reader of requests says best what a file lacks that is empty or no text.
     case 'trace':
-    case 'lengths':
     case 'table':
     case 'binary':
     case 'empty':

@@ -2,7 +2,7 @@
 // travel with the package, so nothing here can drift from them.
 export type {
   Axis, Capacity, CapacityChecked, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, ComparedMetric, ComparedPair, ComparedRequest, Comparison, Condition, DecisionTold, DeploymentView, Distribution, RequestFacts, Fact, Diagnostic, CallErrors, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, Headline, MeasuredRun, Moment, MonitorOptions, MonitorView, OverlaidMetric, OverlayCause, OverlayFit, OverlayTold, OwnModel, Parameter, ParameterValue, Peeked, PlotFrame, PoolRow, PriceQuote, ProfileFiles, PublishedErrors,
-  PublishedFigure, PublishedPoint, ReadResult, RecognisedFile, RelativeErrors, ReplicaRow, Resolution, ReplicaLoad,
+  PublishedFigure, PublishedPoint, LengthsFile, ReadResult, RecognisedFile, RelativeErrors, ReplicaRow, Resolution, ReplicaLoad,
   DebuggerStep, Gantt, GanttLane, GanttPhase, StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepReplica, StepTold, StepView,
   Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, SeedRun, SeedSpans, Series, Shaped, SliderRange, SourceInfo, SplitBy, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
   Summary, SweepCell, SweepExpected, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView, TraceColumns, TraceShape, Traffic, TurnFound, TurnKnown, TurnSpec, TurnStep, WaitCause,

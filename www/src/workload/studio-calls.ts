@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` reports its progress.
 import type { Picture } from '../draw/picture.js';
 import type { Inputs } from '../pool/pool-calls.js';
-import type { ReadResult, ChartData, FitReply, FittedProfile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
+import type { ReadResult, ChartData, FitReply, FittedProfile, LengthsFile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
 import type { Reading } from '../state/traffic.js';
 import type { Reply } from '../simulation/worker-link.js';
 
@@ -35,6 +35,8 @@ export interface StudioCalls {
   /** What the runs of later sweeps take beside their scenario. */
   /** What a file is; what a launch line sets is set in the scenario. */
   recognise: { args: { file: File; scenario: ScenarioPatch }; reply: RecognisedFile };
+  /** The scenario with its lengths drawn from a file. */
+  lengths: { args: { file: File; scenario: ScenarioPatch }; reply: LengthsFile };
   /** The settings of a scenario file. */
   scenario: { args: { file: File }; reply: { scenario: ScenarioPatch } };
   /** The measured run of a result file, for a thread of the pool: the run of that place in it, from 1 on, or the first for 0. */

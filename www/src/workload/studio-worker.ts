@@ -43,6 +43,11 @@ async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }:
   return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { told(READING_PART + (1 - READING_PART) * part); });
 }
 
+async function lengths(studio: Studio, { file, scenario }: StudioCalls['lengths']['args'], told: (part: number) => void): Promise<StudioCalls['lengths']['reply']> {
+  await feed(studio, file, told);
+  return studio.lengths(file.name, scenario);
+}
+
 async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
   await feed(studio, file, told);
   return studio.peek(file.name);
@@ -92,6 +97,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
   const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
   switch (message.call) {
     case 'open': return open(studio, message.args, told);
+    case 'lengths': return lengths(studio, message.args, told);
     case 'peek': return peek(studio, message.args, told);
     case 'materialize_generated': return studio.materialize_generated(message.args.name, message.args.scenario);
     case 'use_twin': return studio.use_twin(message.args.name);

@@ -57,6 +57,7 @@ export const page = area('page', {
   'notice.reading_cancelled': 'Reading {name} was cancelled.',
   'notice.scenario_opened': 'Opened {name}.',
   'notice.scenario_failed': 'Could not open {name}: {message}',
+  'notice.lengths_taken': '{name} has lengths and no arrival times. Requests are generated with prompt and output lengths drawn from {taken} of its {pairs} {pairs|pair|pairs}.',
   'notice.launch_line': '{name} launches {server}. It sets: {settings}.',
   'notice.launch_flags': 'There is no setting for {flags}.',
   'notice.file_adapter_config': '{name} is the configuration of a LoRA adapter, by {keys}. Set the ranks of the adapters to its “r”.',

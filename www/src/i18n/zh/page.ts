@@ -57,6 +57,7 @@ export const page: Translation<typeof english> = {
   'notice.reading_cancelled': '已取消读取 {name}。',
   'notice.scenario_opened': '已打开 {name}。',
   'notice.scenario_failed': '无法打开 {name}：{message}',
+  'notice.lengths_taken': '{name} 只有长度，没有到达时间。生成的请求从其 {pairs} 对输入与输出长度中的 {taken} 对抽取长度。',
   'notice.launch_line': '{name} 用于启动 {server}，设置了：{settings}。',
   'notice.launch_flags': '以下参数没有对应的设置：{flags}。',
   'notice.file_adapter_config': '{name} 是 LoRA adapter 的配置（依据：{keys}）。请把 adapter 的秩设为其中的“r”。',

@@ -5,6 +5,7 @@ use servescope_workload::formats::unpacked_head;
 
 use crate::diagnostic::Diagnostic;
 use crate::file_kind::{FileKind, HEAD_BYTES, recognise};
+use crate::lengths_file::take_lengths;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::scenario_file::ScenarioFile;
 
@@ -13,7 +14,7 @@ use crate::scenario_file::ScenarioFile;
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RecognisedFile {
     /// Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
-    /// `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
+    /// `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
     pub kind: &'static str,
     /// The name of the tool, the format or the server.
     pub detail: &'static str,
@@ -73,6 +74,33 @@ impl RecognisedFile {
             }
         }
         Self { scenario: Some(with.patch()), set, unknown_flags: unknown, ..self }
+    }
+}
+
+/// Most pairs of lengths that a scenario of the page has: all stand in its address.
+const MOST_PAIRS: usize = 500;
+
+/// A scenario that draws its lengths from a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct LengthsFile {
+    /// The scenario.
+    pub scenario: ScenarioPatch,
+    /// Pairs of lengths that it draws from.
+    pub taken: usize,
+    /// Pairs of the file.
+    pub pairs: usize,
+}
+
+impl LengthsFile {
+    /// Has `scenario` draw its lengths from a file of this name.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn of(name: &str, bytes: &[u8], scenario: &Scenario) -> Result<Self, Diagnostic> {
+        let mut with = scenario.clone();
+        let taken = take_lengths(&mut with, name, bytes, MOST_PAIRS)?;
+        Ok(Self { scenario: with.patch(), taken: taken.taken, pairs: taken.pairs })
     }
 }
 
