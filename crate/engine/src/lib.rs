@@ -22,7 +22,6 @@ mod replica;
 mod replica_index;
 pub mod report;
 mod request;
-mod rounding;
 mod router;
 mod shared_columns;
 pub mod steps;

@@ -17,7 +17,6 @@ use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTiming
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
 use crate::request::{Outcome, RequestResult};
-use crate::rounding::nearest_multiple;
 
 /// Where a finished request's time went, microseconds. The parts, added in the order of [`LatencyBreakdown::parts`], make its E2E
 /// time exactly.
@@ -287,7 +286,11 @@ impl Report {
 fn settle(parts: &mut [f64; 5], total: f64) {
     let spacing = total.next_up() - total;
     let largest = (1..5).fold(0, |most, i| if parts[i].total_cmp(&parts[most]).is_ge() { i } else { most });
-    parts.iter_mut().for_each(|part| *part = nearest_multiple(*part, spacing));
+    for part in parts.iter_mut() {
+        let steps = *part / spacing;
+        // Beside a total of 0 the quotient may be beyond all numbers.
+        *part = if steps.is_finite() { steps.round() * spacing } else { *part };
+    }
     parts[largest] = 0.0;
     let others = parts.iter().fold(0.0, |sum, part| sum + part);
     parts[largest] = total - others;

@@ -127,9 +127,8 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     let prefill = if run.decodes == 0 {
         rest
     } else if run.prompts > 0 {
-        let chunks = iterations.chunks(run);
         let cost = &*report.pool(run.replica).cost;
-        (prefill_in_iteration_us(cost, &run.batch(&chunks, 0.0)) * 1e3).min(rest)
+        (prefill_in_iteration_us(cost, &run.batch(iterations.chunks(run), 0.0)) * 1e3).min(rest)
     } else {
         0.0
     };

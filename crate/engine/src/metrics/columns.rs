@@ -144,7 +144,7 @@ pub struct GpuColumns {
 /// The GPU's columns over a window.
 pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
     let mut gpu = GpuColumns::new(report, start_us, end_us, count);
-    report.timeline.iterations.each(|run| gpu.add(run));
+    report.timeline.iterations.iter().for_each(|run| gpu.add(&run));
     gpu
 }
 

@@ -37,7 +37,7 @@ pub struct RunTotals {
 impl RunTotals {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
-        Self::of_prompts(cost, run, &timeline.iterations.chunks(run))
+        Self::of_prompts(cost, run, timeline.iterations.chunks(run))
     }
 
     /// Asks `cost` about a run that reads this of its prompts.
@@ -75,7 +75,6 @@ pub(super) struct DecodeUsageCache<'a> {
     report: &'a Report,
     /// Of each pool.
     decodes: Vec<Vec<CachedUsage>>,
-    chunks: Vec<Chunk>,
 }
 
 /// What the model returned for a number of requests.
@@ -94,7 +93,7 @@ const MOST_KEPT: usize = 4096;
 
 impl<'a> DecodeUsageCache<'a> {
     pub(super) fn new(report: &'a Report) -> Self {
-        Self { report, decodes: vec![Vec::new(); report.pools.len()], chunks: Vec::new() }
+        Self { report, decodes: vec![Vec::new(); report.pools.len()] }
     }
 
     /// What all of these equal iterations are together.
@@ -104,8 +103,7 @@ impl<'a> DecodeUsageCache<'a> {
         if let Some(usage) = known {
             return RunTotals::rest_of(run, &usage);
         }
-        self.report.timeline.iterations.read_chunks(run, &mut self.chunks);
-        RunTotals::of_prompts(&*self.report.pool(run.replica).cost, run, &self.chunks)
+        RunTotals::of(&self.report.timeline, &*self.report.pool(run.replica).cost, run)
     }
 
     fn decode_usage(&mut self, run: &IterationRun) -> Option<DecodeUsage> {
@@ -130,7 +128,7 @@ impl RunParts {
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
         let chunks = timeline.iterations.chunks(run);
         let ends = [0, run.iterations.saturating_sub(1)].map(|index| {
-            let (mut us, work) = cost.usage(&run.batch(&chunks, f64::from(index)));
+            let (mut us, work) = cost.usage(&run.batch(chunks, f64::from(index)));
             us[OperatorClass::Communication as usize] += copying_us(cost, run);
             (us, work)
         });

@@ -93,10 +93,10 @@ pub fn usage(report: &Report) -> (FleetUtilization, InterTokenLatencies) {
 /// nothing.
 pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
     let (mut sums, mut gaps) = (IterationTotals::default(), InterTokenLatencies::default());
-    report.timeline.iterations.each(|run| {
-        sums.add(run);
-        gaps.add_iterations(run);
-    });
+    for run in &report.timeline.iterations {
+        sums.add(&run);
+        gaps.add_iterations(&run);
+    }
     (sums, gaps.whole(&report.timeline))
 }
 
@@ -138,14 +138,12 @@ fn each(
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
     let mut cache = DecodeUsageCache::new(report);
-    report.timeline.iterations.each(|run| {
-        if is_wanted(run) {
-            let RunTotals { us, work } = cache.totals(run);
-            let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-            let tokens = f64::from(run.prompt_tokens) + decoded;
-            take(run, &Totals { us, work, tokens });
-        }
-    });
+    for run in report.timeline.iterations.iter().filter(is_wanted) {
+        let RunTotals { us, work } = cache.totals(&run);
+        let decoded = f64::from(run.iterations) * f64::from(run.decodes);
+        let tokens = f64::from(run.prompt_tokens) + decoded;
+        take(&run, &Totals { us, work, tokens });
+    }
 }
 
 impl FleetUtilization {

@@ -109,7 +109,7 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
 fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let (start_us, end_us) = (batch.formed_us, context.now_us);
     if let Some(before) = &batch.unwritten.record {
-        let run = || IterationRun {
+        let run = IterationRun {
             start_us,
             end_us,
             first_us: end_us - start_us,
@@ -120,11 +120,7 @@ fn end_unwritten(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
             adapter_tokens: batch.in_memory.1,
             ..*before
         };
-        if before.any_adapter {
-            context.record.iterations.push(&run(), &[]);
-        } else {
-            context.record.iterations.push_turn(before.replica, run);
-        }
+        context.record.iterations.push(&run, &[]);
     } else {
         write_first(replica, context, batch);
     }

@@ -147,7 +147,7 @@ impl Replica {
         record.iterations = run.done;
         record.fresh = fresh;
         record.blocks = self.kv.used();
-        context.record.iterations.push_inlined(record, chunks);
+        context.record.iterations.push(record, chunks);
     }
 }
 

@@ -165,7 +165,7 @@ proptest! {
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
-        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(&timeline.iterations.chunks(&run), 0.0))).collect();
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(timeline.iterations.chunks(&run), 0.0))).collect();
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
@@ -202,7 +202,7 @@ proptest! {
             prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
             // One by one they are those of the batch as it is then.
             for i in 0..run.iterations {
-                let alone = cost.work(&run.batch(&report.timeline.iterations.chunks(&run), i.into())).unwrap();
+                let alone = cost.work(&run.batch(report.timeline.iterations.chunks(&run), i.into())).unwrap();
                 let work = parts.work(i).unwrap();
                 prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
             }

@@ -265,16 +265,16 @@ impl Saturated {
             let part = &mut parts[usize::from(report.replica(id))];
             part.left += tokens_left(report, id, part.last_us);
         }
-        report.timeline.iterations.each(|run| {
+        for run in &report.timeline.iterations {
             let part = &mut parts[usize::from(run.replica)];
             if run.end_us > part.last_us {
-                return;
+                continue;
             }
             let decodes = f64::from(run.decodes);
             part.tokens += f64::from(run.iterations) * decodes;
             part.busy_us += run.busy_us;
             part.decode_us += run.busy_us * decodes / (decodes + f64::from(run.prompt_tokens)).max(1.0);
-        });
+        }
         let (mut rate_rps, mut left) = (0.0, 0.0);
         for part in parts.iter().filter(|part| part.requests > 0) {
             let left_us = part.left_us();
