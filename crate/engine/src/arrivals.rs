@@ -11,7 +11,6 @@ use servescope_workload::trace::{ClosedLoop, NO_REQUEST};
 use servescope_workload::{RequestId, Trace};
 
 use crate::request::RequestResult;
-use crate::shared_columns::ColumnVisitor;
 
 /// The arrivals of a trace, as far as they are known.
 #[derive(Debug, Clone)]
@@ -173,16 +172,6 @@ impl KnownArrivals {
             held.sent_us[id] = at_us;
         }
         Some((id, at_us))
-    }
-
-    /// Shows the columns with an entry a request.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        if let Some(held) = self.held.as_deref_mut() {
-            visitor.column(&mut held.followers);
-            visitor.column(&mut held.ends);
-            visitor.column(&mut held.sent);
-            visitor.column(&mut held.sent_us);
-        }
     }
 
     /// A request has come to its end: the request that waits for it thinks, and sends.

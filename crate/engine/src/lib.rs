@@ -23,7 +23,6 @@ mod replica_index;
 pub mod report;
 mod request;
 mod router;
-mod shared_columns;
 pub mod steps;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.

@@ -57,11 +57,6 @@ impl UnreadPrompts {
         self.tokens
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.tokens_of.len()
-    }
-
     /// A request comes in.
     pub(crate) fn add(&mut self, id: RequestId, input_tokens: u32) {
         self.tokens_of.insert(id, input_tokens);

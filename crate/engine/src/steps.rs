@@ -1,18 +1,8 @@
-//! Stepping through the decisions of a run, forward and back: checkpoints of the fleet are kept while it runs, and what a
-//! decision was taken on is found by running on from the last checkpoint before it.
-//!
-//! ```text
-//! run ──> checkpoint ──> checkpoint ──> … ──> Report, Steps ──> snapshot of any step
-//! ```
-//!
-//! Checkpoints are clones without records, one every so many points of time at which something happens. Columns with an entry a
-//! request are shared between them where they are unchanged. When checkpoints become too many, or take too much memory, every
-//! second one is dropped.
+//! Stepping through the decisions of a run, forward and back: what a decision was taken on is found by simulating once more to
+//! just before it, on from the step that was looked at last, and from the start where that one is not earlier.
 
 use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
-
-use crate::shared_columns::Columns;
 
 use crate::engine::Fleet;
 use crate::engine::stepping::Looked;
@@ -22,13 +12,6 @@ use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::record::decisions::{Decision, Verdict};
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::report::Report;
-
-/// Checkpoints that are kept whatever memory they take, and most of them.
-const CHECKPOINTS: [usize; 2] = [8, 256];
-/// The first interval between checkpoints, in points of time: at least this many, and at least a hundredth of the number of
-/// requests, as a run has a point of time for each request, so that a shorter interval would be doubled soon.
-const FIRST_INTERVAL: usize = 256;
-const FIRST_SHARE: usize = 100;
 
 /// A place in a run at which a debugger stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,100 +80,23 @@ pub struct StepState {
     pub totals: Vec<ReplicaTotals>,
 }
 
-/// A fleet at a time.
-#[derive(Debug, Clone)]
-struct Checkpoint {
-    /// The last time at which something happened.
-    after_us: f64,
-    fleet: Fleet,
-    columns: Columns,
-    /// What it takes of memory beside the checkpoint before.
-    bytes: usize,
-}
-
-impl Checkpoint {
-    fn of(fleet: &mut Fleet, after_us: f64, former: &Columns) -> Self {
-        let (fleet, columns) = fleet.clone_without_records(former);
-        let mut checkpoint = Self { after_us, fleet, columns, bytes: 0 };
-        checkpoint.count_beside(former);
-        checkpoint
-    }
-
-    fn count_beside(&mut self, former: &Columns) {
-        self.bytes = self.fleet.bytes_beside_columns() + self.columns.bytes_beside(former);
-    }
-}
-
-fn bytes(checkpoints: &[Checkpoint]) -> usize {
-    checkpoints.iter().map(|checkpoint| checkpoint.bytes).sum()
-}
-
-/// A run under way of which checkpoints are kept.
+/// A run under way that will be stepped through.
 #[derive(Debug)]
 pub struct Recording {
+    start: Fleet,
     fleet: Fleet,
-    checkpoints: Vec<Checkpoint>,
-    most_bytes: usize,
-    interval: usize,
-    since: usize,
 }
 
 impl Recording {
-    /// Of a fleet that has not begun, with at most this many bytes for checkpoints, but for eight of them.
-    pub fn new(fleet: Fleet, bytes: usize) -> Self {
-        let mut fleet = fleet.with_decisions();
-        let begin = Checkpoint::of(&mut fleet, f64::NEG_INFINITY, &Columns::default());
-        let interval = FIRST_INTERVAL.max(fleet.trace().len() / FIRST_SHARE);
-        Self { fleet, checkpoints: vec![begin], most_bytes: bytes, interval, since: 0 }
-    }
-
-    /// With a checkpoint after this many times at which something happens, as long as there are not too many.
-    pub fn every(self, times: usize) -> Self {
-        Self { interval: times.max(1), ..self }
+    /// Of a fleet that has not begun.
+    pub fn new(fleet: Fleet) -> Self {
+        let fleet = fleet.with_decisions();
+        Self { start: fleet.clone().without_phases(), fleet }
     }
 
     /// Handles what happens at, at most, `times` different times and says whether the end is reached.
     pub fn advance(&mut self, times: usize) -> bool {
-        let mut left = times;
-        while left > 0 {
-            let part = left.min(self.interval - self.since);
-            if part > 1 && self.fleet.advance(part - 1) {
-                return true;
-            }
-            let after_us = self.fleet.next_us();
-            if self.fleet.advance(1) {
-                return true;
-            }
-            left -= part;
-            self.since += part;
-            if self.since == self.interval {
-                self.since = 0;
-                self.keep(after_us);
-            }
-        }
-        false
-    }
-
-    fn keep(&mut self, after_us: f64) {
-        let none = Columns::default();
-        let former = self.checkpoints.last().map_or(&none, |checkpoint| &checkpoint.columns);
-        let checkpoint = Checkpoint::of(&mut self.fleet, after_us, former);
-        self.checkpoints.push(checkpoint);
-        let [fewest, most] = CHECKPOINTS;
-        let count = self.checkpoints.len();
-        if count > most || (count > fewest && bytes(&self.checkpoints) > self.most_bytes) {
-            let mut place = 0;
-            self.checkpoints.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
-            self.interval *= 2;
-            let mut former = none;
-            for checkpoint in &mut self.checkpoints {
-                checkpoint.count_beside(&former);
-                former = checkpoint.columns.clone();
-            }
-        }
+        self.fleet.advance(times)
     }
 
     /// Share of the requests that have arrived so far.
@@ -205,7 +111,7 @@ impl Recording {
         let report = self.fleet.finish();
         let decisions = report.decisions.as_deref().unwrap_or_default();
         let steps = merged(decisions, &loads);
-        (report, DebugSteps { checkpoints: self.checkpoints, steps, sent, cursor: None })
+        (report, DebugSteps { start: self.start, steps, sent, cursor: None })
     }
 }
 
@@ -232,7 +138,8 @@ struct Cursor {
 /// The steps of a finished run.
 #[derive(Debug, Clone)]
 pub struct DebugSteps {
-    checkpoints: Vec<Checkpoint>,
+    /// The fleet before the run.
+    start: Fleet,
     steps: Vec<DebugStep>,
     sent: Option<Vec<RequestId>>,
     cursor: Option<Box<Cursor>>,
@@ -266,16 +173,6 @@ impl DebugSteps {
         (0..from.min(self.steps.len())).rev().find(|&place| kind.is(&self.steps[place]))
     }
 
-    /// How many checkpoints are kept.
-    pub fn checkpoints(&self) -> usize {
-        self.checkpoints.len()
-    }
-
-    /// What they take of memory, about, bytes.
-    pub fn checkpoint_bytes(&self) -> usize {
-        bytes(&self.checkpoints)
-    }
-
     /// What a step was taken on; `None`: there is no such step.
     pub fn state(&mut self, place: usize) -> Option<StepState> {
         let step = *self.steps.get(place)?;
@@ -304,12 +201,9 @@ impl DebugSteps {
         if self.cursor.as_ref().is_some_and(|cursor| cursor.time_us == time_us && cursor.has(step, count)) {
             return;
         }
-        let place = self.checkpoints.partition_point(|checkpoint| checkpoint.after_us < time_us);
-        let nearest = &self.checkpoints[place.saturating_sub(1)];
-        let near = |cursor: &Cursor| cursor.time_us < time_us && cursor.time_us >= nearest.after_us;
         let mut fleet = match self.cursor.take() {
-            Some(cursor) if near(&cursor) => cursor.fleet,
-            _ => nearest.fleet.with_columns(&nearest.columns),
+            Some(cursor) if cursor.time_us < time_us => cursor.fleet,
+            _ => self.start.clone(),
         };
         fleet.advance_to_before(time_us);
         fleet.drain_decisions();

@@ -1,4 +1,4 @@
-//! The scheduler debugger, in a thread of its own: it keeps a run with its checkpoints, and the step at which the reader stands.
+//! The scheduler debugger, in a thread of its own: it keeps a run, and the step at which the reader stands.
 
 use servescope_lab::debugger::{Debugger, Move, Preparing};
 use servescope_lab::replies::DebuggerStep;

@@ -44,7 +44,7 @@ export class DebuggerState {
     app.step.subscribe((step) => { if (step !== null && step !== this.answer.value.step?.view.step) this.go('to', step); });
   }
 
-  /** A closed section keeps no run: its checkpoints may take much memory. */
+  /** A closed section keeps no run: it may take much memory. */
   look(open: boolean): void {
     if (open === this.#open) return;
     this.#open = open;

@@ -1,4 +1,4 @@
-// The thread of the scheduler debugger: it keeps a run with its checkpoints, and goes from step to step.
+// The thread of the scheduler debugger: it keeps a run, and goes from step to step.
 import { Stepper } from '../../pkg/servescope.js';
 import type { Inputs } from '../pool/pool-calls.js';
 import { readMessages } from '../simulation/pause.js';

@@ -8,7 +8,6 @@ use super::Fleet;
 use crate::record::sampler::Sampler;
 use crate::replica::queue::policy::QueueConfig;
 use crate::report::Counters;
-use crate::shared_columns::ColumnVisitor;
 
 /// The clients seen so far and the samples.
 #[derive(Debug, Clone, Default)]
@@ -24,11 +23,6 @@ impl Counting {
     pub(super) fn new(queueing: &QueueConfig, trace: &Trace) -> Self {
         let clients = queueing.client.count(trace);
         Self { sampler: Sampler::of(clients, 0.0), seen: Vec::new(), places: vec![None; clients] }
-    }
-
-    /// Shows the samples.
-    pub(super) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        self.sampler.columns(visitor);
     }
 
     /// A request comes in.

@@ -1,24 +1,17 @@
-//! What a debugger needs of a fleet: going to just before a time, clones without what they wrote down, and looks at the
-//! decisions of a time.
+//! What a debugger needs of a fleet: going to just before a time, and looks at the decisions of a time.
 
 use crate::replica_index::ReplicaIndex;
-use servescope_workload::{RequestId, Trace};
+use servescope_workload::RequestId;
 
 use super::Fleet;
 use crate::gateway::proxy::Proxy;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
-use crate::record::EventLog;
 use crate::record::decisions::Decision;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
+use crate::record::request_phases::PhaseLog;
 use crate::replica::Replica;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::snapshot::ReplicaSnapshot;
-use crate::shared_columns::{ColumnVisitor, Columns, Taker};
-
-/// About what a replica takes of memory, and each request that waits or runs, beside its entries in columns, bytes.
-const REPLICA_BYTES: usize = 8 << 10;
-const WAITING_BYTES: usize = 64;
-const HOLDER_BYTES: usize = 128;
 
 /// What was decided at a time, and what it was decided on; gateway and replicas each in their own order.
 #[derive(Debug, Clone, Default)]
@@ -41,11 +34,6 @@ pub struct ReplicaTotals {
 }
 
 impl Fleet {
-    /// The requests.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
     /// The next time at which something happens; infinite at the end.
     pub(crate) fn next_us(&mut self) -> f64 {
         let given_us = self.next_given_us();
@@ -61,61 +49,10 @@ impl Fleet {
         self.until_us = until_us;
     }
 
-    /// Shows every column with an entry a request.
-    fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        self.requests.columns(visitor);
-        visitor.column(&mut self.record.results);
-        self.frontend.columns(visitor);
-        self.counting.columns(visitor);
-    }
-
-    /// A clone that goes on from here and has none of the records of what happened but those that what happens next depends on; its
-    /// columns are apart, and shared with those of a former clone where they are the same.
-    pub(crate) fn clone_without_records(&mut self, former: &Columns) -> (Self, Columns) {
-        let record = EventLog {
-            decisions: self.record.decisions.emptied(),
-            ended: self.record.ended.clone(),
-            first_tokens: self.record.first_tokens.clone(),
-            scheduled: self.record.scheduled.clone(),
-            unread: self.record.unread.clone(),
-            had_choice: self.record.had_choice,
-            ..EventLog::default()
-        };
-        let mut taker = Taker::new(former, self.trace.len());
-        self.columns(&mut taker);
-        let (columns, mut put_back) = taker.finish();
-        let kept = std::mem::replace(&mut self.record, record);
-        let gateway = self.frontend.decision_log().map(|log| {
-            let emptied = log.emptied();
-            std::mem::replace(log, emptied)
-        });
-        let clone = self.clone();
-        self.record = kept;
-        if let Some((log, kept)) = self.frontend.decision_log().zip(gateway) {
-            *log = kept;
-        }
-        self.columns(&mut put_back);
-        (clone, columns)
-    }
-
-    /// A fleet from what [`Self::clone_without_records`] gave.
-    pub(crate) fn with_columns(&self, columns: &Columns) -> Self {
-        let mut fleet = self.clone();
-        fleet.columns(&mut columns.filler());
-        fleet
-    }
-
-    /// About what a fleet takes of memory beside its columns.
-    pub(crate) fn bytes_beside_columns(&self) -> usize {
-        let of = |replica: &Replica| {
-            let requests =
-                replica.num_waiting as usize * WAITING_BYTES + replica.num_running as usize * HOLDER_BYTES;
-            REPLICA_BYTES + requests + replica.kv.bytes()
-        };
-        let unread = self.record.unread.len() * 2 * size_of::<(RequestId, u32)>();
-        let at_gateway = self.frontend.waiting() as usize * WAITING_BYTES + unread;
-        let deadlines = self.deadlines.len() * size_of::<(f64, RequestId)>();
-        self.replicas.iter().map(of).sum::<usize>() + at_gateway + deadlines
+    /// Without the phases of requests: they go into a report alone, and no decision depends on them.
+    pub(crate) fn without_phases(mut self) -> Self {
+        self.record.phases = PhaseLog::default();
+        self
     }
 
     /// From now on snapshots are taken of what is decided on, or none are.

@@ -3,7 +3,6 @@
 use super::ledger::QuotaKind;
 use super::window::Quota;
 use crate::client::ClientId;
-use crate::shared_columns::ColumnEntry;
 
 /// What was charged for a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -15,13 +14,6 @@ pub(super) struct QuotaCharge {
     pub(super) tokens: [u32; 2],
     /// What of each kind of tokens the pool of lent quota gave, where a minute is not the last 60 s.
     pub(super) pooled: [f64; 3],
-}
-
-impl ColumnEntry for QuotaCharge {
-    fn is_same(&self, other: &Self) -> bool {
-        let bits = |charge: &Self| [charge.at_us].into_iter().chain(charge.pooled).map(f64::to_bits);
-        self.number == other.number && self.tokens == other.tokens && bits(self).eq(bits(other))
-    }
 }
 
 /// A client's quota; where it is lent, the part of it that is not, and the pool of what is lent of all clients' quotas.

@@ -11,7 +11,6 @@ use crate::arrivals::KnownArrivals;
 use crate::record::decisions::DecisionLog;
 use crate::replica::batch_scheduler::EngineArrivals;
 use crate::request::RequestResult;
-use crate::shared_columns::ColumnVisitor;
 
 /// When something happens next at the proxy or comes in, if that is by `until_us`.
 #[inline]
@@ -66,29 +65,11 @@ impl Frontend {
         self.proxy = Some(Box::new(Proxy::new(config, trace)));
     }
 
-    /// Shows the columns with an entry a request.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        self.arrivals.columns(visitor);
-        if let Some(proxy) = self.proxy() {
-            proxy.columns(visitor);
-        }
-    }
-
-    /// How many requests wait at the proxy.
-    pub(crate) fn waiting(&self) -> u32 {
-        self.proxy.as_ref().map_or(0, |proxy| proxy.waiting())
-    }
-
     /// Keeps the proxy's decisions from now on.
     pub(crate) fn keep_decisions(&mut self) {
         if let Some(proxy) = self.proxy() {
             proxy.keep_decisions();
         }
-    }
-
-    /// The log of the proxy's decisions, if there is a proxy.
-    pub(crate) fn decision_log(&mut self) -> Option<&mut DecisionLog> {
-        self.proxy().map(Proxy::decision_log)
     }
 
     /// The proxy's decisions so far.

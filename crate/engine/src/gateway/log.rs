@@ -10,7 +10,6 @@ use crate::client::Client;
 use crate::record::decisions::Test;
 use crate::record::sampler::CounterSample;
 use crate::request::Rejection;
-use crate::shared_columns::{ColumnEntry, ColumnVisitor};
 
 /// Most samples over time: when they are there, every other one is dropped and the rest come half as often.
 const MOST_SAMPLES: usize = 2_048;
@@ -134,16 +133,6 @@ pub struct GatewayRequestLog {
     pub held: GatewayHoldReason,
 }
 
-impl ColumnEntry for GatewayRequestLog {
-    fn is_same(&self, other: &Self) -> bool {
-        let of = |log: &Self| {
-            let bits = (log.asked_us.to_bits(), log.estimate_us.to_bits());
-            (bits, log.predicted_tokens, log.attempts, log.held)
-        };
-        of(self) == of(other)
-    }
-}
-
 impl Default for GatewayRequestLog {
     fn default() -> Self {
         Self {
@@ -169,16 +158,6 @@ pub struct Retry {
     pub answered_us: f64,
     /// When the next attempt comes in, unless the client goes away before.
     pub again_us: f64,
-}
-
-impl ColumnEntry for Retry {
-    fn is_same(&self, other: &Self) -> bool {
-        let of = |retry: &Self| {
-            let bits = (retry.answered_us.to_bits(), retry.again_us.to_bits());
-            (retry.id, retry.attempt, retry.reason, bits)
-        };
-        of(self) == of(other)
-    }
 }
 
 /// Attempts after which clients came again, of which the number is bounded.
@@ -273,13 +252,6 @@ impl GatewayLog {
             leaked_tokens: 0,
             leaked_slots: 0,
         }
-    }
-
-    /// Shows what has an entry a request, or an attempt.
-    pub(super) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        visitor.column(&mut self.passages);
-        visitor.column(&mut self.forwarded_us);
-        visitor.column(&mut self.retries.kept);
     }
 
     /// The requests named by `order`, in that order.

@@ -43,7 +43,6 @@ use crate::record::decisions::{Compared, Decision, DecisionLog, Verdict};
 use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Rejection;
-use crate::shared_columns::{ColumnVisitor, entries};
 
 /// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
@@ -99,8 +98,6 @@ enum Place {
     AtEngine,
     Gone,
 }
-
-entries!(Place);
 
 /// What is remembered of a request at the engine.
 #[derive(Debug, Clone, Copy)]
@@ -213,20 +210,6 @@ impl Proxy {
         }
     }
 
-    /// Shows the columns with an entry a request.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        visitor.column(&mut self.place);
-        visitor.column(&mut self.paid_early);
-        self.reservations.columns(visitor);
-        self.log.columns(visitor);
-        self.record.columns(visitor);
-    }
-
-    /// How many requests wait.
-    pub(crate) fn waiting(&self) -> u32 {
-        self.waiting
-    }
-
     /// What was written down.
     pub(crate) fn into_log(mut self, trace: &Trace) -> GatewayLog {
         let (counter_samples, reserved) = self.record.finish(trace, &mut self.reservations);
@@ -244,11 +227,6 @@ impl Proxy {
     /// Keeps every decision from now on.
     pub(crate) fn keep_decisions(&mut self) {
         self.decisions = DecisionLog::on();
-    }
-
-    /// The log of its decisions.
-    pub(crate) fn decision_log(&mut self) -> &mut DecisionLog {
-        &mut self.decisions
     }
 
     /// The decisions kept so far.

@@ -7,7 +7,6 @@ use super::reservations::{Ended, KvReservations};
 use super::reserved::{Recorder, ReservationTimeline};
 use crate::record::sampler::{CounterSample, Sampler};
 use crate::replica::queue::client_queue::ClientQueue;
-use crate::shared_columns::ColumnVisitor;
 
 /// What is kept so far.
 #[derive(Debug, Clone)]
@@ -36,14 +35,6 @@ impl ReservationRecorder {
             },
             reserved: checks.then(|| Box::new(Recorder::new(trace, lasts_us))),
             leaks: config.kv.leaks,
-        }
-    }
-
-    /// Shows what was written down so far.
-    pub(super) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        self.counters.columns(visitor);
-        if let Some(recorder) = self.reserved.as_deref_mut() {
-            recorder.columns(visitor);
         }
     }
 

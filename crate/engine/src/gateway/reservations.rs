@@ -13,8 +13,6 @@
 
 use servescope_workload::RequestId;
 
-use crate::shared_columns::ColumnVisitor;
-
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 
@@ -86,11 +84,6 @@ impl<T> KvReservations<T> {
             total_token_us: 0.0,
             changed_us: 0.0,
         }
-    }
-
-    /// Shows the column with an entry a request.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        visitor.column(&mut self.place);
     }
 
     /// The requests at the engine, in no order that means anything.

@@ -11,7 +11,6 @@ use servescope_workload::{RequestId, Trace};
 
 use super::reservations::KvReservations;
 use crate::client::Client;
-use crate::shared_columns::ColumnVisitor;
 
 /// Length of the first cells, microseconds.
 const FIRST_CELL_US: f64 = 15_625.0;
@@ -150,12 +149,6 @@ impl Recorder {
             leaks: Vec::new(),
             leaky: Vec::new(),
         }
-    }
-
-    /// Shows what was written down so far.
-    pub(super) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        visitor.column(&mut self.told.party);
-        visitor.column(&mut self.told.token_us);
     }
 
     /// The user and the adapter of a request.

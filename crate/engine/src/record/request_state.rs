@@ -2,7 +2,6 @@
 //! one place in memory.
 
 use crate::replica_index::ReplicaIndex;
-use crate::shared_columns::{ColumnEntry, entries};
 
 /// Where a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,8 +16,6 @@ pub(crate) enum RequestStatus {
     /// Gone, whichever way.
     Finished,
 }
-
-entries!(ReplicaIndex);
 
 /// A request. Times in microseconds; NaN where there is none.
 #[derive(Debug, Clone, Copy)]
@@ -67,30 +64,10 @@ impl RequestState {
 
     /// Whether its times, its replica and its preemptions are those of another one, to the bit.
     pub(crate) fn is_served_as(&self, other: &Self) -> bool {
-        self.service_differs(other) == 0
-    }
-
-    /// The bits by which its times, its replica and its preemptions differ from those of another one: without a branch, as
-    /// checkpoints compare all requests with it.
-    #[inline]
-    fn service_differs(&self, other: &Self) -> u64 {
-        let differs = |of: fn(&Self) -> f64| of(self).to_bits() ^ of(other).to_bits();
-        differs(|of| of.scheduled_us)
-            | differs(|of| of.first_token_us)
-            | differs(|of| of.stalled_us)
-            | differs(|of| of.longest_gap_us)
-            | differs(|of| of.prefill_us)
-            | u64::from(self.replica != other.replica)
-            | u64::from(self.preemptions ^ other.preemptions)
-    }
-}
-
-impl ColumnEntry for RequestState {
-    #[inline]
-    fn is_same(&self, other: &Self) -> bool {
-        let tokens = (self.prompt ^ other.prompt) | (self.total ^ other.total) | (self.done ^ other.done);
-        let updated = self.updated_us.to_bits() ^ other.updated_us.to_bits();
-        let status = u64::from(self.status != other.status);
-        (self.service_differs(other) | updated | u64::from(tokens) | status) == 0
+        let times = |of: &Self| {
+            [of.scheduled_us, of.first_token_us, of.stalled_us, of.longest_gap_us, of.prefill_us]
+                .map(f64::to_bits)
+        };
+        times(self) == times(other) && self.replica == other.replica && self.preemptions == other.preemptions
     }
 }

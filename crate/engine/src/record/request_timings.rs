@@ -4,7 +4,6 @@ use servescope_workload::RequestId;
 
 use crate::record::request_state::RequestState;
 use crate::record::work_time::WorkTime;
-use crate::shared_columns::is_same;
 
 /// What is known of each request.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +32,10 @@ impl RequestTimings {
 impl PartialEq for RequestTimings {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {
+        let bits = |us: &f64| us.to_bits();
         self.requests.len() == other.requests.len()
             && self.requests.iter().zip(&other.requests).all(|(one, other)| one.is_served_as(other))
-            && is_same(&self.load_us, &other.load_us)
+            && self.load_us.iter().map(bits).eq(other.load_us.iter().map(bits))
             && self.execution == other.execution
     }
 }

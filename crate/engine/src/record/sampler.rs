@@ -3,8 +3,6 @@
 //! The grid begins fine; when all places are taken every second sample is dropped and the grid is twice as wide. So memory is
 //! bounded and a run of any length has between half and all of its samples.
 
-use crate::shared_columns::{ColumnEntry, ColumnVisitor, is_same};
-
 /// Spacing of the first grid, microseconds.
 const FIRST_SPACING_US: f64 = 250_000.0;
 /// Most samples, and most counters in all of them together.
@@ -20,16 +18,6 @@ pub struct CounterSample {
     pub time_us: f64,
     /// Counters of the clients seen so far, in the order of their first requests.
     pub values: Vec<f64>,
-}
-
-impl ColumnEntry for CounterSample {
-    fn is_same(&self, other: &Self) -> bool {
-        self.time_us.is_same(&other.time_us) && is_same(&self.values, &other.values)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(self.values.as_slice())
-    }
 }
 
 /// Takes the samples. Nothing where no scheduling policy keeps counters.
@@ -77,13 +65,6 @@ impl Sampler {
         }
         grid.samples.push(CounterSample { time_us: now_us, values });
         grid.next_us = ((now_us / grid.spacing_us).floor() + 1.0) * grid.spacing_us;
-    }
-
-    /// Shows the samples.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        if let Some(grid) = &mut self.grid {
-            visitor.column(&mut grid.samples);
-        }
     }
 
     /// The samples, in order of time.

@@ -1,16 +1,12 @@
 //! How long stages work, summed without rounding: what many iterations add to each of their requests is one number, and a sum is
 //! the same in whatever portions it is made.
 
-use crate::shared_columns::entries;
-
 /// So many parts of a microsecond are counted: an iteration is off by an eighth of a picosecond at most, and 50 days find room.
 const PARTS_PER_US: f64 = (1 << 22) as f64;
 
 /// A time, in whole parts of a microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct WorkTime(u64);
-
-entries!(WorkTime);
 
 impl WorkTime {
     /// The nearest to a time in microseconds, which is not negative.

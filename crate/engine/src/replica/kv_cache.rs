@@ -8,6 +8,7 @@ use servescope_workload::{RequestId, Trace};
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
+
 pub(crate) use blocks::Held;
 
 /// A number of tokens or iterations modulo the block size, which is a power of two mostly: a division takes long.
@@ -31,11 +32,6 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
-    /// About what it takes of memory.
-    pub(crate) fn bytes(&self) -> usize {
-        self.blocks.as_ref().map_or(0, BlockCache::bytes)
-    }
-
     /// An empty cache.
     pub(crate) fn new(config: &PoolConfig) -> Self {
         let host_total = match config.preemption {

@@ -8,7 +8,6 @@ use servescope_workload::{RequestId, Trace};
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::RequestTimings;
 use crate::record::work_time::WorkTime;
-use crate::shared_columns::ColumnVisitor;
 
 /// The requests: what every run keeps of each, and columns with an entry each of what some runs keep.
 #[derive(Debug, Clone, Default)]
@@ -34,17 +33,6 @@ impl Requests {
         let tokens = trace.input_tokens.iter().zip(&trace.output_tokens);
         let state = |(&input, &output): (&u32, &u32)| RequestState::new(input, input.saturating_add(output));
         Self { all: tokens.map(state).collect(), ..Self::default() }
-    }
-
-    /// Shows its columns.
-    pub(crate) fn columns(&mut self, visitor: &mut impl ColumnVisitor) {
-        visitor.column(&mut self.all);
-        visitor.column(&mut self.running);
-        for column in [&mut self.swapped, &mut self.joined] {
-            visitor.column(column);
-        }
-        visitor.column(&mut self.load_us);
-        visitor.column(&mut self.execution);
     }
 
     /// What a report has of them.

@@ -14,17 +14,14 @@ use servescope_workload::{RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 
-/// Bytes for as many checkpoints as there may be.
-const PLENTY: usize = usize::MAX / 4;
-
-/// Runs a fleet with a checkpoint after this many times.
-pub(crate) fn recorded(fleet: Fleet, every: usize) -> (Report, DebugSteps) {
-    let mut recording = Recording::new(fleet, PLENTY).every(every);
+/// Runs a fleet that will be stepped through.
+pub(crate) fn recorded(fleet: Fleet) -> (Report, DebugSteps) {
+    let mut recording = Recording::new(fleet);
     while !recording.advance(7) {}
     recording.finish()
 }
 
-/// What every step shows, found by running once from the start to each.
+/// What every step shows, found by going forward from each to the next.
 pub(crate) fn states(steps: &mut DebugSteps) -> Vec<StepState> {
     (0..steps.all().len()).map(|place| steps.state(place).unwrap()).collect()
 }
@@ -104,15 +101,14 @@ proptest! {
         rules in any_rules(9_000),
         cost in any_cost(),
         places in prop::collection::vec(any::<prop::sample::Index>(), 1..20),
-        every in 1usize..40,
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
         let fleet = || {
             fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(QueueConfig::clone(&queueing))
         };
-        let (report, mut steps) = recorded(fleet(), every);
-        prop_assert!(report == fleet().with_decisions().run(), "checkpoints change the run");
+        let (report, mut steps) = recorded(fleet());
+        prop_assert!(report == fleet().with_decisions().run(), "to be stepped through changes the run");
         let kept = report.decisions.as_deref().unwrap();
         let told = steps.all().iter().filter_map(|step| match step {
             DebugStep::Decision(decision) => Some(*decision),
@@ -123,13 +119,13 @@ proptest! {
         prop_assert_eq!(loads, report.adapters.loads);
         prop_assume!(!kept.is_empty());
 
-        let (_, mut from_start) = recorded(fleet(), usize::MAX);
+        let (_, mut from_start) = recorded(fleet());
         let forward = states(&mut from_start);
         for place in places {
             let place = place.index(steps.all().len());
             prop_assert_eq!(&steps.state(place).unwrap(), &forward[place], "step {}", place);
         }
-        let (_, mut singly) = recorded(fleet().without_fast_forward(), usize::MAX);
+        let (_, mut singly) = recorded(fleet().without_fast_forward());
         for (place, step) in steps.all().to_vec().iter().enumerate() {
             let state = &forward[place];
             prop_assert_eq!(&singly.state(place).unwrap().replica, &state.replica, "{:?}", step);
@@ -156,7 +152,7 @@ fn steps_are_found_by_time_request_and_kind() {
     let mut config = PoolConfig { blocks: 30, block_size: 4, watermark_blocks: 0, ..PoolConfig::default() };
     (config.scheduler, config.max_request_tokens) = (SchedulerKind::Vllm, 64);
     let fleet = Fleet::of_pool(Arc::clone(&trace), config, Box::new(super::toy::TOY));
-    let (report, mut steps) = recorded(fleet, 10);
+    let (report, mut steps) = recorded(fleet);
     assert!(report.preemptions > 0);
     let preemption = steps.next(DebugStepKind::Preemption, None).unwrap();
     let DebugStep::Decision(first) = steps.all()[preemption] else { panic!("a preemption is a decision") };
@@ -173,5 +169,4 @@ fn steps_are_found_by_time_request_and_kind() {
     );
     assert_eq!(steps.of_request(RequestId::new(40)), None);
     assert!(steps.state(second).unwrap().replica.is_some());
-    assert!(steps.checkpoints() > 2);
 }

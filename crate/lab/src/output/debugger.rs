@@ -20,9 +20,6 @@ use crate::scenario::{AdapterRanks, Scenario};
 use gantt::{Gantt, GanttIndex};
 use view::{RequestName, StepView};
 
-/// Bytes for checkpoints.
-const CHECKPOINT_BYTES: usize = 256 << 20;
-
 /// A run under way that will be stepped through.
 #[derive(Debug)]
 pub struct Preparing {
@@ -39,7 +36,7 @@ impl Preparing {
     pub fn begin(scenario: &Scenario, loaded: Option<&LoadedTrace>) -> Result<Self, Vec<Diagnostic>> {
         let context = loaded.map_or_else(NoteContext::default, |loaded| loaded.context(Purpose::Run));
         let fleet = SimulationHandle::begin(scenario, loaded)?.into_fleet();
-        Ok(Self { recording: Recording::new(fleet, CHECKPOINT_BYTES), scenario: scenario.clone(), context })
+        Ok(Self { recording: Recording::new(fleet), scenario: scenario.clone(), context })
     }
 
     /// Handles what happens at, at most, `times` different times and says which share of the requests has arrived; 1 is the
@@ -204,16 +201,6 @@ impl Debugger {
     /// The number of the step at which the reader stands, from 0 on.
     pub fn place(&self) -> usize {
         self.place
-    }
-
-    /// How many checkpoints are kept.
-    pub fn checkpoints(&self) -> usize {
-        self.steps.checkpoints()
-    }
-
-    /// What the checkpoints take of memory, about, bytes.
-    pub fn checkpoint_bytes(&self) -> usize {
-        self.steps.checkpoint_bytes()
     }
 
     /// Goes to another step.

@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const debuggerTexts = area('debugger', {
   'about': 'Go through the decisions of gateway and scheduler one by one, forward and back. Each step shows what was decided, by which test, and the queue, batch, KV blocks and adapters that the scheduler found. The terminal shows the same: servescope debug.',
-  'preparing': 'Simulating again with checkpoints: {share}',
+  'preparing': 'Simulating again with every decision: {share}',
   'other_requests': 'The requests that are loaded now are not those of the result that is shown.',
   'toolbar': 'Go to a step',
   'first': 'First',

@@ -3,7 +3,7 @@ import type { debuggerTexts as english } from '../en/debugger.js';
 
 export const debuggerTexts: Translation<typeof english> = {
   'about': '逐项查看网关与调度器的决策，可前进也可后退。每一步显示作出了什么决策、依据哪项检验，以及调度器当时看到的队列、批次、KV 块与适配器。终端命令 servescope debug 显示同样的内容。',
-  'preparing': '正在重新模拟并保存检查点：{share}',
+  'preparing': '正在重新模拟并记录每个决策：{share}',
   'other_requests': '现在加载的请求与所示结果的请求不同。',
   'toolbar': '转到某一步',
   'first': '第一步',

@@ -1,7 +1,7 @@
 //! What a debugger asks of the log of decisions beside the decisions: the adapters that were loaded, and which decisions belong
 //! together.
 
-use super::{Decision, DecisionLog, KeptDecisions};
+use super::{Decision, DecisionLog};
 use crate::replica_index::ReplicaIndex;
 
 /// Adapters that a replica loaded while it formed one iteration.
@@ -52,14 +52,5 @@ impl DecisionLog {
     /// The adapters loaded so far.
     pub(crate) fn loads(&self) -> &[AdapterLoad] {
         self.0.as_ref().map_or(&[], |kept| &kept.loads)
-    }
-
-    /// The log without what was kept; it still reports each decision once.
-    pub(crate) fn emptied(&self) -> Self {
-        Self(
-            self.0
-                .as_ref()
-                .map(|kept| Box::new(KeptDecisions { holds: kept.holds.clone(), ..Default::default() })),
-        )
     }
 }

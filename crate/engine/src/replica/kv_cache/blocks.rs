@@ -144,12 +144,6 @@ pub(crate) struct BlockCache {
 }
 
 impl BlockCache {
-    /// About what it takes of memory: its blocks, and their places by contents.
-    pub(super) fn bytes(&self) -> usize {
-        let place = 2 * size_of::<((u32, u64, u32), u32)>();
-        self.blocks.len() * size_of::<Block>() + self.first.prefix.len() * place
-    }
-
     pub(crate) fn new(block_size: u32) -> Self {
         Self {
             block_size,
