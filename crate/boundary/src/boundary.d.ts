@@ -1921,6 +1921,8 @@ export type Series = {
   x2: Float64Array,
   /** Request ids of points, or none. */
   id: Float64Array,
+  /** What stands at the line of a [`Mark::RuleY`], and at the upper edge where its place is above the axis; "" for nothing. */
+  label: string,
 };
 
 /** How much a [`Diagnostic`] matters. */

@@ -42,6 +42,7 @@ pub fn read(chart: &JsChart) -> Result<Chart, JsCallErrors> {
             y0: column(&series.y0()),
             x2: column(&series.x2()),
             id: Vec::new(),
+            label: series.label(),
         })
     };
     let build = || {

@@ -93,6 +93,7 @@ fn chart(one: &Chart, part: &mut impl FnMut(usize) -> Float64Array) -> Object {
             let target = Object::new();
             set(&target, "role", &series.role.name().into());
             set(&target, "mark", &series.mark.name().into());
+            set(&target, "label", &series.label.as_str().into());
             for (key, column) in columns_of(series) {
                 set(&target, key, &part(column.len()));
             }

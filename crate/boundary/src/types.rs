@@ -248,4 +248,7 @@ extern "C" {
     /// Right ends, where a mark has two.
     #[wasm_bindgen(method, getter)]
     pub fn x2(this: &JsSeries) -> js_sys::Float64Array;
+    /// What stands at its line, or "".
+    #[wasm_bindgen(method, getter)]
+    pub fn label(this: &JsSeries) -> String;
 }

@@ -91,6 +91,8 @@ pub struct Series {
     /// Request ids of points, or none.
     #[cfg_attr(feature = "types", ts(type = "Float64Array"))]
     pub id: Vec<f64>,
+    /// What stands at the line of a [`Mark::RuleY`], and at the upper edge where its place is above the axis; "" for nothing.
+    pub label: String,
 }
 
 /// How a series is drawn.

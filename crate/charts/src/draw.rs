@@ -68,6 +68,7 @@ pub(crate) fn draw_scaled<B: DrawingBackend>(
     others.into_iter().try_for_each(|series| marks::series(&mut pen, &plot, series, former))?;
     chart.series.iter().try_for_each(|series| marks::series(&mut pen, &plot, series, now))?;
     bars.into_iter().try_for_each(|series| marks::series(&mut pen, &plot, series, former))?;
+    chart.series.iter().try_for_each(|series| marks::label(&mut pen, &plot, series, now, style))?;
 
     labels(&mut pen, &plot, &y_ticks, chart, style)?;
     pen.finish()?;

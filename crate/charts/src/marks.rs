@@ -2,13 +2,15 @@
 
 use plotters::backend::DrawingBackend;
 use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::frame::Rect;
+use crate::label::ems;
 use crate::look::{Look, Plot, STROKE, Stacking};
 use crate::palette::Ground;
 use crate::path::{Polyline, dashes, rounded};
-use crate::pen::Pen;
-use crate::{DrawError, Mark, Marker, Role, Series, solid};
+use crate::pen::{FONT, Pen};
+use crate::{DrawError, Mark, Marker, Role, Series, Style, solid};
 
 /// Distance in CSS px between the markers along a line, and their size.
 const MARKER_GAP: f64 = 96.0;
@@ -19,6 +21,8 @@ const POINT_REACH: f64 = 1.6;
 const FAINT_REACH: f64 = 1.2;
 /// Paper left free on either side of the line of a distribution across bars.
 const CASING: f64 = 1.0;
+/// Distance in CSS px of a label to its line and to the edge.
+const LABEL_PAD: f64 = 2.0;
 
 /// Draws one series.
 pub(crate) fn series<B: DrawingBackend>(
@@ -121,6 +125,43 @@ fn points<B: DrawingBackend>(
         }
     }
     Ok(())
+}
+
+/// The label of a horizontal line, at its left end, since the end of the traffic is marked at the right: above it where there is room,
+/// and with an arrow at the upper edge where the line itself is above the axis.
+pub(crate) fn label<B: DrawingBackend>(
+    pen: &mut Pen<B>,
+    plot: &Plot,
+    series: &Series,
+    look: Look,
+    style: &Style,
+) -> Result<(), DrawError> {
+    let place = match series.y.first() {
+        Some(&y) if series.mark == Mark::RuleY && !series.label.is_empty() => plot.y.pixel(y),
+        _ => return Ok(()),
+    };
+    let Rect { left, top, bottom, .. } = plot.rect;
+    if !place.is_finite() || place > f64::from(bottom) {
+        return Ok(());
+    }
+    let words = style.clock.label(series.label.clone());
+    let is_above = place < f64::from(top);
+    let words = if is_above { format!("↑ {words}") } else { words };
+    let (pad, height) = (pen.length(LABEL_PAD), pen.length(FONT));
+    let fits = place - f64::from(height + 2 * pad) >= f64::from(top);
+    let low = if is_above {
+        top + height + pad
+    } else if fits {
+        place.round() as i32 - pad
+    } else {
+        place.round() as i32 + height + 2 * pad
+    };
+    let width = pen.length(ems(&words) * FONT);
+    let paper = Ground::Paper.colour(look.dark).to_rgba().mix(0.8);
+    let behind = Rect { left, top: low - height, right: left + width + 2 * pad, bottom: low };
+    pen.rect(behind, paper)?;
+    let anchor = pen.label_style(look.colour(series.role), HPos::Left, VPos::Center);
+    pen.text(&words, &anchor, (left + pad, low - height / 2))
 }
 
 fn rule<B: DrawingBackend>(

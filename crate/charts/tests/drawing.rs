@@ -102,6 +102,20 @@ fn dashes_tell_limits_apart() {
 }
 
 #[test]
+fn a_line_has_its_label_and_one_above_the_axis_an_arrow() {
+    let told = |y: f64, clock: Clock| {
+        let mut rule = series(Role::Slo, Mark::RuleY, &[0.0], &[y]);
+        rule.label = "SLO 6 s".to_owned();
+        let text = servescope_charts::svg(&chart(vec![rule]), None, &Style { clock, ..STYLE }).unwrap();
+        text.lines().map(str::trim).filter(|line| line.contains("SLO")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(told(5.0, Clock::Symbols), ["SLO 6 s"]);
+    assert_eq!(told(9.9, Clock::Chinese), ["SLO 6 秒"]);
+    assert_eq!(told(50.0, Clock::Symbols), ["↑ SLO 6 s"]);
+    assert!(told(-1.0, Clock::Symbols).is_empty() && told(f64::NAN, Clock::Symbols).is_empty());
+}
+
+#[test]
 fn what_is_not_a_number_is_a_gap() {
     let holes = [1.0, f64::NAN, 2.0, 3.0, f64::INFINITY, 4.0, 5.0, f64::NEG_INFINITY];
     let x: Vec<f64> = (0..8).map(f64::from).collect();

@@ -7,7 +7,7 @@ const linear: Axis = { unit: 's', scale: 'linear', kind: 'time', min: 0, max: 10
 
 function series(part: Partial<Record<'x' | 'y' | 'y0' | 'x2' | 'id', number[]>> & Pick<Series, 'mark'>): Series {
   const column = (name: 'x' | 'y' | 'y0' | 'x2' | 'id'): Float64Array => Float64Array.from(part[name] ?? []);
-  return { role: 'served', mark: part.mark, x: column('x'), y: column('y'), y0: column('y0'), x2: column('x2'), id: column('id') };
+  return { role: 'served', mark: part.mark, label: '', x: column('x'), y: column('y'), y0: column('y0'), x2: column('x2'), id: column('id') };
 }
 
 function chart(...parts: Series[]): ChartData {

@@ -5,7 +5,7 @@ import { cutsOf } from './signs.js';
 import type { Moment, Series } from '../simulation/types.js';
 
 const series = (role: string, y: number[]): Series => ({
-  role, mark: 'step', x: Float64Array.from(y, (_, index) => index * 10), y: Float64Array.from(y), y0: new Float64Array(), x2: new Float64Array(), id: new Float64Array(),
+  role, mark: 'step', x: Float64Array.from(y, (_, index) => index * 10), y: Float64Array.from(y), y0: new Float64Array(), x2: new Float64Array(), id: new Float64Array(), label: '',
 });
 
 const NOWHERE: Moment = {

@@ -165,7 +165,7 @@ const DIAGONAL = 'expected';
 const PICKED = 'whole';
 
 function series(role: string, mark: Series['mark'], x: readonly number[], y: readonly number[], id: readonly number[] = []): Series {
-  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: Float64Array.from(id) };
+  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: Float64Array.from(id), label: '' };
 }
 
 /** Predicted against measured: one range on both axes, so that the diagonal is where they agree. */

@@ -37,7 +37,7 @@ const RECORDED_BARS = 'host';
 const BAR = 0.38;
 
 function series(role: string, mark: Series['mark'], x: readonly number[], y: readonly number[], more: Partial<Series> = {}): Series {
-  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: NONE, ...more };
+  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: NONE, label: '', ...more };
 }
 
 function upward(unit: string, all: readonly Series[]): Axis {

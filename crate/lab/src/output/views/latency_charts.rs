@@ -15,6 +15,8 @@ use crate::run::Run;
 const CURVE_POINTS: usize = 160;
 /// Most points of a scatter chart.
 const SCATTER_POINTS: usize = 800;
+/// A bound above so many times the highest point is left out of the axis.
+const FAR_ABOVE: f64 = 3.0;
 
 fn curve(role: Role, mut times_s: Vec<f64>) -> Series {
     sort(&mut times_s);
@@ -111,12 +113,17 @@ pub(super) fn ttft_by_arrival(run: &Run, window: &ChartWindow) -> Chart {
         series.push(refused);
     }
     let mut y = y_axis_from_zero("s", &series);
-    y.max = y.max.max(slo * 1.1);
+    // A bound far above every point would press them all on the axis; its label stands at the edge then.
+    let top = series.iter().flat_map(|series| &series.y).copied().fold(0.0, f64::max);
+    if top == 0.0 || slo <= FAR_ABOVE * top {
+        y.max = y.max.max(slo * 1.1);
+    }
     series.push(Series {
         role: Role::Slo,
         mark: Mark::RuleY,
         x: vec![0.0],
         y: vec![slo],
+        label: format!("SLO {slo} s"),
         ..Series::default()
     });
     window.chart("ttft_by_arrival", y, series)
@@ -240,6 +247,7 @@ fn by_tokens(run: &Run) -> (Vec<String>, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::views::ViewOptions;
     use crate::scenario::Scenario;
 
     fn split(settings: &[(&str, &str)], by: SplitBy) -> Chart {
@@ -260,6 +268,32 @@ mod tests {
         assert_eq!(split(&[], SplitBy::Length).x.unit, "length");
         let none = split(&[("workload.adapters.count", "0")], SplitBy::Adapter);
         assert_eq!(none.x.unit, "length", "without adapters there is nothing to split by them");
+    }
+
+    #[test]
+    fn a_bound_far_above_every_point_does_not_stretch_the_axis() {
+        let with_bound = |factor: f64| {
+            let mut scenario = Scenario::default();
+            let run = Run::simulate(&scenario, None).expect("a good scenario");
+            let window = ChartWindow::of(&run, &ViewOptions::default());
+            let points = |chart: &Chart| {
+                let points = chart.series.iter().filter(|series| series.mark == Mark::Points);
+                points.flat_map(|series| &series.y).copied().fold(0.0, f64::max)
+            };
+            let top = points(&ttft_by_arrival(&run, &window));
+            scenario.set_text("slo.ttft_s", &(factor * top).to_string()).expect("a bound");
+            let run = Run::simulate(&scenario, None).expect("a good scenario");
+            let chart = ttft_by_arrival(&run, &window);
+            let rule = chart.series.last().expect("the bound");
+            assert_eq!(rule.label, format!("SLO {} s", rule.y[0]));
+            (chart.y.max / top, rule.y[0] / top)
+        };
+        for factor in [0.5, 1.0, 2.9] {
+            let (axis, bound) = with_bound(factor);
+            assert!(axis > bound && axis >= 1.0, "{factor}: {axis} {bound}");
+        }
+        let (axis, bound) = with_bound(3.1);
+        assert!((1.0..1.1).contains(&axis) && bound > 3.0, "{axis} {bound}");
     }
 
     #[test]
