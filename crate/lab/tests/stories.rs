@@ -22,20 +22,28 @@ fn set_all(scenario: &mut Scenario, path: &str, json: &Json) {
     }
 }
 
-/// The story's run without its policy and the one with it, for each seed.
-fn both_sides(id: &str, judge: impl Fn(u32, &Summary, &Summary)) {
+/// The settings of a story without its policy, and with it.
+fn sides(id: &str) -> [Scenario; 2] {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../static/presets/{id}.json"));
     let story: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let (with, errors) = Scenario::from_json(&story["scenario"]);
     assert!(errors.is_empty(), "{errors:?}");
     let mut without = with.clone();
     set_all(&mut without, "", &story["without"]);
+    [without, with]
+}
+
+fn summary(scenario: &Scenario, seed: u32) -> Summary {
+    let mut scenario = scenario.clone();
+    scenario.set_text("seed", &seed.to_string()).unwrap();
+    Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}")).summary().run
+}
+
+/// The story's run without its policy and the one with it, for each seed.
+fn both_sides(id: &str, judge: impl Fn(u32, &Summary, &Summary)) {
+    let sides = sides(id);
     for seed in seeds() {
-        let [without, with] = [&without, &with].map(|side| {
-            let mut side = side.clone();
-            side.set_text("seed", &seed.to_string()).unwrap();
-            Run::simulate(&side, None).unwrap_or_else(|errors| panic!("{errors:?}")).summary().run
-        });
+        let [without, with] = [&sides[0], &sides[1]].map(|side| summary(side, seed));
         assert_eq!(with.requests.completed, with.requests.offered, "seed {seed}");
         judge(seed, &without, &with);
     }
@@ -69,6 +77,20 @@ fn with_the_shortest_output_first_the_mean_queueing_delay_falls() {
         assert!(with.queue_s.mean < without.queue_s.mean.map(|s| 0.8 * s), "seed {seed}");
         assert!(attained(with) > attained(without), "seed {seed}");
     });
+}
+
+#[test]
+fn with_little_memory_the_kv_check_makes_requests_wait() {
+    let [small, large] = sides("kv_memory");
+    let mut unchecked = small.clone();
+    unchecked.set_text("gateway.checks", "rpm|tpm|concurrency|queue").unwrap();
+    for seed in seeds() {
+        let [small, large, unchecked] = [&small, &large, &unchecked].map(|side| summary(side, seed));
+        let [held, plenty, free] = [&small, &large, &unchecked].map(|run| run.ttft_s.p50.unwrap());
+        assert!(held > 3.0 * plenty && free < 1.1 * plenty, "seed {seed}: {held} {plenty} {free}");
+        assert!(unchecked.preemptions > 0 && small.preemptions == 0, "seed {seed}");
+        assert!(unchecked.ttft_s.p99 > large.ttft_s.p99.map(|s| 1.5 * s), "seed {seed}");
+    }
 }
 
 #[test]
