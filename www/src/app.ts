@@ -46,6 +46,8 @@ export class App {
   readonly belonging = new Belonging(() => this.#setting);
   /** Settings that are kept to be compared with; the first is A. */
   readonly pins = new Topic<readonly Pin[]>([]);
+  /** Metrics that are compared beside the usual ones. */
+  readonly metrics = new Topic<readonly string[]>([]);
   /** What is swept; null where nothing is. */
   readonly sweep = new Topic<Sweep | null>(null);
   readonly turn = new Topic<Turn | null>(null);
@@ -143,10 +145,11 @@ export class App {
     });
     this.embed = keys.embed;
     this.pins.set(keys.pins);
+    this.metrics.set(keys.metrics);
     this.sweep.set(keys.sweep);
     this.turn.set(keys.turn);
     this.step.set(keys.step);
-    for (const kept of [this.pins, this.sweep, this.turn, this.step]) kept.subscribe(() => { this.#address.schedule(); });
+    for (const kept of [this.pins, this.metrics, this.sweep, this.turn, this.step]) kept.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -465,6 +468,7 @@ export class App {
       file: this.traceFile.name,
       pipe: this.traceFile.pipe.value,
       pins: this.pins.value,
+      metrics: this.pins.value.length === 0 ? [] : this.metrics.value,
       sweep: this.sweep.value,
       turn: this.turn.value,
       step: this.step.value,
@@ -479,6 +483,7 @@ export class App {
     this.#leading = false;
     this.traceFile.expect(keys.file);
     this.pins.set(keys.pins);
+    this.metrics.set(keys.metrics);
     this.sweep.set(keys.sweep);
     this.turn.set(keys.turn);
     this.step.set(keys.step);

@@ -36,7 +36,7 @@ export class CompareSection extends LightElement {
   #turns: TurnSection | null = null;
 
   protected override watched(): Watchable[] {
-    return [this.state.answer, this.state.extra, this.app.pins, this.app.store.values, this.app.traceFile.info];
+    return [this.state.answer, this.app.metrics, this.app.pins, this.app.store.values, this.app.traceFile.info];
   }
 
   protected override render(): TemplateResult {
@@ -60,7 +60,7 @@ export class CompareSection extends LightElement {
           again: { words: say('again'), run: () => { void state.run(); } },
         })}
         ${this.#table()}
-        <div class="compare-more">${metricChoice(app, state.extra.value, (chosen) => { state.extra.set(chosen); }, (path) => !USUAL.some((usual) => usual === path))}</div>
+        <div class="compare-more">${metricChoice(app, state.extra, (chosen) => { app.metrics.set(chosen); }, (path) => !USUAL.some((usual) => usual === path))}</div>
         ${pair === null ? nothing : html`
           ${isSameTraffic(pair) ? this.#decision(pair) : nothing}
           <div class="chart-grid">${CHARTS.filter((name) => name !== PAIRS || isSameTraffic(pair)).map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>

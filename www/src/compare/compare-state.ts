@@ -1,6 +1,7 @@
 // The comparison of the first pinned setting (A) with the one in the controls (B): both over the same seeds, in the pool.
 // Runs that were made already, of either, are not made again.
 import type { App } from '../app.js';
+import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { markOf } from './first-difference.js';
@@ -13,7 +14,7 @@ import { pageError, type ChartData, type ComparedPair, type Comparison, type Dia
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { MOST_PINS } from '../state/address.js';
 import { chartMap } from '../state/session.js';
-import { memberOf } from './metric-words.js';
+import { isMetric, memberOf } from './metric-words.js';
 import { Topic } from '../state/topic.js';
 
 /** A drag goes on before this. */
@@ -42,8 +43,6 @@ interface Charts { a: ReadonlyMap<string, ChartData>; b: ReadonlyMap<string, Cha
 
 export class CompareState {
   readonly answer = new Topic<CompareAnswer>(NOTHING);
-  /** Metrics that are compared beside the usual ones. */
-  readonly extra = new Topic<readonly string[]>([]);
   readonly charts = new Topic<Charts>({ a: new Map(), b: new Map() });
   readonly feed: ChartFeed;
   #given: Given<unknown>[] = [];
@@ -70,7 +69,7 @@ export class CompareState {
     const changed = (): void => { this.#changed(); };
     app.store.values.subscribe(changed);
     app.pins.subscribe(changed);
-    this.extra.subscribe(changed);
+    app.metrics.subscribe(changed);
     app.traceFile.info.subscribe(changed);
     ownProfile.subscribe(changed);
     this.#changed();
@@ -84,6 +83,11 @@ export class CompareState {
 
   get seeds(): number {
     return this.app.pins.value[0]?.seeds ?? USUAL_SEEDS;
+  }
+
+  /** Metrics that are compared beside the usual ones: those of a link that do not exist are left out. */
+  get extra(): readonly string[] {
+    return this.app.metrics.value.filter((metric) => isMetric(metric) && !USUAL.some((usual) => usual === metric));
   }
 
   /** Sets the seeds of the comparison, which its link has. */
@@ -181,8 +185,8 @@ export class CompareState {
     const seeds = await pool.ask({ kind: 'seeds', a, count: ofFile ? 1 : this.seeds });
     const first = seeds[0];
     if (turn !== this.#turn || first === undefined) return;
-    const wrong = ofFile ? [] : this.#withoutMember(this.extra.value, [a, b]);
-    const extra = this.extra.value.filter((metric) => !wrong.some(({ path }) => path === metric));
+    const wrong = ofFile ? [] : this.#withoutMember(this.extra, [a, b]);
+    const extra = this.extra.filter((metric) => !wrong.some(({ path }) => path === metric));
     this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, errors: wrong });
     const pair = pool.give({ kind: 'pair', a, b, seed: first }, { priority: 'asked', inputs });
     this.#given.push(pair);

@@ -26,6 +26,11 @@ function find(path: string): Found | null {
   return row === undefined ? null : { row, key, member: null };
 }
 
+/** Whether a result has it. */
+export function isMetric(path: string): boolean {
+  return find(path) !== null;
+}
+
 export function memberOf(path: string): Member | null {
   return find(path)?.member ?? null;
 }

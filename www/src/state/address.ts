@@ -5,7 +5,7 @@ import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { DueNow } from './due.js';
 import type { Pipe } from './traffic.js';
 
-export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
+export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; /** What is compared beside the usual numbers. */ metrics: readonly string[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
 
 /** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
@@ -29,10 +29,12 @@ export const EMBEDDED_LESSON = 'lesson';
 const DEBOUNCE_MS = 300;
 /** Most settings that are kept. */
 export const MOST_PINS = 8;
+/** Most numbers that are compared beside the usual ones. */
+const MOST_METRICS = 50;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
+  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), metrics: parseMetrics(keys.get('metrics')), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -45,6 +47,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   if (keys.tab !== null) parts.push(`tab=${encodeURIComponent(keys.tab)}`);
   if (keys.preset !== null) parts.push(`preset=${encodeURIComponent(keys.preset)}`);
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
+  if (keys.metrics.length > 0) parts.push(`metrics=${keys.metrics.map(encodeURIComponent).join()}`);
   if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
   if (keys.turn !== null) parts.push(`turn=${encodeURIComponent(`${keys.turn.metric}|${keys.turn.over}`)}`);
   if (keys.step !== null) parts.push(`step=${String(keys.step)}`);
@@ -60,6 +63,10 @@ export function sweepText({ seeds, metrics, link, over }: Sweep): string {
 function parseSweep(text: string | null): Sweep | null {
   const [seeds = '', metrics = '', link = '', ...over] = (text ?? '').split('|');
   return /^\d{1,5}$/.test(seeds) && over.length > 0 ? { seeds: Number(seeds), metrics: metrics.split(','), link, over } : null;
+}
+
+function parseMetrics(text: string | null): string[] {
+  return [...new Set((text ?? '').split(',').filter((metric) => metric !== ''))].slice(0, MOST_METRICS);
 }
 
 function parseTurn(text: string | null): Turn | null {

@@ -91,6 +91,21 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
   expect(await violations(page, { within: 'compare-section' })).toEqual([]);
 });
 
+test('a metric that is added is in the link, and one that does not exist is left out', async ({ page }) => {
+  await open(page, '#v=4&D=60&u=3&n=0&pin=;10;v=4%26D=60%26u=3%26n=0%26R=1&metrics=per_user.2.ttft_p99_s,nothing');
+  await compared(page, 10);
+  const chips = page.locator('.compare-more [data-chosen]');
+  await expect(chips).toHaveCount(1);
+  await expect(page.locator('[data-compare] [data-metric="per_user.2.ttft_p99_s"]')).toBeVisible();
+  await page.locator('.compare-more [data-item=metric]').selectOption('per_user.0.ttft_mean_s');
+  await expect(chips).toHaveCount(2);
+  const address = await link(page);
+  await page.goto('about:blank');
+  await page.goto(address);
+  await compared(page, 10);
+  await expect(chips).toHaveCount(2);
+});
+
 test('A and B swap, and a pinned run can be let go', async ({ page }) => {
   await open(page, '#v=2');
   await openGroups(page);

@@ -44,8 +44,9 @@ fn old_max_running(scenario: &Scenario) -> String {
 }
 
 /// Keys of the address that belong to the page alone.
-const PAGE_KEYS: [&str; 12] =
-    ["pin", "sweep", "turn", "step", "file", "lang", "zoom", "by", "preset", "tab", "pipe", "embed"];
+const PAGE_KEYS: [&str; 13] = [
+    "pin", "metrics", "sweep", "turn", "step", "file", "lang", "zoom", "by", "preset", "tab", "pipe", "embed",
+];
 
 /// Writes a scenario as the part of the address behind `#`: only what differs from the defaults.
 pub fn encode(scenario: &Scenario) -> String {
