@@ -214,6 +214,82 @@ pub const CODES: &[&str] = &[
     "file_missing",
 ];
 
+/// Every reason that a sentence of a [`Diagnostic`] gives for itself, as `reason_code`, with the parameters of its message. The English
+/// sentence is the parameter `reason`; a page has it in other languages by this code.
+pub const REASONS: &[(&str, &[&str])] = &[
+    ("range_form", &[]),
+    ("sweep_form", &[]),
+    ("range_no_number", &[]),
+    ("range_downwards", &["from", "to"]),
+    ("range_log_from", &["from"]),
+    ("range_count", &["count", "max"]),
+    ("values_too_many", &["max"]),
+    ("values_count", &["count", "max"]),
+    ("value_twice", &["value"]),
+    ("no_parameter", &[]),
+    ("no_list", &[]),
+    ("sweep_of_seed", &[]),
+    ("sweep_of_capacity", &[]),
+    ("sweep_axes", &["count", "max"]),
+    ("sweep_no_metric", &[]),
+    ("sweep_axis_twice", &[]),
+    ("sweep_runs", &["runs", "max"]),
+    ("curve_out_of_range", &["value", "min", "max"]),
+    ("curve_negative", &["amplitude", "mean"]),
+    ("curve_no_points", &[]),
+    ("curve_order", &["place", "time", "former"]),
+    ("curve_arrivals", &["max"]),
+    ("curve_pairs", &["count"]),
+    ("curve_samples", &[]),
+    ("bins_count", &["count"]),
+    ("bin_edge", &["value"]),
+    ("bin_order", &["lower", "upper"]),
+    ("bin_weight", &["value"]),
+    ("bin_no_weight", &[]),
+    ("pairs_count", &["count"]),
+    ("stop_empty", &[]),
+    ("stop_pinned", &["count"]),
+    ("sampling_unknown", &["system"]),
+    ("profile_no_mlp", &[]),
+    ("profile_alone", &[]),
+    ("profile_twice", &["other"]),
+    ("profile_bounds", &["key", "value", "max"]),
+    ("fit_count", &["count", "max"]),
+    ("fit_unknown", &["constant"]),
+    ("fit_no_number", &["constant"]),
+    ("fit_twice", &["constant"]),
+    ("fit_no_effect", &["constant"]),
+    ("fit_no_times", &[]),
+    ("overlay_no_pairs", &[]),
+    ("overlay_not_text", &["file"]),
+];
+
+/// Why something was rejected: the code of [`REASONS`] and its parameters. The sentence is the caller's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reason {
+    code: &'static str,
+    params: Vec<(&'static str, Param)>,
+}
+
+impl Reason {
+    /// One of [`REASONS`].
+    pub fn new(code: &'static str) -> Self {
+        Self { code, params: Vec::new() }
+    }
+
+    /// With a number for its sentence.
+    pub fn number(mut self, name: &'static str, value: f64) -> Self {
+        self.params.push((name, Param::Number(value)));
+        self
+    }
+
+    /// With a text for its sentence.
+    pub fn text(mut self, name: &'static str, value: &str) -> Self {
+        self.params.push((name, Param::Text(value.to_owned())));
+        self
+    }
+}
+
 impl Diagnostic {
     fn new(severity: Severity, code: &'static str, path: &str, message: String) -> Self {
         debug_assert!(CODES.contains(&code), "{code}");
@@ -249,6 +325,19 @@ impl Diagnostic {
     /// With a text for the message.
     pub fn text(mut self, name: &'static str, value: &str) -> Self {
         self.params.insert(name, Param::Text(value.to_owned()));
+        self
+    }
+
+    /// With why, for a sentence in another language.
+    pub fn because(mut self, reason: Reason) -> Self {
+        debug_assert!(
+            REASONS.iter().any(|(code, names)| {
+                *code == reason.code && reason.params.iter().map(|(name, _)| name).eq(names.iter())
+            }),
+            "{reason:?}"
+        );
+        self.params.insert("reason_code", Param::Text(reason.code.to_owned()));
+        self.params.extend(reason.params);
         self
     }
 

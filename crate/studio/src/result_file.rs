@@ -4,6 +4,7 @@ use js_sys::Uint8Array;
 use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsReadResult};
 use servescope_lab::Diagnostic;
+use servescope_lab::diagnostic::Reason;
 use servescope_lab::overlay::{NamedText, read_among};
 use servescope_lab::workload::formats::unpacked;
 use wasm_bindgen::prelude::*;
@@ -24,14 +25,18 @@ pub fn read_result(
         let bytes = bytes.to_vec();
         let plain = unpacked(&bytes).map_err(|error| to_js_error(vec![Diagnostic::of_file(name, &error)]))?;
         let text = String::from_utf8(plain.into_owned());
-        texts.push(text.map_err(|_| refused(&format!("{name}: the bytes are not UTF-8")))?);
+        let not_text = |_| {
+            let reason = Reason::new("overlay_not_text").text("file", name);
+            to_js_error(vec![bad(&format!("{name}: the bytes are not UTF-8")).because(reason)])
+        };
+        texts.push(text.map_err(not_text)?);
     }
     let named = names.iter().zip(&texts);
     let files: Vec<NamedText<'_>> = named.map(|(name, text)| NamedText { name, text }).collect();
     let run = read_among(&files, (benchmark > 0).then_some(benchmark));
-    Ok(object(&run.map_err(|error| refused(&error.to_string()))?).unchecked_into())
+    Ok(object(&run.map_err(|error| to_js_error(vec![bad(&error.to_string())]))?).unchecked_into())
 }
 
-fn refused(why: &str) -> JsCallErrors {
-    to_js_error(vec![Diagnostic::error("bad_overlay", "", why.to_owned()).text("why", why)])
+fn bad(why: &str) -> Diagnostic {
+    Diagnostic::error("bad_overlay", "", why.to_owned()).text("why", why)
 }

@@ -1,6 +1,9 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::overlay::{CostFit, FitError, FitSearch, MeasuredRun, Overlay, Taken, take_over};
+use servescope_lab::diagnostic::Reason;
+use servescope_lab::overlay::{
+    CostFit, FitError, FitSearch, MAX_CONSTANTS, MeasuredRun, Overlay, Taken, take_over,
+};
 use servescope_lab::replies::OverlayReply;
 use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
 use wasm_bindgen::prelude::*;
@@ -48,7 +51,7 @@ impl Overlayer {
     ) -> Result<(), JsCallErrors> {
         self.work = None;
         let measured: MeasuredRun = serde_wasm_bindgen::from_value(measured.into())
-            .map_err(|error| refused("", &error.to_string()))?;
+            .map_err(|error| to_js_error(vec![bad(&error.to_string())]))?;
         let mut scenario = scenario_of(scenario)?;
         let taken = take_over(&measured, &mut scenario);
         let notes = measured.notes.iter().chain(&taken.notes).cloned().collect();
@@ -86,7 +89,9 @@ impl Overlayer {
         let work = self.work.take().ok_or_else(nothing_ran)?;
         let overlay = work.overlay.ok_or_else(nothing_ran)?;
         if overlay.pairs.is_empty() {
-            return Err(refused("", "no measured request ends in the simulated run"));
+            let reason = Reason::new("overlay_no_pairs");
+            let none = bad("no measured request ends in the simulated run").because(reason);
+            return Err(to_js_error(vec![none]));
         }
         let fit: Option<CostFit> = work.search.map(FitSearch::finish).transpose().map_err(failure_of)?;
         let OverlayWork { measured, scenario, taken, notes, .. } = work;
@@ -95,13 +100,23 @@ impl Overlayer {
     }
 }
 
-fn refused(path: &str, why: &str) -> JsCallErrors {
-    to_js_error(vec![Diagnostic::error("bad_overlay", path, why.to_owned()).text("why", why)])
+fn bad(why: &str) -> Diagnostic {
+    Diagnostic::error("bad_overlay", "", why.to_owned()).text("why", why)
 }
 
 fn failure_of(error: FitError) -> JsCallErrors {
-    match error {
-        FitError::Run(errors) => to_js_error(errors),
-        other => refused("", &other.to_string()),
-    }
+    let sentence = error.to_string();
+    let of = |code, constant: &str| Reason::new(code).text("constant", constant);
+    let reason = match error {
+        FitError::Run(errors) => return to_js_error(errors),
+        FitError::Count(count) => {
+            Reason::new("fit_count").number("count", count as f64).number("max", MAX_CONSTANTS as f64)
+        }
+        FitError::Unknown(constant) => of("fit_unknown", &constant),
+        FitError::NoNumber(constant) => of("fit_no_number", constant),
+        FitError::Twice(constant) => of("fit_twice", constant),
+        FitError::NoEffect(constant) => of("fit_no_effect", constant),
+        FitError::NoTimes => Reason::new("fit_no_times"),
+    };
+    to_js_error(vec![bad(&sentence).because(reason)])
 }

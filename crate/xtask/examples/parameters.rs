@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use servescope_lab::debugger::rules;
 use servescope_lab::debugger::sentences::SENTENCES;
-use servescope_lab::diagnostic::CODES;
+use servescope_lab::diagnostic::{CODES, REASONS};
 use servescope_lab::metric::table::{COLUMNS, ROWS, Row as MetricRow, STATISTICS};
 use servescope_lab::metric::{Direction, USUAL, Unit};
 use servescope_lab::parameters::{Kind, TABLE};
@@ -37,6 +37,14 @@ fn main() {
     list(&mut text, "STEP_FIELDS", "StepFieldName", &fields.iter().map(String::as_str).collect::<Vec<_>>());
     list(&mut text, "FACT_CODES", "FactCode", &FACTS.iter().map(|(code, _)| *code).collect::<Vec<_>>());
     list(&mut text, "REFUSAL_CODES", "RefusalCode", REJECTIONS);
+    text.push_str(
+        "\n/** Why something was rejected, with the values of its sentence. */\nexport const REASONS = {\n",
+    );
+    for (code, names) in REASONS {
+        let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        let _ = writeln!(text, "  {}: [{}],", quoted(code), names.join(", "));
+    }
+    text.push_str("} as const;\nexport type ReasonCode = keyof typeof REASONS;\n");
     list(&mut text, "LOSSES", "Loss", &LOSSES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     let told: Vec<&str> = SENTENCES.iter().map(|row| row.0).collect();
     list(&mut text, "SENTENCE_CODES", "SentenceCode", &told);

@@ -46,9 +46,22 @@ export function shownParams(text: Text, parameters: Parameters, diagnostic: Diag
     if (typeof value === 'number') return value;
     const show = own[name];
     if (show !== undefined) return show(value, text, parameters, diagnostic);
+    const translated = name === 'reason' || name === 'why' ? reasonOf(text, parameters, diagnostic) : undefined;
+    if (translated !== undefined) return translated;
+    if (name === 'expected') return text.ofModule(`expected.${value}`) ?? value;
     return SENTENCES.has(name) ? withLabels(text, parameters, value) : value;
   };
   return Object.fromEntries(Object.entries(diagnostic.params).map(([name, value]) => [name, shown(name, value)]));
+}
+
+/** The module's sentence in another language; undefined where it is shown as the module has it. */
+function reasonOf(text: Text, parameters: Parameters, { params }: Diagnostic): string | undefined {
+  const template = text.ofModule(`reason.${String(params['reason_code'])}`);
+  if (template === undefined) return undefined;
+  const values = Object.entries(params).map(([name, value]) => [name, typeof value === 'string' ? withLabels(text, parameters, value) : value] as const);
+  const sentence = text.fill(template, Object.fromEntries(values));
+  const at = parameters.get(String(params['at']));
+  return at === undefined ? sentence : text.fill(text.ofModule('reason_at') ?? '{reason}', { at: text.label(at), reason: sentence });
 }
 
 /** A text of the module with the labels of parameters in place of their keys. */

@@ -1,6 +1,6 @@
 // One language's texts: those of the page by area and key, and what the modules name.
 import type { ChartData, Diagnostic, Parameter, ParameterValue } from '../simulation/types.js';
-import type { FactCode, ParameterId, RefusalCode, RuleCode, SentenceCode, StepFieldName, StepName } from '../generated/parameters.js';
+import type { FactCode, ParameterId, ReasonCode, RefusalCode, RuleCode, SentenceCode, StepFieldName, StepName } from '../generated/parameters.js';
 import type { Language } from '../state/settings.js';
 import { CHAIN, NONE, USUAL } from '../gateway/chain.js';
 import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';
@@ -17,7 +17,7 @@ export type ParameterTexts = Readonly<Record<ParameterId, { label: string; help:
 
 /** What the modules say in English themselves, so that the page has it in other languages only. */
 export type ModuleTexts = Readonly<Record<
-  `step.${StepName}` | `step.${StepName}.about` | `field.${StepFieldName}` | `fact.${FactCode}` | `refusal.${RefusalCode}` | `sentence.${SentenceCode}` | `rule.${RuleCode}` | `model.${string}` | `note.${string}`,
+  `step.${StepName}` | `step.${StepName}.about` | `field.${StepFieldName}` | `fact.${FactCode}` | `refusal.${RefusalCode}` | `reason.${ReasonCode}` | 'reason_at' | `expected.${string}` | `sentence.${SentenceCode}` | `rule.${RuleCode}` | `model.${string}` | `note.${string}`,
   string>>;
 
 /** What a language has beside the English that is in the scripts. */

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import english from '../generated/parameter-text.json';
 import { EN, NAMES, ZH } from '../generated/glossary.js';
-import { OPTIONS, PARAMETER_IDS } from '../generated/parameters.js';
+import { OPTIONS, PARAMETER_IDS, REASONS } from '../generated/parameters.js';
 import { placesOf, type Area, type Table } from './area.js';
+import type { Diagnostic, Parameter } from '../simulation/types.js';
 import { options } from './en/options.js';
+import { Text, type Tables } from './text.js';
 import { zh } from './zh.js';
 
 const SOURCE = join(import.meta.dirname, '..');
@@ -58,6 +60,31 @@ describe('the texts of the modules in Chinese', () => {
 
   it('are in Chinese', () => {
     expect([...PARAMETERS, ...Object.entries(zh.module)].filter(([, text]) => strayWords(text).length > 0)).toEqual([]);
+  });
+});
+
+describe('the reasons of the modules', () => {
+  const chinese: Readonly<Record<string, string>> = zh.module;
+
+  it.each(Object.entries(REASONS))('%s has its values in Chinese, and no other place', (code, values) => {
+    expect([...placesOf(chinese[`reason.${code}`] ?? '')].sort()).toEqual([...values].sort());
+  });
+
+  it('have in Chinese what the reader of a file expects in a cell', () => {
+    const folder = join(CRATES, 'workload/src/formats');
+    const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.rs') && !name.endsWith('tests.rs'))
+      .map((name) => readFileSync(join(folder, name), 'utf8').split('#[cfg(test)]')[0] ?? '').join('\n');
+    const expected = [...sources.matchAll(/bad\([^;"]*?(?:"[^"]*"(?:\[0\])?, ?)?"([^"]+)"\)|expected: "([^"]+)"/g)].map(([, one, other]) => one ?? other ?? '');
+    expect(expected.length).toBeGreaterThan(20);
+    expect(expected.filter((phrase) => !Object.hasOwn(chinese, `expected.${phrase}`))).toEqual([]);
+  });
+
+  it('stand for the module’s sentence in Chinese alone', () => {
+    const error: Diagnostic = { severity: 'error', code: 'bad_sweep', path: '', message: 'raw', params: { reason: 'workload.rate_rps=2:1:4: a range runs upwards, got 2 to 1', at: 'workload.rate_rps', reason_code: 'range_downwards', from: 2, to: 1 } };
+    const parameters = new Map([['workload.rate_rps', { id: 'workload.rate_rps' } as Parameter]]);
+    const say = (language: 'en' | 'zh', tables: Tables): string => new Text(language, tables, () => parameters).diagnostic(error);
+    expect(say('en', { areas: {}, parameters: english, module: {} })).toContain('a range runs upwards, got 2 to 1');
+    expect(say('zh', zh)).toBe(`参数扫描无效：${zh.parameters['workload.rate_rps'].label}：范围应从小到大，现为 2 到 1。`);
   });
 });
 

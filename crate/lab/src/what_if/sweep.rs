@@ -20,11 +20,11 @@ pub use results::{AxisValues, Results, Row, SweepCell, SweepPoint};
 
 use std::fmt::Write as _;
 
-use axis::bad;
+use axis::{bad, counted};
 use serde_json::{Map, Value as Json, json};
 use servescope_workload::Trace;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::metric::{Measured, Members, Metric};
 use crate::parameters::{Id, Value};
 use crate::recipe;
@@ -81,14 +81,26 @@ impl Sweep {
         loaded: Option<&LoadedTrace>,
     ) -> Result<Self, Diagnostic> {
         if axes.is_empty() || axes.len() > MAX_AXES {
-            return Err(bad("--over", &format!("1 to {MAX_AXES} parameters expected, got {}", axes.len())));
+            return Err(bad(
+                "--over",
+                &format!("1 to {MAX_AXES} parameters expected, got {}", axes.len()),
+                counted("sweep_axes", axes.len(), MAX_AXES),
+            ));
         }
         if metrics.is_empty() {
-            return Err(bad("--metric", "at least one number of the summary expected, such as ttft_s.p99"));
+            return Err(bad(
+                "--metric",
+                "at least one number of the summary expected, such as ttft_s.p99",
+                Reason::new("sweep_no_metric"),
+            ));
         }
         for (place, axis) in axes.iter().enumerate() {
             if axes[..place].iter().any(|other| other.id == axis.id) {
-                return Err(bad(axis.path(), "the parameter is named twice"));
+                return Err(bad(
+                    axis.path(),
+                    "the parameter is named twice",
+                    Reason::new("sweep_axis_twice"),
+                ));
             }
         }
         let members = members(base, &axes, loaded);
@@ -97,8 +109,10 @@ impl Sweep {
         let runs = lengths.clone().try_fold(1_usize, usize::checked_mul).filter(|runs| *runs <= MAX_RUNS);
         let Some(runs) = runs else {
             let product: Vec<String> = lengths.map(|n| n.to_string()).collect();
-            let reason = format!("{} runs are more than {MAX_RUNS}", product.join(" x "));
-            return Err(bad("--over", &reason));
+            let product = product.join(" x ");
+            let sentence = format!("{product} runs are more than {MAX_RUNS}");
+            let reason = Reason::new("sweep_runs").text("runs", &product).number("max", MAX_RUNS as f64);
+            return Err(bad("--over", &sentence, reason));
         };
         let inputs = SweepInputs {
             trace: loaded.map(|loaded| trace_digest(&loaded.trace)),

@@ -6,7 +6,7 @@
 
 use servescope_cost::profile::{OperatorError, Profile, ProfileError, RawTables, TimedOrigin};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 
 /// A profile that stands for the shipped ones.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,14 +173,20 @@ impl LoadedProfile {
         }
         let Some(&(_, mlp)) = contents.iter().find(|(content, _)| *content == Content::Mlp) else {
             let name = files.first().map_or("mlp.csv", |file| file.name);
-            return Err(vec![bad(name, "mlp.csv is missing, which holds the operators of the layers")]);
+            return Err(vec![
+                bad(name, "mlp.csv is missing, which holds the operators of the layers")
+                    .because(Reason::new("profile_no_mlp")),
+            ]);
         };
         for (place, (content, file)) in contents.iter().enumerate() {
             let before = contents[..place].iter().find(|(other, _)| other == content);
             if *content == Content::Profile {
-                problems.push(bad(file.name, "a fitted profile stands alone"));
+                let alone = Reason::new("profile_alone");
+                problems.push(bad(file.name, "a fitted profile stands alone").because(alone));
             } else if let Some((_, other)) = before.filter(|_| *content != Content::Attention) {
-                problems.push(bad(file.name, &format!("{} holds the same already", other.name)));
+                let twice = Reason::new("profile_twice").text("other", other.name);
+                let problem = bad(file.name, &format!("{} holds the same already", other.name));
+                problems.push(problem.because(twice));
             }
         }
         if !(1..=MOST_LAYERS).contains(&of.layers) {
@@ -269,7 +275,10 @@ impl LoadedProfile {
             ("kv_heads", s.kv_heads, s.query_heads),
         ] {
             if !(1..=most).contains(&value) {
-                return Err(bad(name, &format!("{key}: {value} is not between 1 and {most}")));
+                let reason = Reason::new("profile_bounds").text("key", key);
+                let reason = reason.number("value", f64::from(value)).number("max", f64::from(most));
+                let problem = bad(name, &format!("{key}: {value} is not between 1 and {most}"));
+                return Err(problem.because(reason));
             }
         }
         Ok(Self { name: name.to_owned(), profile, errors })

@@ -3,9 +3,10 @@
 use servescope_workload::aibrix::curve::{CurveWarning, NamedPattern, SinePattern, sample_count};
 use servescope_workload::aibrix::generate::rate_samples;
 use servescope_workload::curve::{CurveError, Point, RateCurve, Shape};
+use servescope_workload::formats::MAX_ROWS;
 
 use super::Scenario;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::Id;
 use crate::parameters::choices::{ChoiceId, CurveKind, CurveSampling, LengthCurveKind};
 
@@ -179,7 +180,8 @@ impl Scenario {
     fn curve_points(&self, id: Id, base: f64) -> Result<Vec<Point>, Diagnostic> {
         let numbers = self.list(id);
         if numbers.len() % 2 == 1 {
-            return Err(bad(id, &format!("{} numbers are no pairs of time and value", numbers.len())));
+            return Err(bad(id, &format!("{} numbers are no pairs of time and value", numbers.len()))
+                .because(Reason::new("curve_pairs").number("count", numbers.len() as f64)));
         }
         Ok(numbers.chunks(2).map(|pair| Point { time_s: pair[0], rate_rps: base * pair[1] }).collect())
     }
@@ -222,8 +224,9 @@ impl Scenario {
         let noise = self.number(Id::CurveNoise);
         let ms = |id| self.number(id) * 1e3;
         // Within their bounds, duration and interval fail in one way.
-        let samples = sample_count(ms(Id::Duration), ms(Id::CurveInterval))
-            .map_err(|_| bad(Id::CurveInterval, "more samples than a run can have"));
+        let samples = sample_count(ms(Id::Duration), ms(Id::CurveInterval)).map_err(|_| {
+            bad(Id::CurveInterval, "more samples than a run can have").because(Reason::new("curve_samples"))
+        });
         Some((SinePattern { noise, ..pattern }, samples))
     }
 
@@ -248,12 +251,38 @@ impl Scenario {
 
 /// The curve of a shape, or why there is none, at the parameter to change.
 fn made(shape: &Shape, at: Id) -> Result<RateCurve, Diagnostic> {
-    RateCurve::new(shape).map_err(|error: CurveError| bad(at, &error.to_string()))
+    RateCurve::new(shape).map_err(|error: CurveError| {
+        let plain = bad(at, &error.to_string());
+        match reason_of(&error) {
+            Some(reason) => plain.because(reason),
+            None => plain,
+        }
+    })
 }
 
 fn bad(id: Id, reason: &str) -> Diagnostic {
     let path = id.row().id;
     Diagnostic::error("bad_curve", path, format!("{path}: {reason}")).text("reason", reason)
+}
+
+/// None of what only a file can have.
+fn reason_of(error: &CurveError) -> Option<Reason> {
+    let reason = Reason::new;
+    Some(match *error {
+        CurveError::OutOfRange { value, min, max, .. } => {
+            reason("curve_out_of_range").number("value", value).number("min", min).number("max", max)
+        }
+        CurveError::NegativeRate { amplitude_rps, mean_rps } => {
+            reason("curve_negative").number("amplitude", amplitude_rps).number("mean", mean_rps)
+        }
+        CurveError::NoPoints => reason("curve_no_points"),
+        CurveError::OutOfOrder { place, time_s, former_s } => reason("curve_order")
+            .number("place", place as f64)
+            .number("time", time_s)
+            .number("former", former_s),
+        CurveError::TooManyArrivals => reason("curve_arrivals").number("max", MAX_ROWS as f64),
+        CurveError::MissingColumn { .. } | CurveError::File(_) => return None,
+    })
 }
 
 #[cfg(test)]

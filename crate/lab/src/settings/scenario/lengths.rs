@@ -4,7 +4,7 @@ use servescope_workload::LengthDistribution;
 use servescope_workload::lengths::{LengthError, LengthPairs, LengthTable, Percentiles, Zipf};
 
 use super::Scenario;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::Id;
 use crate::parameters::choices::{ChoiceId, LengthKind, LengthSource, MixtureKind};
 
@@ -189,8 +189,20 @@ impl Scenario {
 }
 
 fn refused(id: Id, error: Option<LengthError>) -> Option<Diagnostic> {
-    let (path, reason) = (id.row().id, error?.to_string());
-    Some(Diagnostic::error("bad_lengths", path, format!("{path}: {reason}")).text("reason", &reason))
+    let error = error?;
+    let (path, sentence) = (id.row().id, error.to_string());
+    let reason = match error {
+        LengthError::NoBins(count) => Reason::new("bins_count").number("count", count as f64),
+        LengthError::BadEdge(value) => Reason::new("bin_edge").number("value", value),
+        LengthError::EdgeOrder { lower, upper } => {
+            Reason::new("bin_order").number("lower", lower).number("upper", upper)
+        }
+        LengthError::BadWeight(value) => Reason::new("bin_weight").number("value", value),
+        LengthError::NoWeight => Reason::new("bin_no_weight"),
+        LengthError::NoPairs(count) => Reason::new("pairs_count").number("count", count as f64),
+    };
+    let told = Diagnostic::error("bad_lengths", path, format!("{path}: {sentence}"));
+    Some(told.text("reason", &sentence).because(reason))
 }
 
 #[cfg(test)]

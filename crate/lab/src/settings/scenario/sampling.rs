@@ -5,7 +5,7 @@ use servescope_workload::prompts::sampling::Refused;
 use servescope_workload::prompts::{CharactersPerToken, Form, Sampling};
 
 use super::Scenario;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::{Id, string_list};
 
 impl Scenario {
@@ -52,14 +52,22 @@ pub fn sampling_problems(sampling: &Sampling, form: Form) -> Vec<Diagnostic> {
                 let error = Diagnostic::out_of_range(&path, value, min, max);
                 Diagnostic { message, ..error }
             }
-            Refused::EmptyStop | Refused::StopAgainstPin { .. } | Refused::NotKnown { .. } => {
-                let reason = refused.to_string();
-                let message = format!("workload.sampling.{reason}");
-                Diagnostic::error("bad_sampling", &path, message).text("reason", &reason)
+            Refused::EmptyStop => bad(&path, &refused, Reason::new("stop_empty")),
+            Refused::StopAgainstPin { count } => {
+                bad(&path, &refused, Reason::new("stop_pinned").number("count", count as f64))
+            }
+            Refused::NotKnown { system, .. } => {
+                bad(&path, &refused, Reason::new("sampling_unknown").text("system", system))
             }
         }
     };
     sampling.refused_by(form).into_iter().map(error).collect()
+}
+
+fn bad(path: &str, refused: &Refused, reason: Reason) -> Diagnostic {
+    let sentence = refused.to_string();
+    let message = format!("workload.sampling.{sentence}");
+    Diagnostic::error("bad_sampling", path, message).text("reason", &sentence).because(reason)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::{Id, Kind, Value};
 use crate::scenario::Scenario;
 
@@ -10,9 +10,18 @@ use crate::scenario::Scenario;
 pub const MAX_VALUES: usize = 10_000;
 
 /// An error in the description of a sweep.
-pub(super) fn bad(text: &str, reason: &str) -> Diagnostic {
-    Diagnostic::error("bad_sweep", "", format!("{text}: {reason}"))
-        .text("reason", &format!("{text}: {reason}"))
+pub(super) fn bad(text: &str, sentence: &str, reason: Reason) -> Diagnostic {
+    let message = format!("{text}: {sentence}");
+    let at = text.split_once('=').map_or(text, |(path, _)| path.trim());
+    Diagnostic::error("bad_sweep", "", message.clone())
+        .text("reason", &message)
+        .text("at", at)
+        .because(reason)
+}
+
+/// A reason with how many there are, and the most that there may be.
+pub(super) fn counted(code: &'static str, count: usize, max: usize) -> Reason {
+    Reason::new(code).number("count", count as f64).number("max", max as f64)
 }
 
 /// From one value of a number to another, evenly or by ratio.
@@ -37,12 +46,13 @@ impl Range {
     /// [`Diagnostic`] for an unknown parameter, one that is no number, or values out of its bounds.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let expected = "PATH=FROM:TO or PATH=FROM:TO:log expected";
-        let (path, values) = text.split_once('=').ok_or_else(|| bad(text, expected))?;
+        let (path, values) =
+            text.split_once('=').ok_or_else(|| bad(text, expected, Reason::new("range_form")))?;
         let parts: Vec<&str> = values.split(':').map(str::trim).collect();
         match parts.as_slice() {
             [from, to] => Self::new(text, path.trim(), from, to, false),
             [from, to, "log"] => Self::new(text, path.trim(), from, to, true),
-            _ => Err(bad(text, expected)),
+            _ => Err(bad(text, expected, Reason::new("range_form"))),
         }
     }
 
@@ -57,13 +67,25 @@ impl Range {
         let id = Id::from_path(path).expect("its value was set");
         let is_whole = matches!(id.row().kind, Kind::Whole { .. });
         if !is_whole && !matches!(id.row().kind, Kind::Number { .. }) {
-            return Err(bad(text, &format!("{path} is no number; give a list of values: PATH=VALUE,VALUE")));
+            return Err(bad(
+                text,
+                &format!("{path} is no number; give a list of values: PATH=VALUE,VALUE"),
+                Reason::new("range_no_number"),
+            ));
         }
         if from >= to {
-            return Err(bad(text, &format!("a range runs upwards, got {from} to {to}")));
+            return Err(bad(
+                text,
+                &format!("a range runs upwards, got {from} to {to}"),
+                Reason::new("range_downwards").number("from", from).number("to", to),
+            ));
         }
         if is_log && from <= 0.0 {
-            return Err(bad(text, &format!("a logarithmic range begins above 0, got {from}")));
+            return Err(bad(
+                text,
+                &format!("a logarithmic range begins above 0, got {from}"),
+                Reason::new("range_log_from").number("from", from),
+            ));
         }
         Ok(Self { id, from, to, is_log, is_whole })
     }
@@ -124,7 +146,8 @@ impl SweepAxis {
     /// [`Diagnostic`] with the parameter, the bound, or the form that was expected.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         let expected = "PATH=FROM:TO:N, PATH=FROM:TO:N:log or PATH=VALUE,VALUE expected";
-        let (path, values) = text.split_once('=').ok_or_else(|| bad(text, expected))?;
+        let (path, values) =
+            text.split_once('=').ok_or_else(|| bad(text, expected, Reason::new("sweep_form")))?;
         let path = path.trim();
         let parts: Vec<&str> = values.split(':').map(str::trim).collect();
         let is_number = Id::from_path(path)
@@ -133,7 +156,7 @@ impl SweepAxis {
             [from, to, count] if is_number => Self::of_range(text, path, from, to, count, false)?,
             [from, to, count, "log"] if is_number => Self::of_range(text, path, from, to, count, true)?,
             [_] => Self::of_list(text, path, values)?,
-            _ if is_number => return Err(bad(text, expected)),
+            _ if is_number => return Err(bad(text, expected, Reason::new("sweep_form"))),
             _ => Self::of_list(text, path, values)?,
         };
         axis.check(text)?;
@@ -150,7 +173,11 @@ impl SweepAxis {
     ) -> Result<Self, Diagnostic> {
         let range = Range::new(text, path, from, to, is_log)?;
         let count: usize = count.parse().ok().filter(|n| (2..=MAX_VALUES).contains(n)).ok_or_else(|| {
-            bad(text, &format!("the number of values is a whole number from 2 to {MAX_VALUES}, got {count}"))
+            bad(
+                text,
+                &format!("the number of values is a whole number from 2 to {MAX_VALUES}, got {count}"),
+                Reason::new("range_count").text("count", count).number("max", MAX_VALUES as f64),
+            )
         })?;
         let mut values: Vec<f64> = (0..count).map(|i| range.at(i as f64 / (count - 1) as f64)).collect();
         values.dedup();
@@ -165,10 +192,15 @@ impl SweepAxis {
             let id = Id::from_path(path).expect("its value was set");
             all.push(scratch.get(id));
             if all.len() > MAX_VALUES {
-                return Err(bad(text, &format!("at most {MAX_VALUES} values can stand here")));
+                return Err(bad(
+                    text,
+                    &format!("at most {MAX_VALUES} values can stand here"),
+                    Reason::new("values_too_many").number("max", MAX_VALUES as f64),
+                ));
             }
         }
-        let id = Id::from_path(path).ok_or_else(|| bad(text, "a parameter expected"))?;
+        let id = Id::from_path(path)
+            .ok_or_else(|| bad(text, "a parameter expected", Reason::new("no_parameter")))?;
         Ok(Self { id, values: all })
     }
 
@@ -183,9 +215,11 @@ impl SweepAxis {
             return Err(scratch
                 .set_text(path, "")
                 .err()
-                .unwrap_or_else(|| bad(path, "a parameter expected")));
+                .unwrap_or_else(|| bad(path, "a parameter expected", Reason::new("no_parameter"))));
         };
-        let values = values.as_array().ok_or_else(|| bad(path, "a list of values expected"))?;
+        let values = values
+            .as_array()
+            .ok_or_else(|| bad(path, "a list of values expected", Reason::new("no_list")))?;
         let values = values.iter().take(MAX_VALUES + 1).map(|json| id.row().parse_json(json));
         let axis = Self { id, values: values.collect::<Result<_, _>>()? };
         axis.check(path)?;
@@ -195,18 +229,34 @@ impl SweepAxis {
     fn check(&self, text: &str) -> Result<(), Diagnostic> {
         let capacity = Id::CapacityGrid.row().group;
         if self.id == Id::Seed {
-            return Err(bad(text, "each point has the seeds of --seeds; the seed itself is no axis"));
+            return Err(bad(
+                text,
+                "each point has the seeds of --seeds; the seed itself is no axis",
+                Reason::new("sweep_of_seed"),
+            ));
         }
         if self.id.row().group == capacity {
-            return Err(bad(text, "this parameter is of the capacity search and changes no run"));
+            return Err(bad(
+                text,
+                "this parameter is of the capacity search and changes no run",
+                Reason::new("sweep_of_capacity"),
+            ));
         }
         if self.values.is_empty() || self.values.len() > MAX_VALUES {
-            return Err(bad(text, &format!("1 to {MAX_VALUES} values expected, got {}", self.values.len())));
+            return Err(bad(
+                text,
+                &format!("1 to {MAX_VALUES} values expected, got {}", self.values.len()),
+                counted("values_count", self.values.len(), MAX_VALUES),
+            ));
         }
         let mut texts: Vec<String> = self.values.iter().map(Value::to_text).collect();
         texts.sort_unstable();
         if let Some([twice, _]) = texts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(bad(text, &format!("values that differ expected, {twice} stands twice")));
+            return Err(bad(
+                text,
+                &format!("values that differ expected, {twice} stands twice"),
+                Reason::new("value_twice").text("value", twice),
+            ));
         }
         Ok(())
     }
