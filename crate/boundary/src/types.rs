@@ -134,6 +134,9 @@ extern "C" {
     /// What makes requests wait.
     #[wasm_bindgen(typescript_type = "WaitCause[]")]
     pub type JsCauses;
+    /// What is wrong, or should be known.
+    #[wasm_bindgen(typescript_type = "Diagnostic[]")]
+    pub type JsDiagnostics;
     /// What simulated replicas showed at the load.
     #[wasm_bindgen(typescript_type = "CapacityChecked")]
     pub type JsChecked;

@@ -40,6 +40,7 @@ pub use arrivals::trace_of;
 pub use loaded_trace::LoadedTrace;
 pub use saturation::{Load, Saturation};
 pub use serve_command::serve_command;
+pub use unneeded::Unneeded;
 
 /// Rows of the tables by user and by adapter that a page can show.
 pub const TABLE_ROWS: usize = 100;

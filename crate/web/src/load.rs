@@ -2,14 +2,15 @@
 
 use servescope_lab::blame::Blame;
 use servescope_lab::metric::Measured;
-use servescope_lab::run::Saturation;
+use servescope_lab::notes::Note;
+use servescope_lab::run::{Saturation, Unneeded};
 use servescope_lab::{Load, SimulationHandle};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::SLICE_STEPS;
 use crate::inputs::{Inputs, takes_inputs};
 use servescope_boundary::convert::{object, to_js_error};
-use servescope_boundary::types::{JsCallErrors, JsCauses, JsLoad, JsPatch};
+use servescope_boundary::types::{JsCallErrors, JsCauses, JsDiagnostics, JsLoad, JsPatch};
 
 /// Measures the load of the replicas: simulates a setting, and saturates its replicas with what reached them.
 #[wasm_bindgen]
@@ -131,5 +132,56 @@ impl CauseFinder {
     fn share(&self) -> f64 {
         let Some(blame) = &self.blame else { return 0.0 };
         if self.running.is_none() { 1.0 } else { self.measured.len() as f64 / blame.count().max(1) as f64 }
+    }
+}
+
+/// Finds the settings without which a run is the same: simulates a setting, and then without each of its parts.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct UnneededFinder {
+    pub(crate) inputs: Inputs,
+    running: Option<SimulationHandle>,
+    search: Option<Unneeded>,
+}
+
+takes_inputs!(UnneededFinder);
+
+#[wasm_bindgen]
+impl UnneededFinder {
+    /// One that generates its traces.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stands ready to look at a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
+        (self.running, self.search) = (None, None);
+        let scenario = self.inputs.scenario(scenario)?;
+        self.running = Some(SimulationHandle::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
+        Ok(())
+    }
+
+    /// Simulates for some milliseconds and gives the share that is done; 1 is the end.
+    pub fn advance(&mut self) -> f64 {
+        let loaded = self.inputs.trace();
+        if let Some(running) = &mut self.running {
+            if running.advance(SLICE_STEPS) >= 1.0 {
+                let run = self.running.take().map(SimulationHandle::finish);
+                self.search = run.map(|run| Unneeded::of(&run, loaded));
+            }
+            return 0.0;
+        }
+        self.search.as_mut().map_or(1.0, |search| search.advance(SLICE_STEPS, loaded))
+    }
+
+    /// A note for each; none where nothing was simulated.
+    pub fn finish(&mut self) -> Option<JsDiagnostics> {
+        let notes = self.search.take()?.finish();
+        let told: Vec<_> = notes.iter().map(Note::diagnostic).collect();
+        Some(object(&told).unchecked_into())
     }
 }

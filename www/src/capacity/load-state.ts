@@ -1,12 +1,12 @@
 // What is found of the shown settings in idle time of the pool, one after another: the load of the replicas, what makes requests
-// wait, and the rate up to which the SLO holds. All is let go as soon as a control moves; what takes too long is given up.
+// wait, the rate up to which the SLO holds, and the settings without which the run is the same. All is let go as soon as a control moves; what takes too long is given up.
 import type { App } from '../app.js';
 import { seedRangesOf } from '../panels/seed-ranges.js';
 import { part } from '../part.js';
 import type { Task, TaskResult } from '../pool/pool-calls.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../profile/profile-own.js';
-import type { ReplicaLoad, Summary, WaitCause } from '../simulation/types.js';
+import type { Diagnostic, ReplicaLoad, Summary, WaitCause } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../state/topic.js';
 
@@ -17,7 +17,7 @@ const IDLE_MS = 800;
 /** What takes longer is given up. */
 const BUDGET_MS = 20_000;
 
-const STEPS = ['load', 'causes', 'slo'] as const;
+const STEPS = ['load', 'causes', 'slo', 'unneeded'] as const;
 type Step = (typeof STEPS)[number];
 
 export interface LoadAnswer {
@@ -29,9 +29,11 @@ export interface LoadAnswer {
   causes: readonly WaitCause[];
   /** The highest rate at which the SLO holds, req/s. */
   slo_rps: number | null;
+  /** Notes on settings without which the run is the same. */
+  unneeded: readonly Diagnostic[];
 }
 
-const NOTHING: LoadAnswer = { over: [], load: null, before: null, causes: [], slo_rps: null };
+const NOTHING: LoadAnswer = { over: [], load: null, before: null, causes: [], slo_rps: null, unneeded: [] };
 
 /** Whether something of a run asks for a cause. */
 export function mayHaveCause({ warnings }: Pick<Summary, 'warnings'>): boolean {
@@ -101,6 +103,7 @@ export class LoadState {
     switch (step) {
       case 'load': return { load: await this.#answerOf('load', turn) };
       case 'causes': return answer !== null && mayHaveCause(answer.summary) ? { causes: await this.#answerOf('causes', turn) ?? [] } : {};
+      case 'unneeded': return { unneeded: await this.#answerOf('unneeded', turn) ?? NOTHING.unneeded };
       case 'slo': return { slo_rps: await this.#answerOf('slo', turn) };
     }
   }

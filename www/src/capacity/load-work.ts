@@ -1,16 +1,18 @@
-// The load of a setting, and what makes its requests wait, in a thread of the pool.
-import { CauseFinder, LoadMeter } from '../../pkg/servescope.js';
+// The load of a setting, what makes its requests wait, and which of its parts it does not need, in a thread of the pool.
+import { CauseFinder, LoadMeter, UnneededFinder } from '../../pkg/servescope.js';
 import type { Inputs, Task } from '../pool/pool-calls.js';
 import type { Work } from '../pool/work.js';
 
-type LoadTask = Extract<Task, { kind: 'load' | 'causes' }>;
+type LoadTask = Extract<Task, { kind: 'load' | 'causes' | 'unneeded' }>;
 
-const OF = { load: LoadMeter, causes: CauseFinder } as const;
+const OF = { load: LoadMeter, causes: CauseFinder, unneeded: UnneededFinder } as const;
 
-/** One of both with its trace and its profile; the other lets go of them, since a trace may be large. */
+type Finder = LoadMeter | CauseFinder | UnneededFinder;
+
+/** One of them with its trace and its profile; the others let go of them, since a trace may be large. */
 export class LoadWork {
   #kind: LoadTask['kind'] | null = null;
-  #worker: LoadMeter | CauseFinder | null = null;
+  #worker: Finder | null = null;
 
   constructor(private readonly inputs: Inputs) {}
 
@@ -28,7 +30,7 @@ export class LoadWork {
     };
   }
 
-  #of(kind: LoadTask['kind']): LoadMeter | CauseFinder {
+  #of(kind: LoadTask['kind']): Finder {
     if (this.#worker !== null && this.#kind === kind) return this.#worker;
     this.free();
     const { trace, profile } = this.inputs;

@@ -1,8 +1,10 @@
 // One parameter: its label, its input, its help, and why it has no effect or cannot have the value typed. Everything
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app.js';
+import { loadOf } from '../capacity/load-state.js';
 import { LightElement } from '../element.js';
-import { pageError, type Parameter, type ParameterValue } from '../simulation/types.js';
+import { pageError, type Diagnostic, type Parameter, type ParameterValue } from '../simulation/types.js';
 import { randomSeed } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
 import { partsOf, type Watchable } from '../state/topic.js';
@@ -16,6 +18,8 @@ const TYPING_PAUSE_MS = 400;
 /** At 0 the bound of the SLO stands for these. */
 const AS_SLO: ReadonlySet<string> = new Set(['capacity.ttft_s', 'capacity.tbt_s', 'capacity.tpot_s']);
 
+const unneeded = (app: App): readonly Diagnostic[] => loadOf(app).answer.value.unneeded;
+
 export class ParameterControl extends LightElement {
   static override properties = { ...LightElement.properties, parameter: { attribute: false }, helpOpen: { state: true }, near: { attribute: false }, lead: { attribute: false } };
   declare parameter: Parameter;
@@ -27,7 +31,7 @@ export class ParameterControl extends LightElement {
   #typing: ReturnType<typeof setTimeout> | undefined;
 
   protected override watched(): Watchable[] {
-    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.belonging.stale, partsOf(this.app.session, ({ answer }) => answer?.summary.warnings)];
+    return [this.app.shown, this.app.editor.drafts, this.app.errors, this.app.traceFile.info, this.app.belonging.stale, partsOf(this.app.session, ({ answer }) => answer?.summary.warnings), partsOf(loadOf(this.app).answer, (answer) => answer.unneeded)];
   }
 
   /** Most controls are folded away, and never seen. */
@@ -46,7 +50,7 @@ export class ParameterControl extends LightElement {
     const { id } = parameter;
     const problem = app.problem(id);
     const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
-    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${controlNote(app, id) ?? ''}|${about}|${String(fileValue(app, parameter))}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${controlNote(app, id, unneeded(app)) ?? ''}|${about}|${String(fileValue(app, parameter))}`;
   }
 
   /** A file's own number where it decides the parameter: null where it has none. */
@@ -67,7 +71,7 @@ export class ParameterControl extends LightElement {
     const { app, parameter } = this;
     const { text } = app;
     const problem = app.problem(parameter.id);
-    const inactive = inactiveReason(app, parameter) ?? controlNote(app, parameter.id);
+    const inactive = inactiveReason(app, parameter) ?? controlNote(app, parameter.id, unneeded(app));
     const changed = app.editor.isChanged(parameter.id);
     const defaultText = text.value(parameter, app.store.resolved.defaults[parameter.id] ?? parameter.default);
     const fromFile = this.#fromFile;

@@ -1,7 +1,7 @@
 // What the page and a thread of the pool say to each other.
 import type { Found, Standings } from '../capacity/capacity-calls.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, TraceColumns, WaitCause } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, TraceColumns, WaitCause } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** What a run takes beside its scenario; null is generated requests and shipped profiles. */
@@ -20,6 +20,8 @@ export type Task =
   | { kind: 'load'; scenario: ScenarioPatch }
   /** What makes requests wait, by runs without it. */
   | { kind: 'causes'; scenario: ScenarioPatch }
+  /** The settings without which the run is the same, by runs without them. */
+  | { kind: 'unneeded'; scenario: ScenarioPatch }
   /** The highest rate at which the SLO holds, by a quick search. */
   | { kind: 'slo'; scenario: ScenarioPatch }
   /** What the ranking says that the load needs, simulated. */
@@ -39,6 +41,7 @@ export interface TaskResult {
   search: Found;
   load: ReplicaLoad | null;
   causes: readonly WaitCause[] | null;
+  unneeded: readonly Diagnostic[] | null;
   /** Requests a second; null where it holds at no rate. */
   slo: number | null;
   check: CapacityChecked;

@@ -43,7 +43,8 @@ function letGo(): void {
 function workOf(task: Task): Work {
   switch (task.kind) {
     case 'load':
-    case 'causes': return having(LoadWork).of(task);
+    case 'causes':
+    case 'unneeded': return having(LoadWork).of(task);
     case 'search':
     case 'slo':
     case 'check': return having(CapacityWork).of(task);
@@ -99,6 +100,7 @@ async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<vo
     case 'search':
     case 'load':
     case 'causes':
+    case 'unneeded':
     case 'slo':
     case 'check':
     case 'measure':
@@ -121,6 +123,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'search':
     case 'load':
     case 'causes':
+    case 'unneeded':
     case 'slo':
     case 'check':
     case 'measure':

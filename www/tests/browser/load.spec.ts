@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
-import { expect, numberBox, open, test } from './page.js';
+import { control, expect, numberBox, open, openGroups, setNumber, test } from './page.js';
 import { PROGRAM, terminal } from './terminal.js';
 
 const FOUND_MS = 40_000;
@@ -41,6 +41,22 @@ for (const { name, hash, scenario, suspects } of SETTINGS) {
     for (const { suspect } of told.why.waiting) await expect(page.locator(`[data-code=cause][data-suspect=${suspect}]`)).toContainText('in place of');
   });
 }
+
+test('a setting without which the run is the same is told so beside its control, as the terminal has it', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  const hash = '#v=4&D=120&n=0&sched=vllm_v1&gk=proxy&gc=500';
+  const { warnings } = JSON.parse(execFileSync(PROGRAM, ['simulate', '--link', hash, '--json'], { encoding: 'utf8', maxBuffer: 1 << 28 })) as { warnings: { code: string; path: string }[] };
+  const unneeded = warnings.filter(({ code }) => code.startsWith('no_effect_same_'));
+  expect(unneeded.map(({ path }) => path)).toContain('gateway.concurrency');
+  await open(page, hash);
+  await openGroups(page);
+  for (const { code, path } of unneeded) {
+    await expect(control(page, path).locator('.control-reason')).toContainText(code === 'no_effect_same_run' ? 'without it the run is the same' : 'No effect on any request', { timeout: FOUND_MS });
+  }
+  // Of other settings nothing is known yet.
+  await setNumber(page, 'gateway.concurrency', 1);
+  await expect(control(page, 'gateway.concurrency').locator('.control-reason')).toBeHidden();
+});
 
 test('a load of other settings is marked until the new one is measured', async ({ page }) => {
   await open(page, '#v=2&R=1');
