@@ -26,7 +26,7 @@ pub use fitted_profile::CompactTables;
 pub use grid::KnotGrid;
 pub use line::{KnotLine, Knots};
 pub use operator::{By, OPERATORS, Operator, TimedOrigin};
-pub use profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
+pub use profiling_csv::{RawAttention, RawDegree, RawLine, RawNetwork, RawTables};
 pub use table::ProfileError;
 pub use vidur_tables::{ExactTables, LayerSettings};
 
@@ -80,6 +80,27 @@ pub struct Degree {
     pub attention: AttentionProfile,
 }
 
+/// What messages take between GPUs of another kind of node than the profile's own. They depend on bytes alone, so every
+/// model of the GPU has the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeNetwork {
+    /// Its name, without spaces.
+    pub name: String,
+    /// GPUs in a node.
+    pub node_gpus: u32,
+    /// Sending on, within a node and to another.
+    pub lines: Vec<OperatorLine>,
+    /// All-reduces by the GPUs that share a layer, ascending.
+    pub all_reduces: Vec<(u32, OperatorLine)>,
+}
+
+impl NodeNetwork {
+    /// Whether as many GPUs can share a layer: what they send each other was timed.
+    pub fn has_degree(&self, degree: u32) -> bool {
+        degree == 1 || self.all_reduces.iter().any(|(gpus, _)| *gpus == degree)
+    }
+}
+
 /// The operator times of one model on one GPU, in a few kilobytes for all degrees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
@@ -95,9 +116,16 @@ pub struct Profile {
     pub lines: Vec<OperatorLine>,
     /// By degree, ascending.
     pub degrees: Vec<Degree>,
+    /// Other nodes that have this GPU.
+    pub networks: Vec<NodeNetwork>,
 }
 
 impl Profile {
+    /// The node of that name, where the profile has it.
+    pub fn network(&self, name: &str) -> Option<&NodeNetwork> {
+        self.networks.iter().find(|network| network.name == name)
+    }
+
     /// Settings as Vidur has them, without host overhead.
     pub fn settings(&self, degree: u32, stages: u32) -> LayerSettings {
         let penalty = if self.shape.query_heads > self.shape.kv_heads { 0.1 } else { 0.0 };

@@ -140,6 +140,7 @@ pub const CODES: &[&str] = &[
     "vidur_dense_only",
     "no_profile",
     "no_host_profile",
+    "no_network",
     "no_kernels",
     "no_kernels_of_format",
     "no_kernels_of_model",

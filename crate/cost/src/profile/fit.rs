@@ -7,7 +7,7 @@ use super::line::{Fineness, KnotLine, Knots};
 use super::operator::{By, OPERATORS, TimedOrigin};
 use super::profiling_csv::{RawAttention, RawDegree, RawLine, RawTables};
 use super::table::ProfileError;
-use super::{AttentionProfile, Degree, FitErrors, OperatorLine, Profile};
+use super::{AttentionProfile, Degree, FitErrors, NodeNetwork, OperatorLine, Profile};
 use crate::batch::OperatorClass;
 
 /// How far a profile is from the raw medians of one operator.
@@ -58,14 +58,23 @@ impl Profile {
     /// # Errors
     /// Where a degree above 1 has neither all-reduces nor messages to model them from.
     pub fn fit(raw: &RawTables) -> Result<(Self, Vec<OperatorError>), ProfileError> {
-        let lines = raw.lines.iter().map(|line| fit_line(line, |_| 0.0)).collect();
+        let message = |line: &RawLine| fit_line(line, |_| 0.0);
+        let lines = raw.lines.iter().map(message).collect();
+        let networks = raw.networks.iter().map(|network| NodeNetwork {
+            name: network.name.clone(),
+            node_gpus: network.node_gpus,
+            lines: network.lines.iter().map(message).collect(),
+            all_reduces: network.all_reduces.iter().map(|(gpus, line)| (*gpus, message(line))).collect(),
+        });
+        let networks = networks.collect();
         let speed = speed_of(raw);
         let mut degrees = Vec::new();
         for degree in &raw.degrees {
             degrees.push(fit_degree(raw, degree, speed)?);
         }
         let (gpu, model) = (raw.gpu.clone(), raw.model.clone());
-        let profile = Self { gpu, model, shape: raw.shape, node_gpus: raw.node_gpus, lines, degrees };
+        let profile =
+            Self { gpu, model, shape: raw.shape, node_gpus: raw.node_gpus, lines, degrees, networks };
         let errors = profile.errors(raw);
         Ok((profile, errors))
     }

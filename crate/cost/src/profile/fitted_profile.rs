@@ -11,7 +11,7 @@ use super::line::KnotLine;
 use super::operator::By;
 use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
-use super::{OperatorLine, Profile};
+use super::{NodeNetwork, OperatorLine, Profile};
 use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
 use crate::batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 
@@ -78,6 +78,18 @@ impl Profile {
     /// # Errors
     /// Where the profile lacks the degree, or messages that the stages send.
     pub fn tables(&self, settings: LayerSettings) -> Result<CompactTables, ProfileError> {
+        self.tables_on(settings, None)
+    }
+
+    /// The same with the messages of another node than the profile's own.
+    ///
+    /// # Errors
+    /// Those of [`Self::tables`].
+    pub fn tables_on(
+        &self,
+        settings: LayerSettings,
+        network: Option<&NodeNetwork>,
+    ) -> Result<CompactTables, ProfileError> {
         settings.check()?;
         let Some(degree) = self.degree(settings.tensor_parallel) else {
             return Err(ProfileError::BadSetting { name: "degree", expected: "one that the profile has" });
@@ -89,13 +101,21 @@ impl Profile {
             KnotLine::sum(lines.iter())
         };
         let by_tokens = 0.5 / f64::from(self.shape.hidden.max(1));
-        let message = |lines: &[OperatorLine], name: &str| {
+        let of_name = |lines: &[OperatorLine], name: &str| {
             lines.iter().find(|l| l.operator.name == name).map(|l| l.knots.line(by_tokens))
         };
         let mut reduce = KnotLine::zero();
         if settings.tensor_parallel > 1 {
             let skew_ms = settings.skew_ms * libm::pow(f64::from(settings.tensor_parallel), 1.25);
-            let found = message(&degree.lines, "all_reduce").ok_or(ProfileError::BadSetting {
+            let found = match network {
+                None => of_name(&degree.lines, "all_reduce"),
+                Some(network) => {
+                    let mut found = network.all_reduces.iter();
+                    let of_degree = found.find(|(gpus, _)| *gpus == degree.degree);
+                    of_degree.map(|(_, line)| line.knots.line(by_tokens))
+                }
+            };
+            let found = found.ok_or(ProfileError::BadSetting {
                 name: "all_reduce",
                 expected: "a line of this degree in the profile",
             })?;
@@ -104,10 +124,12 @@ impl Profile {
         }
         let mut send = KnotLine::zero();
         if settings.stages > 1 {
-            let near = message(&self.lines, "send_recv");
+            let (lines, node_gpus) =
+                network.map_or((&self.lines, self.node_gpus), |n| (&n.lines, n.node_gpus));
+            let near = of_name(lines, "send_recv");
             let is_far =
-                u64::from(settings.tensor_parallel) * u64::from(settings.stages) > u64::from(self.node_gpus);
-            let far = message(&self.lines, "send_recv_across").filter(|_| is_far);
+                u64::from(settings.tensor_parallel) * u64::from(settings.stages) > u64::from(node_gpus);
+            let far = of_name(lines, "send_recv_across").filter(|_| is_far);
             send = far.or(near).ok_or(ProfileError::BadSetting {
                 name: "send_recv",
                 expected: "a line in the profile, for a pipeline sends",

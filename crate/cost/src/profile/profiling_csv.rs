@@ -52,6 +52,19 @@ pub struct RawDegree {
     pub attention: Option<RawAttention>,
 }
 
+/// Messages between the GPUs of one kind of node, as they were taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawNetwork {
+    /// Its name.
+    pub name: String,
+    /// GPUs in a node.
+    pub node_gpus: u32,
+    /// Sending on.
+    pub lines: Vec<RawLine>,
+    /// All-reduces by the GPUs of a group, ascending.
+    pub all_reduces: Vec<(u32, RawLine)>,
+}
+
 /// The profile of one model on one GPU, as it was taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawTables {
@@ -67,6 +80,8 @@ pub struct RawTables {
     pub lines: Vec<RawLine>,
     /// By degree, ascending.
     pub degrees: Vec<RawDegree>,
+    /// Other nodes that have this GPU.
+    pub networks: Vec<RawNetwork>,
 }
 
 const MLP: &str = "mlp.csv";
@@ -167,7 +182,7 @@ impl RawTables {
             attention: None,
         });
         let (gpu, model, degrees) = (gpu.to_owned(), model.to_owned(), degrees.collect());
-        Ok(Self { gpu, model, shape, node_gpus: 8, lines: Vec::new(), degrees })
+        Ok(Self { gpu, model, shape, node_gpus: 8, lines: Vec::new(), degrees, networks: Vec::new() })
     }
 
     /// Leaves only these degrees.
@@ -231,26 +246,11 @@ impl RawTables {
     /// # Errors
     /// [`ProfileError`] with row and column.
     pub fn add_all_reduce(&mut self, text: &str) -> Result<(), ProfileError> {
-        let mut csv = Csv::new(ALL_REDUCE, text)?;
-        let operator = &OPERATORS[10];
-        let (workers, in_node) = (csv.column("num_workers")?, csv.column("devices_per_node")?);
-        let (size, time) = (csv.column("size")?, csv.column(operator.column)?);
-        let node = csv.find("max_devices_per_node");
-        let mut samples: BTreeMap<u32, TimeSamples> = BTreeMap::new();
-        while csv.next_row() {
-            let workers = csv.count(workers)?;
-            let (size, us) = (csv.count(size)?, csv.time_ms(time)? * 1e3);
-            if csv.count(in_node)? == workers && workers > 1 {
-                samples.entry(workers).or_default().push(size, us);
-            }
-            if let Some(node) = node {
-                self.node_gpus = csv.count_in(node, 1, MOST_GPUS, "a whole number of 1 to 2^16")?;
-            }
-        }
-        for (workers, samples) in samples {
+        let (all_reduces, node_gpus) = read_all_reduces(text)?;
+        self.node_gpus = node_gpus.unwrap_or(self.node_gpus);
+        for (workers, line) in all_reduces {
             if let Some(degree) = self.degrees.iter_mut().find(|d| d.degree == workers) {
-                let points = samples.medians();
-                degree.lines.push(RawLine { operator, origin: TimedOrigin::Measured, points });
+                degree.lines.push(line);
             }
         }
         Ok(())
@@ -261,21 +261,19 @@ impl RawTables {
     /// # Errors
     /// [`ProfileError`] with row and column.
     pub fn add_send_recv(&mut self, text: &str) -> Result<(), ProfileError> {
-        let mut csv = Csv::new(SEND_RECV, text)?;
-        let (near, far) = (&OPERATORS[11], &OPERATORS[12]);
-        let in_node = csv.column("devices_per_node")?;
-        let (size, time) = (csv.column("size")?, csv.column(near.column)?);
-        let mut samples = [TimeSamples::default(), TimeSamples::default()];
-        while csv.next_row() {
-            let is_near = csv.count_in(in_node, 1, 2, "1 or 2")? == 2;
-            samples[usize::from(!is_near)].push(csv.count(size)?, csv.time_ms(time)? * 1e3);
-        }
-        for (operator, samples) in [near, far].into_iter().zip(samples) {
-            if !samples.0.is_empty() {
-                let points = samples.medians();
-                self.lines.push(RawLine { operator, origin: TimedOrigin::Measured, points });
-            }
-        }
+        self.lines.extend(read_sends(text)?);
+        Ok(())
+    }
+
+    /// Adds another node that has this GPU: its `all_reduce.csv` and its `send_recv.csv`.
+    ///
+    /// # Errors
+    /// [`ProfileError`] with row and column.
+    pub fn add_network(&mut self, name: &str, all_reduce: &str, send_recv: &str) -> Result<(), ProfileError> {
+        let (mut all_reduces, node_gpus) = read_all_reduces(all_reduce)?;
+        all_reduces.retain(|(workers, _)| self.degrees.iter().any(|d| d.degree == *workers));
+        let (name, node_gpus) = (name.to_owned(), node_gpus.unwrap_or(self.node_gpus));
+        self.networks.push(RawNetwork { name, node_gpus, lines: read_sends(send_recv)?, all_reduces });
         Ok(())
     }
 
@@ -380,8 +378,51 @@ impl RawTables {
             node_gpus: 8,
             lines: sends,
             degrees: vec![RawDegree { degree, lines, attention: Some(attention) }],
+            networks: Vec::new(),
         })
     }
+}
+
+/// All-reduces of groups in one node by their size, and the GPUs of a node where the file says it.
+fn read_all_reduces(text: &str) -> Result<(Vec<(u32, RawLine)>, Option<u32>), ProfileError> {
+    let mut csv = Csv::new(ALL_REDUCE, text)?;
+    let operator = &OPERATORS[10];
+    let (workers, in_node) = (csv.column("num_workers")?, csv.column("devices_per_node")?);
+    let (size, time) = (csv.column("size")?, csv.column(operator.column)?);
+    let node = csv.find("max_devices_per_node");
+    let mut node_gpus = None;
+    let mut samples: BTreeMap<u32, TimeSamples> = BTreeMap::new();
+    while csv.next_row() {
+        let workers = csv.count(workers)?;
+        let (size, us) = (csv.count(size)?, csv.time_ms(time)? * 1e3);
+        if csv.count(in_node)? == workers && workers > 1 {
+            samples.entry(workers).or_default().push(size, us);
+        }
+        if let Some(node) = node {
+            node_gpus = Some(csv.count_in(node, 1, MOST_GPUS, "a whole number of 1 to 2^16")?);
+        }
+    }
+    let origin = TimedOrigin::Measured;
+    let line = |(workers, samples): (u32, TimeSamples)| {
+        (workers, RawLine { operator, origin, points: samples.medians() })
+    };
+    Ok((samples.into_iter().map(line).collect(), node_gpus))
+}
+
+/// Messages between two GPUs of one node and of two, where the file has them.
+fn read_sends(text: &str) -> Result<Vec<RawLine>, ProfileError> {
+    let mut csv = Csv::new(SEND_RECV, text)?;
+    let (near, far) = (&OPERATORS[11], &OPERATORS[12]);
+    let in_node = csv.column("devices_per_node")?;
+    let (size, time) = (csv.column("size")?, csv.column(near.column)?);
+    let mut samples = [TimeSamples::default(), TimeSamples::default()];
+    while csv.next_row() {
+        let is_near = csv.count_in(in_node, 1, 2, "1 or 2")? == 2;
+        samples[usize::from(!is_near)].push(csv.count(size)?, csv.time_ms(time)? * 1e3);
+    }
+    let both = [near, far].into_iter().zip(samples).filter(|(_, samples)| !samples.0.is_empty());
+    let origin = TimedOrigin::Measured;
+    Ok(both.map(|(operator, samples)| RawLine { operator, origin, points: samples.medians() }).collect())
 }
 
 /// Keeps the points whose place is every other one or the last, or the others.

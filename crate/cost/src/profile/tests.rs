@@ -64,6 +64,9 @@ fn raw() -> RawTables {
     assert_eq!(raw.add_attention(&attention(), TimedOrigin::Measured), Ok(1));
     raw.add_all_reduce(&messages("all_reduce", "2,2")).unwrap();
     raw.add_send_recv(&messages("send_recv", "2,2")).unwrap();
+    let slower = |name: &str, workers: &str| messages(name, workers).replace("\n0.0", "\n0.1");
+    let sends = slower("send_recv", "2,2") + messages("send_recv", "2,1").split_once('\n').unwrap().1;
+    raw.add_network("pairs", &slower("all_reduce", "2,2"), &sends).unwrap();
     assert_eq!(raw.add_host(HOST), Ok(2));
     raw
 }
@@ -96,6 +99,32 @@ fn times_add_up_from_files_to_stages() {
     let with_host = tables.clone().with_host(profile.host(1).unwrap());
     let host_us = |t: &CompactTables| t.stage_time(&decode, true).first_us;
     assert!((host_us(&with_host) - host_us(&tables) - 500.0).abs() < 1e-6);
+}
+
+#[test]
+fn another_node_has_other_messages_and_sends_across_sooner() {
+    let (mut profile, _) = Profile::fit(&raw()).unwrap();
+    profile.node_gpus = 8;
+    let pairs = profile.network("pairs").unwrap();
+    assert_eq!(
+        (pairs.node_gpus, pairs.has_degree(1), pairs.has_degree(2), pairs.has_degree(4)),
+        (4, true, true, false)
+    );
+    let chunks = [Chunk { kv_tokens: 0, tokens: 32 }];
+    let prompt = Batch { chunks: &chunks, ..Batch::default() };
+    let communication_us = |stages: u32, network| {
+        let tables = profile.tables_on(profile.settings(2, stages), network).unwrap();
+        tables.stage_parts(&prompt, false)[crate::OperatorClass::Communication as usize]
+    };
+    let message_us = 20.0 + 32.0 * 2048.0 * 1e-5;
+    // Two layers of two all-reduces, in either stage one; each is launched in 20 us. A message of the slower node takes 100 us more.
+    near(communication_us(2, None), 3.0 * message_us + 40.0);
+    near(communication_us(2, Some(pairs)), 3.0 * (message_us + 100.0) + 40.0);
+    // The second stage of a node of two GPUs is in another one, to which a message takes as long as within ours.
+    let small = NodeNetwork { node_gpus: 2, ..pairs.clone() };
+    near(communication_us(2, Some(&small)), 2.0 * (message_us + 100.0) + message_us + 40.0);
+    assert_eq!(profile.network("pears"), None);
+    assert!(profile.tables_on(profile.settings(2, 1), None) == profile.tables(profile.settings(2, 1)));
 }
 
 #[test]
@@ -145,6 +174,17 @@ fn a_profile_is_read_as_it_was_written() {
     assert!(error("").starts_with("profile: row 0, column key: servescope-profile 1 expected"));
     assert!(error(&text.replace("gpu gpu", "gpu")).starts_with("profile: row 2, column gpu:"));
     assert!(error(&text.replace("add measured 1", "add measured -1")).contains("column place"));
+    assert!(
+        error(&text.replace("network pairs node_gpus 4", "network pairs node_gpus 0")).contains("node_gpus")
+    );
+    assert!(error(&text.replace("group 2", "group 1")).contains("column group"));
+    assert!(
+        error(
+            &(text.clone()
+                + text.split_once("network").map(|(_, rest)| format!("network{rest}")).unwrap().as_str())
+        )
+        .contains("a new name")
+    );
     assert!(error(&text.replace("attention measured", "attention guessed")).contains("column origin"));
 }
 

@@ -13,6 +13,10 @@
 //! prefill_law 15 0.03 0.01 0.0001 0.0001
 //! decode rows 1 1 2 columns 32 32 64 cells 90 10 …
 //! prefill rows … columns … cells …
+//! network pairwise_nvlink node_gpus 4          another node with this GPU; none or several, at the end
+//! send_recv measured …
+//! group 2                                      GPUs that share a layer
+//! all_reduce measured …
 //! ```
 
 use std::fmt::Write as _;
@@ -22,7 +26,7 @@ use super::grid::KnotGrid;
 use super::line::{Knots, MOST_TENTHS};
 use super::operator::{Operator, TimedOrigin};
 use super::table::ProfileError;
-use super::{AttentionProfile, Degree, FitErrors, OperatorLine, Profile};
+use super::{AttentionProfile, Degree, FitErrors, NodeNetwork, OperatorLine, Profile};
 use crate::model_shape::ModelShape;
 
 const FILE: &str = "profile";
@@ -65,6 +69,14 @@ impl Profile {
                 text.push_str(" cells");
                 differences(&mut text, grid.cells.iter().copied());
                 text.push('\n');
+            }
+        }
+        for network in &self.networks {
+            let _ = writeln!(text, "network {} node_gpus {}", network.name, network.node_gpus);
+            write_lines(&mut text, &network.lines);
+            for (gpus, line) in &network.all_reduces {
+                let _ = writeln!(text, "group {gpus}");
+                write_lines(&mut text, std::slice::from_ref(line));
             }
         }
         text
@@ -220,10 +232,39 @@ impl<'a> TextReader<'a> {
             let lines = self.operators()?;
             degrees.push(Degree { degree, errors, lines, attention: self.attention()? });
         }
+        let mut networks = Vec::new();
+        while self.key() == "network" && !degrees.is_empty() {
+            networks.push(self.network(&networks)?);
+        }
         if self.words.is_empty() && !degrees.is_empty() {
-            return Ok(Profile { gpu, model, shape, node_gpus, lines, degrees });
+            return Ok(Profile { gpu, model, shape, node_gpus, lines, degrees, networks });
         }
         Err(self.bad("key", self.key(), "an operator or a degree"))
+    }
+
+    fn network(&mut self, before: &[NodeNetwork]) -> Result<NodeNetwork, ProfileError> {
+        self.place = 1;
+        let name = self.word();
+        let is_known = before.iter().any(|network| network.name == name);
+        if name.is_empty() || name.len() > MOST_NAME || is_known {
+            return Err(self.bad("network", name, "a new name without spaces, of at most 100 bytes"));
+        }
+        self.expect("node_gpus")?;
+        let node_gpus = self.whole("node_gpus", 1, 1 << 16)?;
+        self.advance();
+        let lines = self.operators()?;
+        let mut all_reduces: Vec<(u32, OperatorLine)> = Vec::new();
+        while self.key() == "group" {
+            self.place = 1;
+            let gpus = self.whole("group", all_reduces.last().map_or(2, |(gpus, _)| gpus + 1), 1 << 16)?;
+            self.advance();
+            let mut found = self.operators()?;
+            match found.pop().filter(|line| found.is_empty() && line.operator.name == "all_reduce") {
+                Some(line) => all_reduces.push((gpus, line)),
+                None => return Err(self.bad("key", self.key(), "one all_reduce")),
+            }
+        }
+        Ok(NodeNetwork { name: name.to_owned(), node_gpus, lines, all_reduces })
     }
 
     fn operators(&mut self) -> Result<Vec<OperatorLine>, ProfileError> {

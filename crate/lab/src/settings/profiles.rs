@@ -1,7 +1,7 @@
 //! Profiles made from a folder of Vidur's profiling data (`data/profiling` of microsoft/vidur).
 //!
 //! Below the folder: `compute/GPU/ORG/MODEL/mlp.csv`; `network/NODE/all_reduce.csv` and `send_recv.csv`, where the node
-//! of a GPU is `GPU_dgx`, or `GPU_pairwise_nvlink` if there is none; `legacy/GPU/attention*.csv` with attention for
+//! of a GPU is `GPU_dgx`, or `GPU_pairwise_nvlink` if there is none, and the other where it has both; `legacy/GPU/attention*.csv` with attention for
 //! whichever models have as many heads on each GPU; `legacy/GPU/cpu_overheads.csv`;
 //! `reconstructed/GPU/ORG/MODEL/attention*.csv`.
 
@@ -106,7 +106,8 @@ pub fn raw_tables(folder: &dyn Folder) -> Result<Vec<RawTables>, String> {
         let named = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {error}");
         let mut raw =
             RawTables::read(gpu, &model, layers, &folder.read(path)?).map_err(|e| named(path, &e))?;
-        for file in network(&files, gpu) {
+        let mut networks = NETWORKS.into_iter().filter_map(|name| Some((name, network(&files, gpu, name)?)));
+        for file in networks.next().into_iter().flat_map(|(_, own)| own) {
             let text = folder.read(&file)?;
             let added = if file.ends_with("all_reduce.csv") {
                 raw.add_all_reduce(&text)
@@ -114,6 +115,11 @@ pub fn raw_tables(folder: &dyn Folder) -> Result<Vec<RawTables>, String> {
                 raw.add_send_recv(&text)
             };
             added.map_err(|e| named(&file, &e))?;
+        }
+        for (name, files) in networks {
+            let [reduce, send] = &files[..] else { continue };
+            let added = raw.add_network(name, &folder.read(reduce)?, &folder.read(send)?);
+            added.map_err(|e| named(reduce, &e))?;
         }
         for (file, origin) in attention(&files, gpu, &model) {
             raw.add_attention(&folder.read(&file)?, origin).map_err(|e| named(&file, &e))?;
@@ -203,13 +209,14 @@ pub fn summed_table(all: &[Summed]) -> String {
     lines.join("\n")
 }
 
-fn network(files: &[String], gpu: &str) -> Vec<String> {
-    let node = |name: String| -> Vec<String> {
-        let wanted = ["all_reduce.csv", "send_recv.csv"].map(|file| format!("network/{name}/{file}"));
-        wanted.into_iter().filter(|path| files.contains(path)).collect()
-    };
-    let found = node(format!("{gpu}_dgx"));
-    if found.is_empty() { node(format!("{gpu}_pairwise_nvlink")) } else { found }
+/// Nodes in Vidur's words: NVLink between all GPUs, or between two each. The first that a GPU has is its profile's own.
+const NETWORKS: [&str; 2] = ["dgx", "pairwise_nvlink"];
+
+/// The files of a node, where there are any.
+fn network(files: &[String], gpu: &str, name: &str) -> Option<Vec<String>> {
+    let wanted = ["all_reduce.csv", "send_recv.csv"].map(|file| format!("network/{gpu}_{name}/{file}"));
+    let found: Vec<String> = wanted.into_iter().filter(|path| files.contains(path)).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 fn attention(files: &[String], gpu: &str, model: &str) -> Vec<(String, TimedOrigin)> {

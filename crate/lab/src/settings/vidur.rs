@@ -35,6 +35,8 @@ pub struct VidurRun {
     pub device: String,
     /// Likewise.
     pub model: String,
+    /// The node whose messages count, where the flags name one.
+    pub network: Option<String>,
     /// GPUs that share each layer.
     pub tensor_parallel: u32,
     /// Pipeline stages.
@@ -162,6 +164,7 @@ impl VidurRun {
             },
             device: flags.text("replica_config_device")?.unwrap_or("a100").to_owned(),
             model: flags.text("replica_config_model_name")?.unwrap_or(MODELS[0].0).to_owned(),
+            network: flags.text("replica_config_network_device")?.map(str::to_owned),
             tensor_parallel: device.tensor_parallel,
             stages,
             replay: Replay {
@@ -254,6 +257,24 @@ mod tests {
 
     fn message(json: &Json) -> String {
         VidurRun::read(json).unwrap_err().message
+    }
+
+    #[test]
+    fn the_node_of_the_flags_has_its_own_messages() {
+        let send_us = |network: &str, degree: u32| {
+            let flags = json!({
+                "replica_config_network_device": network, "replica_config_tensor_parallel_size": degree,
+                "replica_config_num_pipeline_stages": 2,
+            });
+            let run = VidurRun::read(&flags.to_string())?;
+            assert_eq!(run.without_effect, [""; 0]);
+            let (tables, _) = run.shipped_tables()?;
+            let decode = servescope_cost::Batch { decodes: 64, ..Default::default() };
+            Ok::<_, Diagnostic>(servescope_cost::BatchCost::stage_parts(&tables, &decode, false)[4])
+        };
+        assert_ne!(send_us("a100_pairwise_nvlink", 2), send_us("a100_dgx", 2));
+        assert_eq!(send_us("h100_dgx", 2), send_us("a100_dgx", 2));
+        assert_eq!(send_us("a100_pairwise_nvlink", 8).unwrap_err().code, "no_network");
     }
 
     #[test]

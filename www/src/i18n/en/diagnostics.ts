@@ -135,6 +135,7 @@ export const diagnostics = area('diagnostics', {
   no_kernels_of_format: 'No kernels of {model} with {value} weights were measured on {gpu}. Available: {known}.',
   no_kernels_of_model: 'Not all kernels of {model} were measured on {gpu}. Missing: {table}.',
   no_host_profile: 'No CPU overhead was measured for {model} on {gpu}.',
+  no_network: 'No messages between {degree} {degree|GPU|GPUs} of this node were timed. Available: {known}.',
   bad_row: '{file}, row {row}: {expected} expected.',
   bad_profile: '{file}: {reason}.',
   unused_attention: '{file} was not used: no degree of tensor parallelism leaves as many heads on each GPU as it was taken with.',

@@ -62,6 +62,8 @@ export const options = area('options', {
   // Iteration time and memory.
   'cost.kind=linear': 'linear model',
   'cost.kind=profile': 'profiled operators (Vidur)',
+  'fleet.network=profile': 'as the profile’s (DGX)',
+  pairwise_nvlink: 'NVLink in pairs, 4 GPUs',
   roofline: 'roofline',
   kernels: 'measured kernels (vLLM)',
   measured: 'measured (vLLM, early 2024)',

@@ -131,6 +131,7 @@ export const diagnostics: Translation<typeof english> = {
   no_kernels_of_format: '没有 {model} 以 {value} 权重在 {gpu} 上的 kernel 实测。现有：{known}。',
   no_kernels_of_model: '{model} 在 {gpu} 上的 kernel 没有测全。缺少：{table}。',
   no_host_profile: '没有 {model} 在 {gpu} 上的 CPU 开销实测。',
+  no_network: '这种节点没有 {degree} 个 GPU 之间的通信实测。已有：{known}。',
   bad_row: '{file} 第 {row} 行：应为 {expected}。',
   bad_profile: '{file}：{reason}。',
   unused_attention: '未使用 {file}：没有哪个张量并行度能让每块 GPU 分到与其测量时相同的头数。',

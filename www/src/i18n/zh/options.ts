@@ -58,6 +58,8 @@ export const options: Translation<typeof english> = {
 
   'cost.kind=linear': '线性模型',
   'cost.kind=profile': '算子 profile（Vidur）',
+  'fleet.network=profile': '同 profile（DGX）',
+  pairwise_nvlink: 'NVLink 两两相连，4 GPU',
   roofline: 'Roofline 模型',
   kernels: '实测 kernel（vLLM）',
   measured: '按实测（vLLM，2024 年初）',

@@ -136,6 +136,7 @@ export const parameters: ParameterTexts = {
   'fleet.tensor_parallel': { label: '张量并行（TP）', help: '每一层由多少块 GPU 分担；每层两次 all-reduce。' },
   'fleet.pipeline_parallel': { label: '流水线并行（PP）级数', help: '把各层切成多少级；每级有自己的 GPU，算完交给下一级。' },
   'fleet.peer_access': { label: 'GPU 直接互访', help: '同一节点的 GPU 直接读取彼此的显存（NVLink 或 PCIe）。关闭时 all-reduce 经主机内存中转，有些主机不允许 PCIe 卡直接互访。' },
+  'fleet.network': { label: '节点网络', help: 'GPU 间通信时间取自哪种节点：profile 所在的节点（DGX：8 个 GPU 全部以 NVLink 相连），或 4 个 GPU、NVLink 两两相连的节点（每层 2 或 4 个 GPU）。' },
   'fleet.weights': { label: '权重格式', help: '各层矩阵的存储格式。权重为 FP8 且 GPU 支持时按 FP8 计算，否则按 16 位计算。' },
   'fleet.kv_format': { label: 'KV 格式', help: '缓存的键与值以什么格式存放。' },
   'fleet.kv_pool': { label: 'KV 显存', help: 'GPU 显存减去权重、激活与余量，或沿用给定的KV 池。' },

@@ -117,8 +117,8 @@ pub use gateway::{
 };
 pub use service::{
     AdapterMemory, Allocation, Client, Corrections, CostKind, FairCharging, FairCost, FairLift,
-    FairPrediction, HostOverhead, KvFormat, KvPool, MemoryPlan, Order, PredictionOf, Preemption, PriceKind,
-    Router, SchedulerKind, Weights,
+    FairPrediction, HostOverhead, KvFormat, KvPool, MemoryPlan, NodeNetwork, Order, PredictionOf, Preemption,
+    PriceKind, Router, SchedulerKind, Weights,
 };
 pub use workload::{
     ArrivalKind, ArrivalsPer, AtCap, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind,

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use servescope_cost::profile::{AttentionProfile, By, OperatorLine, Profile};
+use servescope_cost::profile::{AttentionProfile, By, NodeNetwork, OperatorLine, Profile};
 
 /// The columns of [`operators_csv`].
-const HEAD: &str = "operator,class,origin,tensor_parallel,tokens,bytes,requests,kv_tokens,time_us\n";
+const HEAD: &str = "operator,class,origin,tensor_parallel,tokens,bytes,requests,kv_tokens,time_us,network\n";
 
 /// Sizes at which the times of attention without a table are given: requests or tokens of a chunk, and KV tokens.
 const MODELLED: ([u32; 8], [u32; 7]) =
@@ -16,19 +16,25 @@ const MODELLED: ([u32; 8], [u32; 7]) =
 /// Columns: `operator` in Vidur's words, `class` ([`servescope_cost::OperatorClass`]), `origin` (measured, reconstructed,
 /// synthetic, modelled), `tensor_parallel` (empty: of every degree), the size that its time depends on (`tokens` of the
 /// iteration or of a prompt's chunk, `bytes` of a message, `requests`, `kv_tokens` of each request; the others are empty) and
-/// `time_us`, of one layer, message or stage. Attention without a table is given by its formula, at powers of four.
+/// `time_us`, of one layer, message or stage; `network` is another node than the profile's own that messages were timed in. Attention without a table is given by its formula, at powers of four.
 pub fn operators_csv(profile: &Profile) -> String {
     let mut text = HEAD.to_owned();
-    lines(&mut text, "", &profile.lines);
+    lines(&mut text, "", &profile.lines, "");
     for degree in &profile.degrees {
         let gpus = degree.degree.to_string();
-        lines(&mut text, &gpus, &degree.lines);
+        lines(&mut text, &gpus, &degree.lines, "");
         attention(&mut text, &gpus, &degree.attention);
+    }
+    for NodeNetwork { name, lines: sends, all_reduces, .. } in &profile.networks {
+        lines(&mut text, "", sends, name);
+        for (gpus, line) in all_reduces {
+            lines(&mut text, &gpus.to_string(), std::slice::from_ref(line), name);
+        }
     }
     text
 }
 
-fn lines(text: &mut String, gpus: &str, lines: &[OperatorLine]) {
+fn lines(text: &mut String, gpus: &str, lines: &[OperatorLine], network: &str) {
     for OperatorLine { operator, origin, knots } in lines {
         let (name, class, origin) = (operator.name, operator.class.name(), origin.name());
         for (&size, &tenths) in knots.at.iter().zip(&knots.tenths) {
@@ -37,7 +43,8 @@ fn lines(text: &mut String, gpus: &str, lines: &[OperatorLine]) {
                 By::Bytes => format!(",{size},,"),
                 By::Requests => format!(",,{size},"),
             };
-            let _ = writeln!(text, "{name},{class},{origin},{gpus},{sizes},{}", tenths as f64 / 10.0);
+            let _ =
+                writeln!(text, "{name},{class},{origin},{gpus},{sizes},{},{network}", tenths as f64 / 10.0);
         }
     }
 }
@@ -56,7 +63,7 @@ fn attention(text: &mut String, gpus: &str, attention: &AttentionProfile) {
                 .map_or_else(formula_us, |grid| grid.cells[i * columns.len() + j] as f64 / 10.0);
             let _ = writeln!(
                 text,
-                "attn_decode,decode_attention,{},{gpus},,,{requests},{kv},{us}",
+                "attn_decode,decode_attention,{},{gpus},,,{requests},{kv},{us},",
                 origin.name()
             );
         }
@@ -67,8 +74,11 @@ fn attention(text: &mut String, gpus: &str, attention: &AttentionProfile) {
         for (j, &kv) in columns.iter().enumerate() {
             let ratio = prefill.as_ref().map_or(1.0, |grid| grid.cells[i * columns.len() + j] as f64 / 1e3);
             let us = ratio * prefill_formula.at(kv.into(), chunk.into());
-            let _ =
-                writeln!(text, "attn_prefill,prefill_attention,{},{gpus},{chunk},,,{kv},{us}", origin.name());
+            let _ = writeln!(
+                text,
+                "attn_prefill,prefill_attention,{},{gpus},{chunk},,,{kv},{us},",
+                origin.name()
+            );
         }
     }
 }
@@ -85,8 +95,13 @@ mod tests {
             let profile = shipped_profile(gpu, model).expect("the terminal has it");
             let text = operators_csv(profile);
             let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-            assert!(rows.iter().all(|row| row.len() == 9), "{}", profile.model);
-            let all = || profile.lines.iter().chain(profile.degrees.iter().flat_map(|degree| &degree.lines));
+            assert!(rows.iter().all(|row| row.len() == 10), "{}", profile.model);
+            let of_networks = profile
+                .networks
+                .iter()
+                .flat_map(|n| n.lines.iter().chain(n.all_reduces.iter().map(|r| &r.1)));
+            let of_degrees = profile.degrees.iter().flat_map(|degree| &degree.lines);
+            let all = || profile.lines.iter().chain(of_degrees.clone()).chain(of_networks.clone());
             let knots: usize = all().map(|line| line.knots.at.len()).sum();
             let of_lines = rows[1..].iter().filter(|row| !row[0].starts_with("attn_decode"));
             assert_eq!(of_lines.filter(|row| row[0] != "attn_prefill").count(), knots);

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use servescope_cost::profile::{CompactTables, LayerSettings, Profile, ProfileError};
+use servescope_cost::profile::{CompactTables, LayerSettings, NodeNetwork, Profile, ProfileError};
 
 use crate::settings::shipped::{Shipped, shipped_file};
 
@@ -67,24 +67,29 @@ pub(crate) fn take(file: &str, text: &str) -> bool {
     SHIPPED.iter().any(|s| s.profile.file == file && s.profile.take(text, read))
 }
 
-/// The tables of a shipped profile. The last ones are kept: a slider asks for the same at every move.
+/// Of which profile, settings and node the last tables were.
+type LastTables = (&'static Profile, LayerSettings, Option<&'static NodeNetwork>, CompactTables);
+
+/// The tables of a shipped profile with the messages of a node, if not its own. The last ones are kept: a slider asks for the same at every move.
 ///
 /// # Errors
 /// Those of [`Profile::tables`].
 pub fn shipped_tables(
     profile: &'static Profile,
     settings: LayerSettings,
+    network: Option<&'static NodeNetwork>,
 ) -> Result<CompactTables, ProfileError> {
-    static LAST: Mutex<Option<(&Profile, LayerSettings, CompactTables)>> = Mutex::new(None);
+    static LAST: Mutex<Option<LastTables>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((of, by, tables)) = &*last
+    if let Some((of, by, on, tables)) = &*last
         && std::ptr::eq(*of, profile)
         && *by == settings
+        && *on == network
     {
         return Ok(tables.clone());
     }
-    let tables = profile.tables(settings)?;
-    *last = Some((profile, settings, tables.clone()));
+    let tables = profile.tables_on(settings, network)?;
+    *last = Some((profile, settings, network, tables.clone()));
     Ok(tables)
 }
 

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::profile::{By, CompactTables, Degree, Profile, ProfileError, TimedOrigin};
+use servescope_cost::profile::{By, CompactTables, Degree, NodeNetwork, Profile, ProfileError, TimedOrigin};
 use servescope_cost::roofline::{Corrections, HostTime};
 use servescope_cost::{Deployed, Gpu, Model, Roofline};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
-use crate::parameters::choices::HostOverhead;
+use crate::parameters::choices::{self, HostOverhead};
 use crate::profiles::{
     HeldOutError, LoadedProfile, held_out_of, missing_table, shipped_profile, shipped_profiles,
     shipped_tables,
@@ -126,6 +126,37 @@ impl Scenario {
         })
     }
 
+    /// The name of the node whose messages are asked for; none is the profile's own.
+    fn network_name(&self) -> Option<&'static str> {
+        let chosen = match self.chosen(choices::NodeNetwork::ID) {
+            choices::NodeNetwork::Profile => None,
+            chosen @ choices::NodeNetwork::PairwiseNvlink => Some(chosen.name()),
+        };
+        chosen.filter(|_| self.is_active(Id::FleetNetwork))
+    }
+
+    /// The node whose messages are asked for.
+    fn network<'a>(&self, profile: &'a Profile, degree: u32) -> Result<Option<&'a NodeNetwork>, Diagnostic> {
+        let Some(name) = self.network_name() else { return Ok(None) };
+        let network = profile.network(name);
+        if let Some(network) = network.filter(|network| network.has_degree(degree)) {
+            return Ok(Some(network));
+        }
+        let path = Id::FleetNetwork.row().id;
+        let degrees =
+            [1].into_iter().chain(network.into_iter().flat_map(|n| n.all_reduces.iter().map(|r| r.0)));
+        let degrees: Vec<String> = degrees.map(|degree| degree.to_string()).collect();
+        let known = match network {
+            Some(_) => format!("{name}: {} {}", Id::TensorParallel.row().id, degrees.join(", ")),
+            None => choices::NodeNetwork::Profile.name().to_owned(),
+        };
+        let message =
+            format!("{path}: no messages between {degree} GPUs of {name} were timed; there is {known}");
+        Err(Diagnostic::error("no_network", path, message)
+            .number("degree", degree.into())
+            .text("known", &known))
+    }
+
     /// The timed operators of its deployment.
     ///
     /// # Errors
@@ -140,8 +171,8 @@ impl Scenario {
         let settings = profile.settings(degree.degree, deployment.pipeline_parallel);
         let shipped = shipped_profile(deployment.gpu.id, deployment.model.id);
         let mut tables = match shipped.filter(|shipped| std::ptr::eq(*shipped, profile)) {
-            Some(shipped) => shipped_tables(shipped, settings),
-            None => profile.tables(settings),
+            Some(shipped) => shipped_tables(shipped, settings, self.network(shipped, degree.degree)?),
+            None => profile.tables_on(settings, self.network(profile, degree.degree)?),
         }
         .map_err(unknown)?;
         let has_host = match self.chosen(HostOverhead::ID) {
@@ -187,10 +218,11 @@ impl Scenario {
         let operators = layer.max().unwrap_or(TimedOrigin::Modelled);
         let file = self.own_profile().map(|own| own.name.clone());
         let whose = if file.is_some() { "" } else { "Vidur: " };
+        let network = self.network_name().map_or_else(String::new, |name| format!(", {name}"));
         let held_out = if file.is_some() { Vec::new() } else { held_out_of(degree) };
         Some(CostSource {
             kind: CostKind::Profile.name(),
-            name: format!("{whose}{} on {}, TP {}", profile.model, profile.gpu, degree.degree),
+            name: format!("{whose}{} on {}, TP {}{network}", profile.model, profile.gpu, degree.degree),
             file,
             held_out,
             parts: vec![
@@ -293,6 +325,33 @@ mod tests {
             Run::simulate(&scenario(&settings), None).unwrap().summary().run.e2e_s.mean.unwrap()
         };
         assert!(e2e("measured") > 1.05 * e2e("none"));
+    }
+
+    #[test]
+    fn a_node_with_slower_links_makes_iterations_longer() {
+        let of = |settings: &[(&str, &str)]| {
+            let two = [("fleet.model", "llama-2-7b"), ("fleet.tensor_parallel", "2")];
+            scenario(&[&two, settings].concat())
+        };
+        let pairs = ("fleet.network", "pairwise_nvlink");
+        let e2e = |s: &Scenario| Run::simulate(s, None).unwrap().summary().run.e2e_s.mean.unwrap();
+        let (dgx, four) = (of(&[]), ("fleet.tensor_parallel", "4"));
+        assert!(e2e(&of(&[pairs, four])) > 1.05 * e2e(&of(&[four])));
+        assert_ne!(e2e(&of(&[pairs])), e2e(&dgx));
+        let source = of(&[pairs]).cost_source().unwrap();
+        assert!(source.name.ends_with(", TP 2, pairwise_nvlink"), "{}", source.name);
+        // Where there is no other node, it has no effect.
+        let digest = |s: &Scenario| Run::simulate(s, None).unwrap().summary().run.digest.clone();
+        assert_eq!(digest(&of(&[pairs, ("fleet.gpu", "a40")])), digest(&of(&[("fleet.gpu", "a40")])));
+        let error = &Run::simulate(&of(&[pairs, ("fleet.tensor_parallel", "8")]), None).unwrap_err()[0];
+        assert_eq!(error.code, "no_network");
+        assert!(error.message.ends_with("fleet.tensor_parallel 1, 2, 4"), "{}", error.message);
+        // A profile of one's own may lack it.
+        let text = include_str!("../../../../../static/profiles/a100_Llama-2-7b-hf.txt");
+        let without = text.split_once("\nnetwork ").unwrap().0;
+        let mut own = of(&[pairs]);
+        own.set_profile(Some(Arc::new(LoadedProfile::read("own.txt", without).unwrap())));
+        assert_eq!(Run::simulate(&own, None).unwrap_err()[0].code, "no_network");
     }
 
     #[test]

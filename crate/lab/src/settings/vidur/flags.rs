@@ -122,13 +122,7 @@ fn is_flag(name: &str) -> bool {
 fn is_of_outputs(name: &str) -> bool {
     name.starts_with("metrics_config_")
         || name.contains("_execution_time_predictor_config_")
-        || [
-            "log_level",
-            "execution_time_predictor_config_type",
-            "replica_config_network_device",
-            "operator_tables",
-        ]
-        .contains(&name)
+        || ["log_level", "execution_time_predictor_config_type", "operator_tables"].contains(&name)
 }
 
 /// Flags, and which of them were read.

@@ -1,6 +1,6 @@
 //! Iteration times of a run without operator tables of its own: the shipped profile of its device and model.
 
-use servescope_cost::profile::CompactTables;
+use servescope_cost::profile::{CompactTables, NodeNetwork, Profile};
 
 use super::VidurRun;
 use super::flags::VidurFlags;
@@ -57,6 +57,23 @@ impl LayerFlags {
 }
 
 impl VidurRun {
+    /// The node of the flags, if it is not the profile's own.
+    fn node_network<'a>(&self, profile: &'a Profile) -> Result<Option<&'a NodeNetwork>, Diagnostic> {
+        let of_device = |name: &str| name.strip_prefix(&self.device)?.strip_prefix('_').map(str::to_owned);
+        let Some(name) = self.network.as_deref().and_then(of_device) else { return Ok(None) };
+        match profile.network(&name) {
+            Some(network) if !network.has_degree(self.tensor_parallel) => {
+                let path = "replica_config_network_device";
+                let degree = self.tensor_parallel;
+                let message = format!("{path}: no messages between {degree} GPUs of {name} were timed");
+                let known = profile.gpu.clone() + "_dgx";
+                let error = Diagnostic::error("no_network", path, format!("{message}; there is {known}"));
+                Err(error.number("degree", degree.into()).text("known", &known))
+            }
+            found => Ok(found),
+        }
+    }
+
     /// The tables of the shipped profile, and its name.
     ///
     /// # Errors
@@ -109,7 +126,8 @@ impl VidurRun {
             let path = "replica_config_num_pipeline_stages";
             Diagnostic::error("unknown_option", path, format!("{path}: {error}"))
         };
-        let mut tables = profile.tables(settings).map_err(refused_by)?;
+        let network = self.node_network(profile)?;
+        let mut tables = profile.tables_on(settings, network).map_err(refused_by)?;
         if flags.has_host_overhead {
             let host = profile.host(degree).ok_or_else(|| {
                 let path = "skip_cpu_overhead_modeling";

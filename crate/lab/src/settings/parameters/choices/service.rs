@@ -124,6 +124,14 @@ choices! {
         Fp8 = "fp8",
     }
 
+    /// Whose messages between GPUs an iteration with timed operators has.
+    NodeNetwork (ID = FleetNetwork) {
+        /// The node that the profile was taken in.
+        Profile = "profile",
+        /// A node of four GPUs with NVLink between two each.
+        PairwiseNvlink = "pairwise_nvlink",
+    }
+
     /// The size of the KV cache.
     KvPool (ID = KvPool) {
         /// What the GPUs have left beside weights, activations and margin.

@@ -18,6 +18,13 @@ macro_rules! replicas {
             PeerAccess = row("fleet.peer_access", "p2p", "fleet", Kind::Flag(true))
                 .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), above(Id::TensorParallel, 1.0)])
                 .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r shows it).");
+            FleetNetwork = row("fleet.network", "net", "fleet", choice(choices::NodeNetwork::ID))
+                .when(&[
+                    when_in(Id::CostKind, &["profile"]),
+                    when_in(Id::FleetGpu, &["a100_80_sxm", "h100_sxm"]),
+                    any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)]),
+                ])
+                .doc("Node network", "Where the times of messages between GPUs were taken: in the node of the profile (a DGX of 8 GPUs with NVLink between all of them), or in one of 4 GPUs with NVLink between two each, for 2 or 4 GPUs a layer.");
             Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
                 .when(FORMATS)
                 .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
