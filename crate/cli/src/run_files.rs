@@ -10,10 +10,11 @@ use crate::chart_files::create;
 use crate::output::{CliError, note, stream, write};
 
 /// The files of every run.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "summary.json",
     "requests.csv",
     "batches.csv",
+    "operators.csv",
     "events.csv",
     "clients.csv",
     "clients_over_time.csv",
@@ -24,13 +25,16 @@ const NAMES: [&str; 8] = [
 /// Files with an entry for every event, which may be far larger than all others.
 const OF_EVENTS: [&str; 2] = ["event_trace.json", "trace.json"];
 
+/// The file of operators, which only some models of iteration times know.
+const OF_OPERATORS: &str = "operators.csv";
+
 /// Of a run with more events the files of events are written only where they are named: at 200 bytes an event, 200 MB.
 const MOST_EVENTS: u64 = 1_000_000;
 
 #[derive(Args)]
 pub(crate) struct RunFiles {
-    /// Folder for summary.json, requests.csv, batches.csv, events.csv, clients.csv, clients_over_time.csv,
-    /// event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
+    /// Folder for summary.json, requests.csv, batches.csv, operators.csv (where iteration times come from operators),
+    /// events.csv, clients.csv, clients_over_time.csv, event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Writes these files of --out and no others; names with commas between them. Of a run with more than 1,000,000 events
@@ -77,11 +81,19 @@ impl RunFiles {
         if !self.files.is_empty() {
             return self.files.iter().any(|wanted| wanted == name);
         }
+        if name == OF_OPERATORS {
+            return files::has_operators(&run.report);
+        }
         !OF_EVENTS.contains(&name) || files::event_count(&run.report) <= MOST_EVENTS
     }
 
     /// Says which files were left out for their size.
     fn tell_left_out(&self, run: &Run, folder: &Path) {
+        if self.files.iter().any(|wanted| wanted == OF_OPERATORS) && !files::has_operators(&run.report) {
+            note(&format!(
+                "{OF_OPERATORS} has no row: iteration times come from no operators; cost.kind=profile, kernels and roofline have them"
+            ));
+        }
         let left_out: Vec<&str> = OF_EVENTS.into_iter().filter(|name| !self.is_wanted(name, run)).collect();
         if self.files.is_empty() && !left_out.is_empty() {
             note(&format!(
@@ -100,6 +112,7 @@ fn write_one(name: &str, run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
     match name {
         "requests.csv" => to.write_str(&files::requests_csv(report)),
         "batches.csv" => files::write_batches_csv(report, to),
+        OF_OPERATORS => files::write_operators_csv(report, to),
         "events.csv" => files::write_events_csv(report, to),
         "clients.csv" => files::write_clients_csv(run, to),
         "clients_over_time.csv" => files::write_clients_over_time_csv(run, to),

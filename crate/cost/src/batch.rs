@@ -142,6 +142,74 @@ impl OperatorClass {
 /// Microseconds of one stage by [`OperatorClass`]; they add up to its time.
 pub type StageParts = [f64; OperatorClass::ALL.len()];
 
+/// What a stage spends on one operator in an iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperatorTime {
+    /// The operator, as the model of iteration times names it.
+    pub name: &'static str,
+    /// What it is part of.
+    pub class: OperatorClass,
+    /// How often it runs; not whole where a layer is shared unevenly, or a mean of several stages.
+    pub calls: f64,
+    /// Microseconds of all calls together.
+    pub us: f64,
+    /// The tokens that each call works on: those of the iteration, of its prompts, or of the requests that decode one each.
+    pub tokens: f64,
+    /// The tokens of KV memory that each call reads.
+    pub kv_tokens: f64,
+}
+
+/// What a stage costs so far: by class, and by operator where that is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct OperatorSum {
+    pub(crate) parts: StageParts,
+    pub(crate) operators: Option<Vec<OperatorTime>>,
+}
+
+impl OperatorSum {
+    /// One that keeps each operator.
+    pub(crate) fn by_operator() -> Self {
+        Self { operators: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Adds `us`, the time of all calls.
+    pub(crate) fn add(&mut self, class: OperatorClass, [calls, tokens, us]: [f64; 3], name: &'static str) {
+        self.parts[class as usize] += us;
+        self.note(class, [calls, tokens, us], name);
+    }
+
+    /// Keeps an operator whose time has been added.
+    pub(crate) fn note(&mut self, class: OperatorClass, [calls, tokens, us]: [f64; 3], name: &'static str) {
+        if let Some(operators) = &mut self.operators {
+            operators.push(OperatorTime { name, class, calls, us, tokens, kv_tokens: 0.0 });
+        }
+    }
+
+    /// Multiplies what was added so far: the calls, and the times.
+    pub(crate) fn scale(&mut self, calls: f64, us: f64) {
+        self.parts.iter_mut().for_each(|part| *part *= us);
+        for operator in self.operators.iter_mut().flatten() {
+            operator.calls *= calls;
+            operator.us *= us;
+        }
+    }
+
+    /// What was kept, with the KV tokens that attention reads.
+    pub(crate) fn into_operators(self, batch: &Batch<'_>) -> Vec<OperatorTime> {
+        let of_prompts: f64 = batch.chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
+        let mut operators = self.operators.unwrap_or_default();
+        operators.retain(|operator| operator.us > 0.0);
+        for operator in &mut operators {
+            operator.kv_tokens = match operator.class {
+                OperatorClass::PrefillAttention => of_prompts,
+                OperatorClass::DecodeAttention => batch.decode_kv_tokens,
+                _ => 0.0,
+            };
+        }
+        operators
+    }
+}
+
 /// What an iteration asks of one GPU, all stages together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Work {
@@ -203,6 +271,11 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         let mut parts = StageParts::default();
         parts[OperatorClass::Unattributed as usize] = self.stage_time(batch, is_last).first_us;
         parts
+    }
+
+    /// The same time by operator, in the order in which a layer has them; nothing where the model knows no operators.
+    fn operators(&self, _batch: &Batch<'_>, _is_last: bool) -> Vec<OperatorTime> {
+        Vec::new()
     }
 
     /// What an iteration asks of a GPU, where the model is known.
@@ -299,6 +372,23 @@ impl BatchCost for LinearCost {
         }
         parts
     }
+}
+
+/// Asserts that the operators of both kinds of stage take as long as their classes, and names them.
+#[cfg(test)]
+pub(crate) fn assert_operators_add_up(cost: &dyn BatchCost, batch: &Batch<'_>) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for is_last in [false, true] {
+        let (mut rest, operators) = (cost.stage_parts(batch, is_last), cost.operators(batch, is_last));
+        let total_us: f64 = rest.iter().sum();
+        for operator in &operators {
+            assert!(operator.calls > 0.0 && operator.us > 0.0 && operator.tokens > 0.0, "{operator:?}");
+            rest[operator.class as usize] -= operator.us;
+        }
+        assert!(rest.iter().all(|us| us.abs() <= 1e-9 * total_us), "{rest:?} of {total_us}");
+        names = operators.iter().map(|operator| operator.name).collect();
+    }
+    names
 }
 
 #[cfg(test)]

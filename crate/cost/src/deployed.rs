@@ -1,6 +1,8 @@
 //! Measured times of a deployment, with what the roofline knows beyond them.
 
-use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::batch::{
+    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+};
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::roofline::Roofline;
 
@@ -43,6 +45,14 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
         let mut parts = self.times.stage_parts(batch, is_last);
         parts[OperatorClass::Adapters as usize] = self.adapters_us(batch, is_last);
         parts
+    }
+
+    fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        let mut operators = self.times.operators(batch, is_last);
+        if batch.any_adapter && !operators.is_empty() {
+            operators.extend(self.roofline.lora_operators(batch, is_last));
+        }
+        operators
     }
 
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {

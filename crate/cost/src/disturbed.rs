@@ -5,7 +5,7 @@
 //! no iteration has to know how many came before it. An iteration and the part of it that decodes have the same factor, so that
 //! what prompts add to it is off by that factor, too.
 
-use crate::batch::{Batch, BatchCost, DecodeUsage, Peak, StageParts, StageTime, Work};
+use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorTime, Peak, StageParts, StageTime, Work};
 use crate::batch_stages::{BatchStages, StageConstants};
 
 /// By how much iteration times are off.
@@ -102,6 +102,13 @@ impl BatchCost for Disturbed {
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
         let factor = self.error.factor(batch);
         self.cost.stage_parts(batch, is_last).map(|us| us * factor)
+    }
+
+    fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        let factor = self.error.factor(batch);
+        let mut operators = self.cost.operators(batch, is_last);
+        operators.iter_mut().for_each(|operator| operator.us *= factor);
+        operators
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {

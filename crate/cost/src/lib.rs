@@ -19,7 +19,8 @@ pub mod profile;
 pub mod roofline;
 
 pub use batch::{
-    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, StageTime, Work,
+    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts,
+    StageTime, Work,
 };
 pub use batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 pub use calibration::{CALIBRATIONS, Calibration};

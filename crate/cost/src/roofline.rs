@@ -11,7 +11,9 @@ mod iteration;
 
 pub use corrections::{Corrections, Efficiency, product_work};
 
-use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorClass, Peak, StageParts, StageTime, Work};
+use crate::batch::{
+    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+};
 use crate::deployment::{Deployment, WeightFormat};
 use iteration::Shard;
 
@@ -136,6 +138,10 @@ impl BatchCost for Roofline {
         self.times(batch, is_last)
     }
 
+    fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        self.stage_operators(batch, is_last)
+    }
+
     fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
         let (mut parts, mut work) = self.times_and_work(batch, true);
         let stages = f64::from(self.deployment.pipeline_parallel);
@@ -191,6 +197,32 @@ mod tests {
             pipeline_parallel: 1,
             weights: WeightFormat::Bf16,
             kv: KvFormat::Bf16,
+        }
+    }
+
+    #[test]
+    fn operators_add_up_to_their_classes() {
+        let chunks = [Chunk { kv_tokens: 64, tokens: 100 }];
+        let lora = LoraBatch::of_one(16, 50);
+        let mixed = Batch {
+            chunks: &chunks,
+            decodes: 8,
+            decode_kv_tokens: 800.0,
+            any_adapter: true,
+            lora,
+            ..Batch::default()
+        };
+        for (model, operator) in
+            [("llama-3-8b", "qkv_projection"), ("deepseek-v3", "kv_down"), ("gpt-oss-120b", "experts_up")]
+        {
+            let pipeline = Deployment { pipeline_parallel: 2, ..deployment("h100_sxm", model, 2) };
+            let cost = Roofline::new(pipeline, Corrections::of("h100_sxm"), HostTime::NONE);
+            let names = crate::batch::assert_operators_add_up(&cost, &mixed);
+            for name in
+                [operator, "all_reduce", "attention_prefill", "attention_decode", "lora_expand", "head"]
+            {
+                assert!(names.contains(&name), "{name} in {names:?}");
+            }
         }
     }
 

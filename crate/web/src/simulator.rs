@@ -130,6 +130,7 @@ impl Simulator {
         match kind {
             "requests.csv" => Ok(files::requests_csv(&run.report)),
             "batches.csv" => Ok(files::batches_csv(&run.report)),
+            "operators.csv" => Ok(files::operators_csv(&run.report)),
             "clients.csv" => Ok(files::clients_csv(run)),
             "clients_over_time.csv" => Ok(files::clients_over_time_csv(run)),
             "events.csv" => Ok(files::events_csv(&run.report)),

@@ -29,6 +29,7 @@ export function exportItems(app: App): TemplateResult {
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
+    ${app.store.resolved.values['cost.kind'] === 'linear' ? nothing : menuItem('operators.csv', t('export.operators'), () => { void exportRun(app, 'operators.csv', 'text/csv'); })}
     ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem('events.csv', t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
     ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
     ${menuItem('perfetto', html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}

@@ -10,7 +10,7 @@ export type {
 
 import type { Diagnostic, CallErrors } from '../../pkg/servescope.js';
 
-export type ExportKind = 'requests.csv' | 'batches.csv' | 'events.csv' | 'clients.csv' | 'clients_over_time.csv' | 'trace.json' | 'summary.json';
+export type ExportKind = 'requests.csv' | 'batches.csv' | 'operators.csv' | 'events.csv' | 'clients.csv' | 'clients_over_time.csv' | 'trace.json' | 'summary.json';
 
 /** Codes of what a network that is back may mend. */
 export const NEEDS_NETWORK: readonly string[] = ['needs_table', 'missing_part'];

@@ -6,7 +6,7 @@ use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
-use crate::batch::{Batch, BatchCost, OperatorClass, StageParts, StageTime};
+use crate::batch::{Batch, BatchCost, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime};
 use crate::deployment::Deployment;
 use crate::models::Attention;
 use crate::nodes;
@@ -193,23 +193,25 @@ impl KernelCost {
         base(met, queries, kv) * libm::exp(grid.at(&[count, kv / count]))
     }
 
-    fn attention(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64) {
-        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+    fn attention(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64) {
         let requests = f64::from(batch.decodes);
         match &self.attention {
             AttentionKernels::Grouped { before, after, spans } => {
                 let layers = f64::from(self.layout.model.layers);
                 let products = self.product_us(before, tokens) + self.product_us(after, tokens);
-                add(OperatorClass::Linear, layers * products);
+                let all = [2.0 * layers, tokens, layers * products];
+                sum.add(OperatorClass::Linear, all, "attention_projections");
                 for span in spans {
                     if !batch.chunks.is_empty() {
                         let base = |met, queries, kv| self.peaks.prefill_us(&span.heads, met, queries, kv);
                         let us = Self::prefill_us(&span.prefill, batch, base, span.heads.window);
-                        add(OperatorClass::PrefillAttention, span.layers * us);
+                        let all = [span.layers, batch.prompt_tokens().into(), span.layers * us];
+                        sum.add(OperatorClass::PrefillAttention, all, "attention_prefill");
                     }
                     if batch.decodes > 0 {
                         let us = span.decode.at(requests, batch.decode_kv_tokens / requests).0;
-                        add(OperatorClass::DecodeAttention, span.layers * us);
+                        let all = [span.layers, requests, span.layers * us];
+                        sum.add(OperatorClass::DecodeAttention, all, "attention_decode");
                     }
                 }
             }
@@ -218,11 +220,13 @@ impl KernelCost {
                 if !batch.chunks.is_empty() {
                     let base = |met, queries, kv| self.peaks.latent_us(*heads, queries, met, kv, *kv_bytes);
                     let us = Self::prefill_us(prefill, batch, base, f64::INFINITY);
-                    add(OperatorClass::PrefillAttention, layers * us);
+                    let all = [layers, batch.prompt_tokens().into(), layers * us];
+                    sum.add(OperatorClass::PrefillAttention, all, "latent_attention_prefill");
                 }
                 if batch.decodes > 0 {
                     let us = decode.at(requests, batch.decode_kv_tokens / requests).0;
-                    add(OperatorClass::DecodeAttention, layers * us);
+                    let all = [layers, requests, layers * us];
+                    sum.add(OperatorClass::DecodeAttention, all, "latent_attention_decode");
                 }
             }
         }
@@ -250,13 +254,10 @@ impl KernelCost {
         })
     }
 
-    fn mlp(&self, parts: &mut StageParts, tokens: f64, has_prompts: bool) {
-        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+    fn mlp(&self, sum: &mut OperatorSum, tokens: f64, has_prompts: bool) {
         if let Some((layers, [up, down])) = &self.mlp {
-            add(
-                OperatorClass::Linear,
-                layers * (self.product_us(up, tokens) + self.product_us(down, tokens)),
-            );
+            let us = layers * (self.product_us(up, tokens) + self.product_us(down, tokens));
+            sum.add(OperatorClass::Linear, [2.0 * layers, tokens, us], "mlp");
         }
         if let Some(e) = &self.experts {
             let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
@@ -264,17 +265,18 @@ impl KernelCost {
             let routed = if has_prompts { routed * self.overheads.expert_factor } else { routed };
             let shared =
                 e.shared.iter().flatten().map(|product| self.product_us(product, tokens)).sum::<f64>();
-            add(OperatorClass::Linear, e.layers * (self.product_us(&e.router, tokens) + routed + shared));
+            let us = e.layers * (self.product_us(&e.router, tokens) + routed + shared);
+            sum.add(OperatorClass::Linear, [e.layers, all, us], "experts");
             if let Some(dispatch) = &self.dispatch {
                 let values = all * f64::from(self.layout.model.hidden);
                 let us = dispatch.iter().map(|curve| self.collective_us(curve, values)).sum::<f64>();
-                add(OperatorClass::Communication, e.layers * us);
+                let all_calls = [e.layers, all, e.layers * us];
+                sum.add(OperatorClass::Communication, all_calls, "all_gather_and_reduce_scatter");
             }
         }
     }
 
-    fn rest(&self, parts: &mut StageParts, batch: &Batch<'_>, tokens: f64, is_last: bool) {
-        let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
+    fn rest(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64, is_last: bool) {
         let (model, o) = (&self.layout.model, &self.overheads);
         let (h, share) = (f64::from(model.hidden), self.share(is_last));
         let layers = share * f64::from(model.layers);
@@ -285,30 +287,63 @@ impl KernelCost {
         let bytes_us = POINTWISE_SHARE * self.peaks.bytes_us();
         let with_experts = share * f64::from(model.expert_layers());
         let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
-        add(OperatorClass::Pointwise, fixed + layers * bytes / bytes_us);
-        if let Some(sum) = &self.all_reduce {
+        let us = fixed + layers * bytes / bytes_us;
+        sum.add(OperatorClass::Pointwise, [layers, tokens, us], "pointwise");
+        if let Some(reduce) = &self.all_reduce {
             let sum_us = |values: f64| {
                 let beyond_us =
                     nodes::all_reduce_us(self.layout.gpu, self.layout.tensor_parallel, ACTIVATION * values);
-                let us = self.collective_us(&sum.curve, values);
-                (if sum.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
+                let us = self.collective_us(&reduce.curve, values);
+                (if reduce.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
             };
             let us = sum_us(tokens * h);
             if JOINT_NORM.contains(&model.id) {
-                add(OperatorClass::Communication, 2.0 * layers * sum_us(2.0 * tokens));
+                let all = [2.0 * layers, tokens, 2.0 * layers * sum_us(2.0 * tokens)];
+                sum.add(OperatorClass::Communication, all, "all_reduce_of_norms");
             }
             // Where attention's replicas send tokens to the experts, the second one is that.
             let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };
             let embedding = if is_last { 1.0 } else { 0.0 };
-            add(OperatorClass::Communication, (times * layers + embedding) * us);
+            let calls = times * layers + embedding;
+            sum.add(OperatorClass::Communication, [calls, tokens, calls * us], "all_reduce");
         }
         if !is_last {
             return;
         }
         let asked = f64::from(batch.requests());
-        add(OperatorClass::Linear, self.product_us(&self.head, asked));
+        sum.add(OperatorClass::Linear, [1.0, asked, self.product_us(&self.head, asked)], "head");
         // The logits at 32 bits: softmax and a draw pass over them three times.
-        add(OperatorClass::Pointwise, 12.0 * asked * f64::from(model.vocabulary) / bytes_us);
+        let us = 12.0 * asked * f64::from(model.vocabulary) / bytes_us;
+        sum.add(OperatorClass::Pointwise, [1.0, asked, us], "sampling");
+    }
+
+    /// What an iteration costs a stage.
+    fn stage_sum(&self, batch: &Batch<'_>, is_last: bool, mut sum: OperatorSum) -> OperatorSum {
+        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        if tokens == 0.0 {
+            return sum;
+        }
+        self.attention(&mut sum, batch, tokens);
+        self.mlp(&mut sum, tokens, !batch.chunks.is_empty());
+        let share = self.share(is_last);
+        sum.scale(share, share);
+        self.rest(&mut sum, batch, tokens, is_last);
+        let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
+        if !has_prompts {
+            sum.scale(1.0, o.decode_factor);
+        }
+        let layers = share * f64::from(self.layout.model.layers);
+        let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
+        let scheduling =
+            if is_last { o.iteration_us + o.request_us * f64::from(batch.requests()) } else { 0.0 };
+        sum.add(OperatorClass::Host, [1.0, tokens, scheduling + launches], "host");
+        if let Some(deployment) = self.stages.as_ref().filter(|_| !is_last) {
+            let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);
+            let send = Corrections::of(deployment.gpu.id);
+            let all = [1.0, tokens, send.send_us(deployment, bytes)];
+            sum.add(OperatorClass::Communication, all, "send_recv");
+        }
+        sum
     }
 }
 
@@ -331,30 +366,10 @@ impl BatchCost for KernelCost {
     }
 
     fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let mut parts = StageParts::default();
-        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
-        if tokens == 0.0 {
-            return parts;
-        }
-        self.attention(&mut parts, batch, tokens);
-        self.mlp(&mut parts, tokens, !batch.chunks.is_empty());
-        let share = self.share(is_last);
-        parts.iter_mut().for_each(|us| *us *= share);
-        self.rest(&mut parts, batch, tokens, is_last);
-        let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
-        if !has_prompts {
-            parts.iter_mut().for_each(|us| *us *= o.decode_factor);
-        }
-        let layers = share * f64::from(self.layout.model.layers);
-        let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
-        let scheduling =
-            if is_last { o.iteration_us + o.request_us * f64::from(batch.requests()) } else { 0.0 };
-        parts[OperatorClass::Host as usize] += scheduling + launches;
-        if let Some(deployment) = self.stages.as_ref().filter(|_| !is_last) {
-            let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);
-            let send = Corrections::of(deployment.gpu.id);
-            parts[OperatorClass::Communication as usize] += send.send_us(deployment, bytes);
-        }
-        parts
+        self.stage_sum(batch, is_last, OperatorSum::default()).parts
+    }
+
+    fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        self.stage_sum(batch, is_last, OperatorSum::by_operator()).into_operators(batch)
     }
 }

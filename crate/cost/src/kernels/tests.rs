@@ -215,6 +215,22 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
 }
 
 #[test]
+fn operators_add_up_to_their_classes() {
+    let cost = KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap();
+    let chunks = [Chunk { kv_tokens: 64, tokens: 100 }];
+    for chunks in [&[][..], &chunks] {
+        let batch = Batch { chunks, decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
+        let names = crate::batch::assert_operators_add_up(&cost, &batch);
+        for name in ["attention_projections", "attention_decode", "mlp", "all_reduce", "head", "host"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+        let all = cost.operators(&batch, true);
+        let reduce = all.iter().find(|operator| operator.name == "all_reduce").unwrap();
+        assert_eq!(reduce.calls, 161.0, "two a layer, and one of the embedding");
+    }
+}
+
+#[test]
 fn sums_of_gpus_without_peer_access_go_through_the_host() {
     let gpu = Gpu::named("h100_sxm").unwrap();
     let communication_us = |kernels: &Kernels, has_peer_access: bool| {

@@ -5,14 +5,18 @@
 //! their mean KV tokens; attention of prompts at the sum of their KV tokens and the square root of the sum of the squared
 //! chunks; with tensor parallelism two all-reduces. Per stage: sending on, and the host.
 
+use std::sync::Arc;
+
 use super::attention::{DecodeFormula, PrefillFormula};
 use super::grid::Plane;
 use super::line::KnotLine;
-use super::operator::By;
+use super::operator::{By, OPERATORS, Operator};
 use super::table::ProfileError;
 use super::vidur_tables::LayerSettings;
 use super::{NodeNetwork, OperatorLine, Profile};
-use crate::batch::{Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, StageParts, StageTime};
+use crate::batch::{
+    Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime,
+};
 use crate::batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 
 /// Attention of requests that decode.
@@ -63,6 +67,8 @@ pub struct CompactTables {
     /// all-reduces.
     tokens: KnotLine,
     tokens_by_class: Vec<[f64; 3]>,
+    /// A layer's operators one by one, all-reduces among them.
+    operators: Arc<[(&'static Operator, KnotLine)]>,
     /// Sending on by tokens.
     send: KnotLine,
     /// Host overhead of a stage by requests.
@@ -104,6 +110,9 @@ impl Profile {
         let of_name = |lines: &[OperatorLine], name: &str| {
             lines.iter().find(|l| l.operator.name == name).map(|l| l.knots.line(by_tokens))
         };
+        let of_tokens = degree.lines.iter().filter(|l| l.operator.by == By::Tokens);
+        let mut operators: Vec<(&'static Operator, KnotLine)> =
+            of_tokens.map(|l| (l.operator, l.knots.line(1.0))).collect();
         let mut reduce = KnotLine::zero();
         if settings.tensor_parallel > 1 {
             let skew_ms = settings.skew_ms * libm::pow(f64::from(settings.tensor_parallel), 1.25);
@@ -121,6 +130,7 @@ impl Profile {
             })?;
             let one = found.raised((settings.launch_ms + skew_ms) * 1e3);
             reduce = KnotLine::sum([&one, &one].into_iter());
+            operators.push((&OPERATORS[10], one));
         }
         let mut send = KnotLine::zero();
         if settings.stages > 1 {
@@ -144,6 +154,7 @@ impl Profile {
             token_step: 0.0,
             tokens_by_class: tokens.knots().iter().map(|&x| classes.each_ref().map(|l| l.at(x))).collect(),
             tokens,
+            operators: operators.into(),
             send,
             host: None,
             decode: degree.attention.decode(),
@@ -287,6 +298,27 @@ impl BatchCost for CompactTables {
         parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
         parts[OperatorClass::Host as usize] = self.host_us(batch);
         parts
+    }
+
+    fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        let layers = self.stage_layers[usize::from(is_last)];
+        let (x, tokens) = (self.stage_tokens(batch), f64::from(batch.prompt_tokens() + batch.decodes));
+        let mut sum = OperatorSum::by_operator();
+        for (operator, line) in self.operators.iter() {
+            let calls = layers * if operator.by == By::Bytes { 2.0 } else { 1.0 };
+            sum.note(operator.class, [calls, tokens, calls * line.at(x)], operator.name);
+        }
+        let parts = self.stage_parts(batch, is_last);
+        let mut rest = |class: OperatorClass, calls: f64, tokens: f64, name: &'static str| {
+            sum.note(class, [calls, tokens, parts[class as usize]], name);
+        };
+        rest(OperatorClass::PrefillAttention, layers, batch.prompt_tokens().into(), "attn_prefill");
+        rest(OperatorClass::DecodeAttention, layers, batch.decodes.into(), "attn_decode");
+        rest(OperatorClass::Host, 1.0, tokens, "host");
+        if !is_last {
+            sum.note(OperatorClass::Communication, [1.0, tokens, self.send.at(x)], "send_recv");
+        }
+        sum.into_operators(batch)
     }
 
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {

@@ -102,6 +102,22 @@ fn times_add_up_from_files_to_stages() {
 }
 
 #[test]
+fn operators_add_up_to_their_classes() {
+    let (profile, _) = Profile::fit(&raw()).unwrap();
+    let chunks = [Chunk { kv_tokens: 64, tokens: 100 }];
+    let batch = Batch { chunks: &chunks, decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
+    let tables = profile.tables(profile.settings(2, 2)).unwrap().with_host(profile.host(1).unwrap());
+    let names = crate::batch::assert_operators_add_up(&tables, &batch);
+    assert!(names.starts_with(&["input_layernorm", "attn_pre_proj"]), "{names:?}");
+    assert!(names.ends_with(&["all_reduce", "attn_prefill", "attn_decode", "host"]), "{names:?}");
+    let send = tables.operators(&batch, false).pop().unwrap();
+    assert_eq!((send.name, send.calls, send.tokens), ("send_recv", 1.0, 108.0));
+    let decode =
+        tables.operators(&batch, true).into_iter().find(|operator| operator.name == "attn_decode").unwrap();
+    assert_eq!((decode.calls, decode.tokens, decode.kv_tokens), (1.0, 8.0, 800.0));
+}
+
+#[test]
 fn another_node_has_other_messages_and_sends_across_sooner() {
     let (mut profile, _) = Profile::fit(&raw()).unwrap();
     profile.node_gpus = 8;

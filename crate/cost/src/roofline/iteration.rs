@@ -2,7 +2,7 @@
 
 use super::Roofline;
 use super::corrections::{Efficiency, product_work};
-use crate::batch::{Batch, OperatorClass, StageParts, Work};
+use crate::batch::{Batch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::Attention;
 use crate::nodes;
@@ -17,8 +17,10 @@ const SAMPLING_BYTES: f64 = 3.0 * 4.0;
 struct CostAccumulator {
     /// Whether times are asked for, not only the work.
     is_timed: bool,
-    parts: StageParts,
+    sum: OperatorSum,
     work: Work,
+    /// What each call works on.
+    tokens: f64,
 }
 
 /// What one GPU holds of a layer's attention.
@@ -26,6 +28,8 @@ struct CostAccumulator {
 pub(super) struct Shard {
     /// Inputs and outputs of the projections before attention.
     before: [(f64, f64); 4],
+    /// What these are called.
+    names: [&'static str; 4],
     /// And of the one behind it.
     after: (f64, f64),
     /// Values that are rotated for each token.
@@ -52,6 +56,7 @@ impl Shard {
                 let flops = 4.0 * queries * dim;
                 Self {
                     before: [(h, (queries + 2.0 * keys) * dim), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)],
+                    names: ["qkv_projection", "", "", ""],
                     after: (queries * dim, h),
                     rotated: (queries + keys) * dim,
                     key_heads: keys,
@@ -66,6 +71,7 @@ impl Shard {
                 let n = of_heads(heads);
                 Self {
                     before: [(h, q), (q, n * (k + r)), (h, c + r), (c, n * (k + v))],
+                    names: ["query_down", "query_up", "kv_down", "kv_up"],
                     after: (n * v, h),
                     rotated: (n + 1.0) * r,
                     key_heads: 1.0,
@@ -101,26 +107,42 @@ impl Roofline {
         times: f64,
         efficiency: &Efficiency,
         work: (f64, f64),
+        name: &'static str,
     ) {
         let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
         let (flops, bytes) = work;
         if costs.is_timed {
-            costs.parts[class as usize] += times * self.us(efficiency, peak, flops, bytes);
+            let us = times * self.us(efficiency, peak, flops, bytes);
+            costs.sum.add(class, [times, costs.tokens, us], name);
         }
         costs.work.flops += times * flops;
         costs.work.bytes += times * bytes;
     }
 
     /// `times` products of `tokens` rows with a matrix of the layers' format.
-    fn product(&self, costs: &mut CostAccumulator, times: f64, tokens: f64, (inputs, outputs): (f64, f64)) {
+    fn product(
+        &self,
+        costs: &mut CostAccumulator,
+        times: f64,
+        tokens: f64,
+        (inputs, outputs): (f64, f64),
+        name: &'static str,
+    ) {
         if inputs * outputs > 0.0 {
             let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
-            self.add(costs, OperatorClass::Linear, times, &self.corrections.linear, work);
+            self.add(costs, OperatorClass::Linear, times, &self.corrections.linear, work, name);
         }
     }
 
-    fn pointwise(&self, costs: &mut CostAccumulator, times: f64, efficiency: &Efficiency, bytes: f64) {
-        self.add(costs, OperatorClass::Pointwise, times, efficiency, (0.0, bytes));
+    fn pointwise(
+        &self,
+        costs: &mut CostAccumulator,
+        times: f64,
+        efficiency: &Efficiency,
+        bytes: f64,
+        name: &'static str,
+    ) {
+        self.add(costs, OperatorClass::Pointwise, times, efficiency, (0.0, bytes), name);
     }
 
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
@@ -133,13 +155,20 @@ impl Roofline {
                 + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
             let on_node_us = if self.has_peer_access { direct_us } else { nodes::staged_us(direct_us) };
             let us = on_node_us + nodes::all_reduce_us(gpu, gpus, bytes);
-            costs.parts[OperatorClass::Communication as usize] += times * us;
+            costs.sum.add(OperatorClass::Communication, [times, costs.tokens, times * us], "all_reduce");
         }
     }
 
     /// The whole stage by classes of operator.
     pub(super) fn times(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.accumulate(batch, is_last, true).parts
+        self.accumulate(batch, is_last, true).sum.parts
+    }
+
+    /// The same by operator.
+    pub(super) fn stage_operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        let sum = OperatorSum::by_operator();
+        let costs = CostAccumulator { is_timed: true, sum, ..CostAccumulator::default() };
+        self.accumulate_into(costs, batch, is_last).sum.into_operators(batch)
     }
 
     /// What the whole stage does.
@@ -150,17 +179,26 @@ impl Roofline {
     /// Both.
     pub(super) fn times_and_work(&self, batch: &Batch<'_>, is_last: bool) -> (StageParts, Work) {
         let costs = self.accumulate(batch, is_last, true);
-        (costs.parts, costs.work)
+        (costs.sum.parts, costs.work)
     }
 
     fn accumulate(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> CostAccumulator {
-        let mut costs = CostAccumulator { is_timed, ..CostAccumulator::default() };
+        self.accumulate_into(CostAccumulator { is_timed, ..CostAccumulator::default() }, batch, is_last)
+    }
+
+    fn accumulate_into(
+        &self,
+        mut costs: CostAccumulator,
+        batch: &Batch<'_>,
+        is_last: bool,
+    ) -> CostAccumulator {
         let model = &self.deployment.model;
         let layers = self.deployment.stage_layers(is_last);
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
             return costs;
         }
+        costs.tokens = tokens;
         self.attention(&mut costs, batch, layers, tokens);
         self.mlp(&mut costs, layers, tokens);
         self.adapters(&mut costs, batch, layers);
@@ -168,14 +206,15 @@ impl Roofline {
         if is_last {
             self.embedding_and_head(&mut costs, batch, tokens);
         } else {
-            costs.parts[OperatorClass::Communication as usize] +=
-                self.corrections.send_us(&self.deployment, tokens * row);
+            let us = self.corrections.send_us(&self.deployment, tokens * row);
+            costs.sum.add(OperatorClass::Communication, [1.0, tokens, us], "send_recv");
         }
-        let on_gpu: f64 = costs.parts.iter().sum();
+        let on_gpu: f64 = costs.sum.parts.iter().sum();
         let launches = layers * self.host.launch_per_layer_us;
-        costs.parts[OperatorClass::Host as usize] += (launches - on_gpu).max(0.0)
+        let us = (launches - on_gpu).max(0.0)
             + self.host.base_us
             + self.host.per_request_us * f64::from(batch.requests());
+        costs.sum.add(OperatorClass::Host, [1.0, tokens, us], "host");
         costs
     }
 
@@ -198,13 +237,13 @@ impl Roofline {
         let (c, shard) = (&self.corrections, &self.shard);
         let h = f64::from(self.deployment.model.hidden);
         let kv_bytes = self.deployment.kv.bytes();
-        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
-        for matrix in shard.before {
-            self.product(costs, layers, tokens, matrix);
+        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "input_norm");
+        for (matrix, name) in shard.before.into_iter().zip(shard.names) {
+            self.product(costs, layers, tokens, matrix, name);
         }
         let rotated = 2.0 * ACTIVATION * tokens * shard.rotated;
         let written = tokens * shard.kv_values * (ACTIVATION + kv_bytes);
-        self.pointwise(costs, layers, &c.rotary, rotated + written);
+        self.pointwise(costs, layers, &c.rotary, rotated + written, "rotary_and_kv_write");
         for (share, window) in self.spans() {
             let times = layers * share;
             if times == 0.0 {
@@ -217,21 +256,36 @@ impl Roofline {
                     reads.prefill_pairs * shard.prefill_flops,
                     reads.prefill_tokens * shard.kv_values * kv_bytes + queries,
                 );
-                self.add(costs, OperatorClass::PrefillAttention, times, &c.prefill, work);
+                costs.tokens = batch.prompt_tokens().into();
+                self.add(
+                    costs,
+                    OperatorClass::PrefillAttention,
+                    times,
+                    &c.prefill,
+                    work,
+                    "attention_prefill",
+                );
             }
             if batch.decodes > 0 {
                 let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
-                costs.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
+                costs.sum.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
                 let work = (
                     reads.decode_tokens * shard.decode_flops,
                     reads.decode_tokens * shard.kv_values * kv_bytes,
                 );
-                self.add(costs, OperatorClass::DecodeAttention, times, &c.decode, work);
+                costs.tokens = batch.decodes.into();
+                self.add(costs, OperatorClass::DecodeAttention, times, &c.decode, work, "attention_decode");
+                // Both parts are one kernel: the time of its heads has been added.
+                if let Some(kernel) = costs.sum.operators.as_mut().and_then(|operators| operators.last_mut())
+                {
+                    kernel.us += times * heads_us;
+                }
             }
         }
-        self.product(costs, layers, tokens, shard.after);
+        costs.tokens = tokens;
+        self.product(costs, layers, tokens, shard.after, "output_projection");
         self.all_reduce(costs, layers, ACTIVATION * tokens * h);
-        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
     }
 
     fn mlp(&self, costs: &mut CostAccumulator, layers: f64, tokens: f64) {
@@ -239,31 +293,33 @@ impl Roofline {
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
-        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "mlp_norm");
         let with_experts = layers * f64::from(model.expert_layers()) / f64::from(model.layers);
         let dense = layers - with_experts;
         if dense > 0.0 {
             let width = f64::from(model.mlp_hidden) / tensor;
-            self.product(costs, dense, tokens, (h, inner * width));
-            self.pointwise(costs, dense, &c.activation, (inner + 1.0) * ACTIVATION * tokens * width);
-            self.product(costs, dense, tokens, (width, h));
+            self.product(costs, dense, tokens, (h, inner * width), "mlp_up");
+            let bytes = (inner + 1.0) * ACTIVATION * tokens * width;
+            self.pointwise(costs, dense, &c.activation, bytes, "mlp_activation");
+            self.product(costs, dense, tokens, (width, h), "mlp_down");
         }
         if let Some(experts) = model.experts {
             let width = f64::from(experts.hidden) / tensor;
-            self.product(costs, with_experts, tokens, (h, f64::from(experts.count)));
+            self.product(costs, with_experts, tokens, (h, f64::from(experts.count)), "router");
             // Every token goes through this many experts, but only the matrices of those that any token picks are read.
             let rows = tokens * f64::from(experts.per_token + experts.shared);
             let read = experts.touched(tokens) + f64::from(experts.shared);
-            for (inputs, outputs) in [(h, inner * width), (width, h)] {
+            for (inputs, outputs, name) in [(h, inner * width, "experts_up"), (width, h, "experts_down")] {
                 let bytes = read * inputs * outputs * self.deployment.weights.bytes()
                     + ACTIVATION * rows * (inputs + outputs);
                 let work = (2.0 * rows * inputs * outputs, bytes);
-                self.add(costs, OperatorClass::Linear, with_experts, &c.linear, work);
+                self.add(costs, OperatorClass::Linear, with_experts, &c.linear, work, name);
             }
-            self.pointwise(costs, with_experts, &c.activation, (inner + 1.0) * ACTIVATION * rows * width);
+            let bytes = (inner + 1.0) * ACTIVATION * rows * width;
+            self.pointwise(costs, with_experts, &c.activation, bytes, "experts_activation");
         }
         self.all_reduce(costs, layers, ACTIVATION * tokens * h);
-        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h);
+        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
     }
 
     /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.
@@ -284,52 +340,63 @@ impl Roofline {
         let share = 1.0 / f64::from(self.deployment.tensor_parallel);
         let c = &self.corrections;
         let fixed_us = c.lora.fixed_us + c.lora_group_us * f64::from(lora.adapters);
+        let before = std::mem::replace(&mut costs.tokens, tokens);
         let grouped = Efficiency { fixed_us, ..c.lora };
-        let operator = |costs: &mut CostAccumulator, width: f64, passes: f64| {
+        let operator = |costs: &mut CostAccumulator, width: f64, passes: f64, name: &'static str| {
             let bytes = ACTIVATION * (weights * width + passes * tokens * width + rows);
             let work = (2.0 * rows * width * share, bytes * share);
-            self.add(costs, OperatorClass::Adapters, layers, &grouped, work);
+            self.add(costs, OperatorClass::Adapters, layers, &grouped, work, name);
         };
         let modules = self.deployment.model.adapter_modules();
         for (inputs, outputs) in modules.into_iter().filter(|(inputs, _)| *inputs > 0.0) {
-            operator(costs, inputs, 1.0);
-            operator(costs, outputs, 2.0);
+            operator(costs, inputs, 1.0, "lora_shrink");
+            operator(costs, outputs, 2.0, "lora_expand");
         }
+        costs.tokens = before;
     }
 
     /// Microseconds of the LoRA operators of a stage.
     pub(crate) fn lora_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
         let mut costs = CostAccumulator { is_timed: true, ..CostAccumulator::default() };
         self.adapters(&mut costs, batch, self.deployment.stage_layers(is_last));
-        costs.parts[OperatorClass::Adapters as usize]
+        costs.sum.parts[OperatorClass::Adapters as usize]
+    }
+
+    /// The same by operator.
+    pub(crate) fn lora_operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
+        let sum = OperatorSum::by_operator();
+        let mut costs = CostAccumulator { is_timed: true, sum, ..CostAccumulator::default() };
+        self.adapters(&mut costs, batch, self.deployment.stage_layers(is_last));
+        costs.sum.into_operators(batch)
     }
 
     /// Embedding, last norm, head and sampling.
     fn embedding_and_head(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let row = ACTIVATION * f64::from(model.hidden);
-        self.pointwise(costs, 1.0, &c.embedding, 2.0 * tokens * row);
+        self.pointwise(costs, 1.0, &c.embedding, 2.0 * tokens * row, "embedding");
         self.all_reduce(costs, 1.0, tokens * row);
         let asked = f64::from(batch.requests());
-        self.pointwise(costs, 1.0, &c.norm, 2.0 * asked * row);
+        costs.tokens = asked;
+        self.pointwise(costs, 1.0, &c.norm, 2.0 * asked * row, "final_norm");
         let inputs = f64::from(model.hidden);
         let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
         // The head stays at 16 bits.
         let work = product_work(asked, (inputs, outputs), ACTIVATION);
         if costs.is_timed {
             let us = self.us(&c.linear, self.wide_flops_s, work.0, work.1);
-            costs.parts[OperatorClass::Linear as usize] += us;
+            costs.sum.add(OperatorClass::Linear, [1.0, asked, us], "head");
         }
         costs.work.flops += work.0;
         costs.work.bytes += work.1;
         let logits = asked * f64::from(model.vocabulary);
-        self.pointwise(costs, 1.0, &c.add, SAMPLING_BYTES * logits);
+        self.pointwise(costs, 1.0, &c.add, SAMPLING_BYTES * logits, "sampling");
         if self.deployment.tensor_parallel > 1 {
             let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
             let gpu = self.deployment.gpu;
             let is_apart = nodes::nodes(gpu, self.deployment.tensor_parallel) > 1;
             let us = us + if is_apart { nodes::send_us(gpu, ACTIVATION * logits) } else { 0.0 };
-            costs.parts[OperatorClass::Communication as usize] += us;
+            costs.sum.add(OperatorClass::Communication, [1.0, asked, us], "gather_logits");
         }
     }
 

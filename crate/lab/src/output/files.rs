@@ -1,4 +1,4 @@
-//! The files of `--out`: requests, batches, events, clients, decisions, causes, and a Chrome trace.
+//! The files of `--out`: requests, batches, operators, events, clients, decisions, causes, and a Chrome trace.
 
 mod batches;
 mod causes;
@@ -7,6 +7,7 @@ mod clients;
 mod decisions;
 mod event_trace;
 mod events;
+mod operators;
 mod requests;
 
 pub use batches::{batches_csv, write_batches_csv};
@@ -17,6 +18,7 @@ pub use clients::{clients_csv, clients_over_time_csv, write_clients_csv, write_c
 pub use decisions::{decisions_csv, write_decisions_csv};
 pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
+pub use operators::{has_operators, operators_csv, write_operators_csv};
 pub use requests::{RequestColumn, Values, request_columns, requests_csv};
 
 use servescope_engine::Report;

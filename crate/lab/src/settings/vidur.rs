@@ -266,7 +266,7 @@ mod tests {
                 "replica_config_network_device": network, "replica_config_tensor_parallel_size": degree,
                 "replica_config_num_pipeline_stages": 2,
             });
-            let run = VidurRun::read(&flags.to_string())?;
+            let run = VidurRun::read(&flags)?;
             assert_eq!(run.without_effect, [""; 0]);
             let (tables, _) = run.shipped_tables()?;
             let decode = servescope_cost::Batch { decodes: 64, ..Default::default() };
