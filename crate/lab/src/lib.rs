@@ -31,7 +31,7 @@ pub use settings::{
     expected_error, file_kind, json_text, kernels, link, model_config, notes, parameters, profiles,
     real_traffic, repeated_keys, scenario, schema, tables, vidur, vllm_serve,
 };
-pub use traces::{bodies, fit, inspect, lengths_file, recipe, scenario_file};
+pub use traces::{bodies, curve_file, fit, inspect, lengths_file, recipe, scenario_file};
 pub use what_if::{blame, capacity, compare, metric, replications, sweep, turn};
 
 pub use diagnostic::Diagnostic;

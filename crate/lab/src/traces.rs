@@ -2,6 +2,7 @@
 //! bodies; and the files that a scenario is read from.
 
 pub mod bodies;
+pub mod curve_file;
 pub mod fit;
 pub mod inspect;
 pub mod lengths_file;

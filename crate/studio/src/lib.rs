@@ -11,7 +11,7 @@ mod svg;
 mod sweep;
 mod turn;
 
-pub use file_kind::{recognise_file, scenario_file};
+pub use file_kind::{curve_file, recognise_file, scenario_file};
 pub use fit_profile::fit_profile;
 pub use model_config::model_config;
 pub use result_file::read_result;

@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use servescope_lab::curve_file::with_curve;
 use servescope_lab::file_kind::{FileKind, recognise};
 use servescope_lab::{Scenario, json_text};
 
@@ -19,6 +20,11 @@ fuzz_target!(|bytes: &[u8]| {
                     let (path, value) = setting.split_once('=').expect("PATH=VALUE");
                     let _ = scenario.set_text(path, value);
                 }
+            }
+            if let FileKind::Curve(_) = found.kind
+                && let Ok(scenario) = with_curve("a file", bytes, &Scenario::default())
+            {
+                assert!(Scenario::from_json(&scenario.to_json()).1.is_empty());
             }
         }
         Err(unknown) => assert!(!unknown.text().is_empty()),

@@ -42,6 +42,12 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
       app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name }));
       return;
     }
+    case 'curve': {
+      const { scenario } = await (await reader()).call('curve', { file, scenario: app.store.values.value });
+      app.editor.replace(scenario, 'file');
+      app.notices.info('curve_opened', () => app.text.t('notice.curve_opened', { name }));
+      return;
+    }
     case 'result':
       measuredFiles.set([...files]);
       app.show('validation');

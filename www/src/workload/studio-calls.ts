@@ -37,6 +37,8 @@ export interface StudioCalls {
   recognise: { args: { file: File; scenario: ScenarioPatch }; reply: RecognisedFile };
   /** The scenario with its lengths drawn from a file. */
   lengths: { args: { file: File; scenario: ScenarioPatch }; reply: LengthsFile };
+  /** The settings with the arrivals of a file of rates over time. */
+  curve: { args: { file: File; scenario: ScenarioPatch }; reply: { scenario: ScenarioPatch } };
   /** The settings of a scenario file. */
   scenario: { args: { file: File }; reply: { scenario: ScenarioPatch } };
   /** The measured run of a result file, for a thread of the pool: the run of that place in it, from 1 on, or the first for 0. */

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, curve_file, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -117,6 +117,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'forms': return body_forms();
     case 'turn_step': return turnStep(message.args);
     case 'recognise': return recognise_file(message.args.file.name, new Uint8Array(await message.args.file.slice(0, HEAD_BYTES).arrayBuffer()), message.args.scenario);
+    case 'curve': return { scenario: curve_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES), message.args.scenario) };
     case 'scenario': return { scenario: scenario_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES)) };
     case 'result': return result(message.args);
     case 'sweep_inputs': takeInputs(message.args); return null;

@@ -22,7 +22,7 @@ pub use capacity::{
 };
 pub use compare::ComparedPair;
 pub use debugger::DebuggerStep;
-pub use file_kind::{LengthsFile, RecognisedFile, scenario_of_file};
+pub use file_kind::{LengthsFile, RecognisedFile, curve_of_file, scenario_of_file};
 pub use model::OwnModel;
 pub use monitor::{ChartedClient, MonitorColumn, MonitorRequest, MonitorRow, MonitorView};
 pub use overlay::OverlayReply;

@@ -25,6 +25,15 @@ pub const HEAD_BYTES: usize = 64 << 10;
 /// Keys that are told of a file.
 const MOST_TOLD: usize = 6;
 
+/// How a file has rates over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CurveForm {
+    /// JSON of AIBrix: a sine.
+    Pattern,
+    /// CSV as Grafana exports a panel: a column `Time`, and the rate.
+    Rates,
+}
+
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
@@ -46,6 +55,8 @@ pub enum FileKind {
     AdapterConfig,
     /// Times of operators: of Vidur's profiler, or a profile fitted to them.
     OperatorTable,
+    /// Rates over time.
+    Curve(CurveForm),
     /// A line that launches a server.
     LaunchLine(Server),
     /// An address of the page.
@@ -67,6 +78,7 @@ impl FileKind {
             Self::ModelConfig => "model_config",
             Self::AdapterConfig => "adapter_config",
             Self::OperatorTable => "operator_table",
+            Self::Curve(_) => "curve",
             Self::LaunchLine(_) => "launch_line",
             Self::Link => "link",
             Self::Summary => "summary",
@@ -78,6 +90,8 @@ impl FileKind {
         match self {
             Self::Trace(format) | Self::Lengths(format) | Self::Clients(format) => format.name(),
             Self::Result(tool) => tool.name(),
+            Self::Curve(CurveForm::Pattern) => "aibrix_pattern",
+            Self::Curve(CurveForm::Rates) => "rates_csv",
             Self::LaunchLine(server) => server.name(),
             _ => "",
         }
@@ -96,6 +110,8 @@ impl FileKind {
             Self::ModelConfig => "the config.json of a model".to_owned(),
             Self::AdapterConfig => "the adapter_config.json of a LoRA adapter".to_owned(),
             Self::OperatorTable => "a table of operator times".to_owned(),
+            Self::Curve(CurveForm::Pattern) => "a pattern of AIBrix".to_owned(),
+            Self::Curve(CurveForm::Rates) => "a table of rates over time".to_owned(),
             Self::LaunchLine(_) => format!("a line that launches {detail}"),
             Self::Link => "a link to Servescope's page".to_owned(),
             Self::Summary => "the summary of a run of Servescope".to_owned(),
@@ -106,7 +122,7 @@ impl FileKind {
     pub fn command(self, file: &str, text: &str) -> String {
         let name = quoted(file);
         match self {
-            Self::Scenario => format!("servescope simulate {name}"),
+            Self::Scenario | Self::Curve(_) => format!("servescope simulate {name}"),
             Self::Trace(_) => format!("servescope simulate --trace {name}"),
             Self::Lengths(_) => format!("servescope simulate --lengths-from {name}"),
             Self::Table => {
@@ -309,7 +325,7 @@ fn of_json(text: &str) -> Result<Recognised, Unrecognised> {
 }
 
 /// Keys of other kinds, of which a file has all.
-const SIGNATURES: [(FileKind, &[&str]); 13] = [
+const SIGNATURES: [(FileKind, &[&str]); 15] = [
     (FileKind::AdapterConfig, &["peft_type"]),
     (FileKind::AdapterConfig, &["lora_alpha", "target_modules"]),
     (FileKind::AdapterConfig, &["lora_alpha", "r"]),
@@ -323,6 +339,8 @@ const SIGNATURES: [(FileKind, &[&str]); 13] = [
     (FileKind::Scenario, &["steps", "format", "files"]),
     (FileKind::Scenario, &["title", "scenario"]),
     (FileKind::Summary, &["digest", "makespan_s"]),
+    (FileKind::Curve(CurveForm::Pattern), &["fluctuate", "mean", "period_len_ms"]),
+    (FileKind::Curve(CurveForm::Pattern), &["A", "B", "sigma", "only_rise"]),
 ];
 
 /// Every kind but a plain scenario, by the keys of a value.
@@ -375,6 +393,10 @@ fn of_text(text: &str) -> Result<Recognised, Unrecognised> {
         return Ok(Recognised::new(FileKind::OperatorTable, &[column]));
     }
     if cells.len() > 1 && text.lines().nth(1).is_some() {
+        if cells[0] == "Time" && (has("Success") || cells.len() == 2 && !has("P50")) {
+            let rate = if has("Success") { "Success" } else { cells[1] };
+            return Ok(Recognised::new(FileKind::Curve(CurveForm::Rates), &["Time", rate]));
+        }
         if let Some(table) = of_table(text) {
             return Ok(table);
         }

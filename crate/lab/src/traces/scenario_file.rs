@@ -1,7 +1,8 @@
-//! The files that a scenario is read from: its own JSON, a preset of the page, or the recipe of a trace file.
+//! The files that a scenario is read from: its own JSON, a preset of the page, the recipe of a trace file, or rates over time.
 
 use servescope_workload::transform::TransformStep;
 
+use super::curve_file::{is_curve_file, with_curve};
 use super::recipe::{Recipe, Source};
 use crate::diagnostic::Diagnostic;
 use crate::file_kind::{FileKind, recognise};
@@ -47,6 +48,10 @@ impl ScenarioFile {
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self, Vec<Diagnostic>> {
         if let Some(Recipe { source: Source::Scenario(scenario), steps, .. }) = recipe(name, bytes)? {
             return Ok(Self { scenario: *scenario, steps });
+        }
+        if is_curve_file(bytes) {
+            let scenario = with_curve(name, bytes, &Scenario::default())?;
+            return Ok(Self { scenario, steps: Vec::new() });
         }
         let json = match parse_bytes(bytes) {
             Ok(json) => json,

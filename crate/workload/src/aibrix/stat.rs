@@ -143,6 +143,33 @@ pub fn cloudide(traffic: &[u8], lengths: &[u8]) -> Result<MatchedRows, AibrixErr
     finish(rows, times.len() - both, missing)
 }
 
+/// Reads the traffic file of either kind by itself: seconds from the first row, ascending, and the rate of each row, requests a
+/// second. The rate is the column `Success` or, where there is none, the second one.
+///
+/// # Errors
+/// [`AibrixError`], with the place in the file.
+pub fn rates(traffic: &[u8]) -> Result<Vec<(f64, f64)>, AibrixError> {
+    let by_time = sums("traffic", traffic, |table| {
+        let named = table.column("Success").or_else(|| {
+            let second = table.columns().nth(1).filter(|(name, _)| *name != "Time");
+            second.map(|(_, column)| column)
+        });
+        let lacks = AibrixError::MissingColumn { file: "traffic", column: "Success" };
+        named.map(|column| [vec![column], Vec::new()]).ok_or(lacks)
+    })?;
+    let first = by_time.first_key_value().map_or(0, |(ticks, _)| *ticks);
+    let mut rates = Vec::with_capacity(by_time.len());
+    for (ticks, [rate, _]) in by_time {
+        if !(0.0..=MAX_RATE_RPS).contains(&rate) {
+            let expected = "a rate from 0 to 1000000 requests a second";
+            return Err(AibrixError::BadValue { key: "Success", expected, value: rate.to_string() });
+        }
+        let since = i128::from(ticks) - i128::from(first);
+        rates.push((since as f64 / TICKS_PER_S as f64, rate));
+    }
+    if rates.len() < 2 { Err(AibrixError::TooFewRows { rows: rates.len() }) } else { Ok(rates) }
+}
+
 /// What the columns of received bytes, which are prompts, begin with.
 const RECEIVED: &str = "recv_bytes";
 /// What the columns of sent bytes, which are completions, begin with.

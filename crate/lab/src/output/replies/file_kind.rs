@@ -3,6 +3,7 @@
 use serde::Serialize;
 use servescope_workload::formats::unpacked_head;
 
+use crate::curve_file::with_curve;
 use crate::diagnostic::Diagnostic;
 use crate::file_kind::{FileKind, HEAD_BYTES, recognise};
 use crate::lengths_file::take_lengths;
@@ -14,7 +15,7 @@ use crate::scenario_file::ScenarioFile;
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct RecognisedFile {
     /// Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
-    /// `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
+    /// `table`, `curve`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
     pub kind: &'static str,
     /// The name of the tool, the format or the server.
     pub detail: &'static str,
@@ -102,6 +103,18 @@ impl LengthsFile {
         let taken = take_lengths(&mut with, name, bytes, MOST_PAIRS)?;
         Ok(Self { scenario: with.patch(), taken: taken.taken, pairs: taken.pairs })
     }
+}
+
+/// The scenario with the arrivals of a file of rates over time.
+///
+/// # Errors
+/// What is wrong with the file, or with what it sets.
+pub fn curve_of_file(
+    name: &str,
+    bytes: &[u8],
+    scenario: &Scenario,
+) -> Result<ScenarioPatch, Vec<Diagnostic>> {
+    Ok(with_curve(name, bytes, scenario)?.patch())
 }
 
 /// Reads a scenario file.

@@ -75,6 +75,16 @@ fn every_kind_is_known_by_its_keys() {
         ),
         ("https://x.test/a/#v=3&R=2", FileKind::Link),
         ("#v=3&R=2", FileKind::Link),
+        (
+            include_str!("../../../../../static/patterns/traffic_wave.json"),
+            FileKind::Curve(CurveForm::Pattern),
+        ),
+        (
+            r#"{"A": 1, "B": 2, "sigma": 0.1, "only_rise": false, "period": 3}"#,
+            FileKind::Curve(CurveForm::Pattern),
+        ),
+        ("\"Time\",\"Success\"\n2025-03-01 10:00:00,2\n", FileKind::Curve(CurveForm::Rates)),
+        ("Time,requests/s\n1740823200000,2\n", FileKind::Curve(CurveForm::Rates)),
         ("startTime,promptTokens,completionTokens\n2025-03-01T10:00:00+01:00,8,1\n", FileKind::Table),
         ("{\"ts\": 3, \"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 4}}\n", FileKind::Table),
         (r#"{"digest": "0", "requests": {}, "makespan_s": 3}"#, FileKind::Summary),
