@@ -91,7 +91,7 @@ impl RunOperators {
 
     fn add_run(&mut self, report: &Report, cost: &dyn BatchCost, run: &IterationRun) {
         let chunks = report.timeline.iterations.chunks(run);
-        let ends = [0, run.iterations.saturating_sub(1)].map(|index| run.batch(&chunks, f64::from(index)));
+        let ends = [0, run.iterations.saturating_sub(1)].map(|index| run.batch(chunks, f64::from(index)));
         let inner = cost.stages().max(1) - 1;
         for (is_last, stages) in [(false, inner), (true, 1)] {
             if stages == 0 {
@@ -112,10 +112,10 @@ impl RunOperators {
 
 /// Whether the run's model of iteration times knows operators: timed operators, measured kernels and the roofline do.
 pub fn has_operators(report: &Report) -> bool {
-    let first = report.timeline.iterations.iter().next();
-    report.cost.as_ref().zip(first).is_some_and(|(model, run)| {
-        let chunks = report.timeline.iterations.chunks(&run);
-        !model.0.operators(&run.batch(&chunks, 0.0), true).is_empty()
+    let iterations = &report.timeline.iterations;
+    iterations.iter().next().is_some_and(|run| {
+        let batch = run.batch(iterations.chunks(&run), 0.0);
+        !report.pool(run.replica).cost.operators(&batch, true).is_empty()
     })
 }
 
@@ -129,10 +129,8 @@ pub fn write_operators_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Res
         "operator,class,calls,total_s,mean_us,p50_us,p99_us,mean_tokens,p50_tokens,p99_tokens,mean_kv_tokens\n",
     )?;
     let mut all = RunOperators::default();
-    if let Some(model) = &report.cost {
-        for run in &report.timeline.iterations {
-            all.add_run(report, &*model.0, &run);
-        }
+    for run in &report.timeline.iterations {
+        all.add_run(report, &*report.pool(run.replica).cost, &run);
     }
     for RunOperator { name, class, us, tokens, kv_tokens } in &all.0 {
         let calls = us.count;
