@@ -46,11 +46,11 @@ export const LIMITS: readonly Limit[] = [
     words: 'agent agents agentic tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
   },
   {
-    id: 'autoscaling', row: 'autoscaling, failures of replicas',
-    title: { en: 'Autoscaling and failures: not modelled', zh: '自动扩缩容与故障：未建模' },
+    id: 'autoscaling', row: 'rules of autoscalers, failures of replicas',
+    title: { en: 'Rules of autoscalers and failures: not modelled', zh: '自动扩缩容规则与故障：未建模' },
     instead: {
-      en: 'The number of replicas is fixed for a run. Instead: search in Plan how many replicas the peak and the quiet hours need.',
-      zh: '一次运行中副本数不变。替代办法：在“规划”中分别搜索高峰和低谷所需的副本数。',
+      en: 'No rule chooses the number of replicas. Instead: give the numbers yourself under Replicas over time, with the start-up delay of a replica, and see what they cost and who waits.',
+      zh: '没有规则来决定副本数。替代办法：在“副本数随时间变化”中自行给出副本数和启动时间，查看费用以及哪些请求在等待。',
     },
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },

@@ -59,6 +59,8 @@ pub struct Saturation {
     /// How often they are given.
     copies: usize,
     fleet: Option<Box<Fleet>>,
+    /// How many replicas each pool had on average, over those of the beginning.
+    growth: Vec<f64>,
     saturated_rps: Option<f64>,
 }
 
@@ -79,7 +81,9 @@ impl Saturation {
                 *tokens = result.produced.max(1);
             }
         }
-        Self::of(&run.scenario, AdapterRanks::of(&report.trace), mix, reached_rps)
+        let growth = growth(report, span_us);
+        let own = Self::of(&run.scenario, AdapterRanks::of(&report.trace), mix, reached_rps)?;
+        Ok(Self { growth, ..own })
     }
 
     /// The rate that the replicas of a scenario serve when they are saturated with a trace, all of it let through.
@@ -100,7 +104,8 @@ impl Saturation {
     ) -> Result<Self, Diagnostic> {
         let copies = if mix.is_empty() { 0 } else { LEAST_REQUESTS.div_ceil(mix.len()) };
         let scenario = scenario.clone();
-        let mut own = Self { scenario, ranks, mix, reached_rps, copies, fleet: None, saturated_rps: None };
+        let (fleet, saturated_rps, growth) = (None, None, Vec::new());
+        let mut own = Self { scenario, ranks, mix, reached_rps, copies, fleet, growth, saturated_rps };
         own.fleet = own.next_fleet()?;
         Ok(own)
     }
@@ -112,7 +117,7 @@ impl Saturation {
             return false;
         }
         let Some(fleet) = self.fleet.take() else { return true };
-        let measured = Saturated::of(&fleet.finish());
+        let measured = Saturated::of(&fleet.finish(), &self.growth);
         self.saturated_rps = measured.rate_rps;
         if measured.left > MOST_LEFT && self.copies * self.mix.len() * MORE <= MOST_COPIED {
             self.copies *= MORE;
@@ -169,6 +174,21 @@ fn reached(report: &Report, generated: bool) -> (Vec<u32>, f64) {
     };
     let ids = 0..report.results.len();
     (ids.filter(|&id| is_work(id) && forwarded(id)).map(|id| id as u32).collect(), until_us - from_us)
+}
+
+/// How many replicas of each pool were ready on average up to a time, over how many there were at the beginning.
+fn growth(report: &Report, until_us: f64) -> Vec<f64> {
+    let of_pool = |pool: u16| {
+        let own = || report.replicas.iter().filter(move |life| life.pool == pool);
+        let first = own().filter(|life| life.start_us == 0.0 && life.ready_us == 0.0).count() as f64;
+        let changes = own().any(|life| life.ready_us > 0.0 || life.drain_us < until_us);
+        if !changes || until_us <= 0.0 {
+            return 1.0;
+        }
+        let ready_us = own().map(|life| (life.drain_us.min(until_us) - life.ready_us).max(0.0));
+        ready_us.sum::<f64>() / until_us / first
+    };
+    (0..report.pools.len() as u16).map(of_pool).collect()
 }
 
 /// Those requests, or as many of them as are simulated, with the same lengths.
@@ -252,7 +272,8 @@ struct Part {
 }
 
 impl Saturated {
-    fn of(report: &Report) -> Self {
+    /// `growth`: of each pool, how many times as many replicas count; none: as many as there are.
+    fn of(report: &Report, growth: &[f64]) -> Self {
         let mut parts = vec![Part::default(); report.replicas.len()];
         let scheduled = || (0..report.results.len()).filter_map(|id| Some((id, report.scheduled_us(id)?)));
         for (id, scheduled_us) in scheduled() {
@@ -276,11 +297,12 @@ impl Saturated {
             part.decode_us += run.busy_us * decodes / (decodes + f64::from(run.prompt_tokens)).max(1.0);
         }
         let (mut rate_rps, mut left) = (0.0, 0.0);
-        for part in parts.iter().filter(|part| part.requests > 0) {
+        for (part, life) in parts.iter().zip(&report.replicas).filter(|(part, _)| part.requests > 0) {
             let left_us = part.left_us();
             let whole_us = part.last_us + left_us;
             if whole_us > 0.0 {
-                rate_rps += f64::from(part.requests) * 1e6 / whole_us;
+                let times = growth.get(usize::from(life.pool)).copied().unwrap_or(1.0);
+                rate_rps += times * (f64::from(part.requests) * 1e6 / whole_us);
                 left = f64::max(left, left_us / whole_us);
             }
         }
@@ -388,7 +410,7 @@ mod tests {
             while !fleet.advance(usize::MAX) {}
             let report = fleet.finish();
             let whole = report.results.len() as f64 * 1e6 / report.end_us();
-            (Saturated::of(&report).rate_rps.unwrap(), whole)
+            (Saturated::of(&report, &[]).rate_rps.unwrap(), whole)
         };
         let ((_, to_the_end), (often, _)) = (rate(1), rate(40));
         let found = run.load().unwrap().saturated_rps.unwrap();
