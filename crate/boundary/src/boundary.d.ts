@@ -1051,16 +1051,6 @@ export type LengthBucket = {
   e2e_bias: number | null,
 };
 
-/** A scenario that draws its lengths from a file. */
-export type LengthsFile = {
-  /** The scenario. */
-  scenario: ScenarioPatch,
-  /** Pairs of lengths that it draws from. */
-  taken: number,
-  /** Pairs of the file. */
-  pairs: number,
-};
-
 /** A row that could not be read. */
 export type ListedRow = {
   /** Line of the file, the header included. */
@@ -1630,7 +1620,7 @@ export type ReadResult = {
 export type RecognisedFile = {
   /**
    * Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
-   * `table`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
+   * `table`, `curve`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
    */
   kind: string,
   /** The name of the tool, the format or the server. */
@@ -1921,8 +1911,6 @@ export type Series = {
   x2: Float64Array,
   /** Request ids of points, or none. */
   id: Float64Array,
-  /** What stands at the line of a [`Mark::RuleY`], and at the upper edge where its place is above the axis; "" for nothing. */
-  label: string,
 };
 
 /** How much a [`Diagnostic`] matters. */

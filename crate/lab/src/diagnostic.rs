@@ -141,7 +141,7 @@ pub const CODES: &[&str] = &[
     "no_profile",
     "no_host_profile",
     "no_network",
-    "bad_curve",
+    "bad_curve_file",
     "no_kernels",
     "no_kernels_of_format",
     "no_kernels_of_model",

@@ -45,6 +45,34 @@ fn files_of_events_are_left_out_of_a_run_with_very_many() {
 }
 
 #[test]
+fn operators_are_written_where_iteration_times_come_from_them() {
+    let out = folder("operators");
+    good(&["simulate", "--set", "workload.duration_s=5", "--set", "cost.kind=roofline", "--out", text(&out)]);
+    let operators = std::fs::read_to_string(out.join("operators.csv")).expect("written");
+    assert!(operators.starts_with("operator,class,calls,total_s,"), "{operators}");
+    assert!(operators.contains("\nqkv_projection,linear,"), "{operators}");
+    let linear = folder("no_operators");
+    let settings = ["simulate", "--set", "workload.duration_s=5", "--out", text(&linear)];
+    good(&settings);
+    assert!(!linear.join("operators.csv").exists());
+    let (_, note) = good(&[&settings[..], &["--files", "operators.csv"]].concat());
+    assert!(note.contains("operators.csv has no row"), "{note}");
+}
+
+#[test]
+fn rates_over_time_are_a_scenario() {
+    let out = folder("rates");
+    std::fs::create_dir_all(&out).expect("made");
+    let rates = out.join("rates.csv");
+    std::fs::write(&rates, "Time,Success\n2025-03-01 10:00:00,1\n2025-03-01 10:00:10,3\n").expect("written");
+    let (found, _) = good(&["open", text(&rates)]);
+    assert!(found.contains("rates over time") && found.contains("servescope simulate "), "{found}");
+    let (summary, _) = good(&["simulate", text(&rates), "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert!((5..=40).contains(&summary["requests"]["offered"].as_u64().expect("a count")), "{summary}");
+}
+
+#[test]
 fn nothing_takes_less_than_no_time() {
     let out = folder("no_negative_times");
     good(&[

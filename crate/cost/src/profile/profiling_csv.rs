@@ -383,8 +383,11 @@ impl RawTables {
     }
 }
 
-/// All-reduces of groups in one node by their size, and the GPUs of a node where the file says it.
-fn read_all_reduces(text: &str) -> Result<(Vec<(u32, RawLine)>, Option<u32>), ProfileError> {
+/// All-reduces by the GPUs of a group, and the GPUs of a node where the file says it.
+type AllReduces = (Vec<(u32, RawLine)>, Option<u32>);
+
+/// The all-reduces of groups in one node.
+fn read_all_reduces(text: &str) -> Result<AllReduces, ProfileError> {
     let mut csv = Csv::new(ALL_REDUCE, text)?;
     let operator = &OPERATORS[10];
     let (workers, in_node) = (csv.column("num_workers")?, csv.column("devices_per_node")?);

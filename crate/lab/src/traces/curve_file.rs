@@ -33,7 +33,7 @@ pub fn is_curve_file(bytes: &[u8]) -> bool {
 /// What is wrong with the file, or with the settings that it asks for.
 pub fn with_curve(name: &str, bytes: &[u8], scenario: &Scenario) -> Result<Scenario, Vec<Diagnostic>> {
     let refused = |reason: &str| {
-        let error = Diagnostic::error("bad_curve", name, format!("{name}: {reason}"));
+        let error = Diagnostic::error("bad_curve_file", name, format!("{name}: {reason}"));
         vec![error.text("file", name).text("reason", reason)]
     };
     let settings = match form(bytes) {
@@ -134,9 +134,9 @@ mod tests {
         let scenario = read("older.json", older).unwrap();
         assert_eq!(scenario.number(Id::CurvePeriod) * 4.0, scenario.number(Id::Duration));
         let code = |name: &str, text: &str| read(name, text).unwrap_err()[0].code;
-        assert_eq!(code("prompt_len_wave.json", wave), "bad_curve");
-        assert_eq!(code("w.json", &wave.replace("5", "0")), "bad_curve");
-        assert_eq!(code("w.json", &wave.replace("60000", "0")), "bad_curve");
+        assert_eq!(code("prompt_len_wave.json", wave), "bad_curve_file");
+        assert_eq!(code("w.json", &wave.replace('5', "0")), "bad_curve_file");
+        assert_eq!(code("w.json", &wave.replace("60000", "0")), "bad_curve_file");
         // Below zero at its trough.
         assert_eq!(code("w.json", &wave.replace(": 3", ": 9")), "out_of_range");
     }

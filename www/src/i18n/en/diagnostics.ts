@@ -138,7 +138,7 @@ export const diagnostics = area('diagnostics', {
   no_network: 'No messages between {degree} {degree|GPU|GPUs} of this node were timed. Available: {known}.',
   bad_row: '{file}, row {row}: {expected} expected.',
   bad_profile: '{file}: {reason}.',
-  bad_curve: '{file}: {reason}.',
+  bad_curve_file: '{file}: {reason}.',
   unused_attention: '{file} was not used: no degree of tensor parallelism leaves as many heads on each GPU as it was taken with.',
   unused_host: '{file} was not used: it has no row of the model {model}.',
   degrees_left_out: 'Tensor parallelism of {degrees} is left out: neither all_reduce.csv nor send_recv.csv has its communication time.',

@@ -134,7 +134,7 @@ export const diagnostics: Translation<typeof english> = {
   no_network: '这种节点没有 {degree} 个 GPU 之间的通信实测。已有：{known}。',
   bad_row: '{file} 第 {row} 行：应为 {expected}。',
   bad_profile: '{file}：{reason}。',
-  bad_curve: '{file}：{reason}。',
+  bad_curve_file: '{file}：{reason}。',
   unused_attention: '未使用 {file}：没有哪个张量并行度能让每块 GPU 分到与其测量时相同的头数。',
   unused_host: '未使用 {file}：其中没有模型 {model} 的数据行。',
   degrees_left_out: '已略去张量并行度 {degrees}：既没有 all_reduce.csv 也没有 send_recv.csv，无从得知其通信耗时。',

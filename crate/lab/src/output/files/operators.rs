@@ -13,17 +13,24 @@ use servescope_engine::timeline::IterationRun;
 /// By which share neighbouring bins of a [`Spread`] differ.
 const BIN: f64 = 0.005;
 
-/// How often values occur, in bins of half a percent: its size depends on the range of the values, not on their number.
+/// How often values occur: times in bins of half a percent, so that its size depends on their range and not on their number;
+/// tokens, of which there are few different numbers, one by one.
 #[derive(Debug, Default)]
 struct Spread {
-    counts: BTreeMap<i32, f64>,
+    is_exact: bool,
+    counts: BTreeMap<i64, f64>,
     count: f64,
     sum: f64,
 }
 
 impl Spread {
     fn add(&mut self, value: f64, times: f64) {
-        let bin = libm::floor(libm::log(value.max(1e-9)) / libm::log1p(BIN)) as i32;
+        let bin = if self.is_exact {
+            // The bits of numbers from 0 up are in their order.
+            value.to_bits().cast_signed()
+        } else {
+            libm::floor(libm::log(value.max(1e-9)) / libm::log1p(BIN)) as i64
+        };
         *self.counts.entry(bin).or_default() += times;
         self.count += times;
         self.sum += value * times;
@@ -33,7 +40,7 @@ impl Spread {
         self.sum / self.count
     }
 
-    /// The value below or at which a share of all lies, to a quarter of a percent.
+    /// The value below or at which a share of all lies; of times to a quarter of a percent.
     fn quantile(&self, share: f64) -> f64 {
         let mut below = 0.0;
         let found = self.counts.iter().find(|(_, times)| {
@@ -41,7 +48,10 @@ impl Spread {
             below >= share * self.count
         });
         let bin = found.or(self.counts.last_key_value()).map_or(0, |(bin, _)| *bin);
-        libm::exp((f64::from(bin) + 0.5) * libm::log1p(BIN))
+        if self.is_exact {
+            return f64::from_bits(bin.cast_unsigned());
+        }
+        libm::exp((bin as f64 + 0.5) * libm::log1p(BIN))
     }
 }
 
@@ -62,7 +72,7 @@ struct RunOperators(Vec<RunOperator>);
 impl RunOperators {
     fn find(&mut self, of: &OperatorTime) -> &mut RunOperator {
         let place = self.0.iter().position(|known| known.name == of.name).unwrap_or_else(|| {
-            let (us, tokens) = (Spread::default(), Spread::default());
+            let (us, tokens) = (Spread::default(), Spread { is_exact: true, ..Spread::default() });
             self.0.push(RunOperator { name: of.name, class: of.class, us, tokens, kv_tokens: 0.0 });
             self.0.len() - 1
         });
@@ -225,5 +235,8 @@ mod tests {
         assert!((spread.quantile(0.5) / 500.0 - 1.0).abs() < BIN);
         assert!((spread.quantile(0.99) / 990.0 - 1.0).abs() < BIN);
         assert!((spread.mean() - 500.5).abs() < 1e-9);
+        let mut tokens = Spread { is_exact: true, ..Spread::default() };
+        [3.0, 512.0, 3.0].into_iter().for_each(|count| tokens.add(count, 1.0));
+        assert_eq!([tokens.quantile(0.5), tokens.quantile(0.99)], [3.0, 512.0]);
     }
 }
