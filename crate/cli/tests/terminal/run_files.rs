@@ -38,7 +38,7 @@ fn files_of_events_are_left_out_of_a_run_with_very_many() {
     let run = [&["simulate", "--out", text(&out)], &run[..]].concat();
     let (_, note) = good(&run);
     assert!(note.contains("event_trace.json and trace.json left out of "), "{note}");
-    assert_eq!(names(&out).len(), 6);
+    assert_eq!(names(&out).len(), 7);
     let small = folder("few_events");
     let (_, note) = good(&["simulate", "--set", "workload.duration_s=5", "--out", text(&small)]);
     assert!(!note.contains("left out"), "{note}");
