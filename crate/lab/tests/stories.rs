@@ -23,14 +23,14 @@ fn set_all(scenario: &mut Scenario, path: &str, json: &Json) {
 }
 
 /// The settings of a story without its policy, and with it.
-fn sides(id: &str) -> [Scenario; 2] {
+fn sides(id: &str) -> (Scenario, Scenario) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../static/presets/{id}.json"));
     let story: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let (with, errors) = Scenario::from_json(&story["scenario"]);
     assert!(errors.is_empty(), "{errors:?}");
     let mut without = with.clone();
     set_all(&mut without, "", &story["without"]);
-    [without, with]
+    (without, with)
 }
 
 fn summary(scenario: &Scenario, seed: u32) -> Summary {
@@ -43,7 +43,7 @@ fn summary(scenario: &Scenario, seed: u32) -> Summary {
 fn both_sides(id: &str, judge: impl Fn(u32, &Summary, &Summary)) {
     let sides = sides(id);
     for seed in seeds() {
-        let [without, with] = [&sides[0], &sides[1]].map(|side| summary(side, seed));
+        let [without, with] = [&sides.0, &sides.1].map(|side| summary(side, seed));
         assert_eq!(with.requests.completed, with.requests.offered, "seed {seed}");
         judge(seed, &without, &with);
     }
@@ -81,7 +81,7 @@ fn with_the_shortest_output_first_the_mean_queueing_delay_falls() {
 
 #[test]
 fn with_little_memory_the_kv_check_makes_requests_wait() {
-    let [small, large] = sides("kv_memory");
+    let (small, large) = sides("kv_memory");
     let mut unchecked = small.clone();
     unchecked.set_text("gateway.checks", "rpm|tpm|concurrency|queue").unwrap();
     for seed in seeds() {
