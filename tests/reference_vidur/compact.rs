@@ -139,7 +139,7 @@ fn iteration_error(report: &Report, exact: &impl BatchCost, compact: &CompactTab
     for run in iterations {
         let chunks = iterations.chunks(&run);
         for k in 0..run.iterations {
-            let batch = run.batch(&chunks, k.into());
+            let batch = run.batch(chunks, k.into());
             for is_last in [true, false].into_iter().take(exact.stages().min(2) as usize) {
                 theirs += exact.stage_time(&batch, is_last).first_us;
                 ours += compact.stage_time(&batch, is_last).first_us;

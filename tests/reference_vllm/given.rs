@@ -7,7 +7,7 @@ use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, PoolConfig, LongPrefill, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, LongPrefill, PoolConfig, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};

@@ -78,8 +78,10 @@ pub(crate) fn table(
         let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
         line("GPU time went to", fleet.operators_s.iter().map(part).collect::<Vec<_>>().join(", "));
         line("preemptions", run.preemptions.to_string());
-        if fleet.per_pool.len() > 1 || fleet.per_replica.iter().any(|row| row.start_s > 0.0 || row.stop_s.is_some()) {
-            line("GPU hours", short(summary.gpu_hours));
+        if fleet.per_pool.len() > 1
+            || fleet.per_replica.iter().any(|row| row.start_s > 0.0 || row.stop_s.is_some())
+        {
+            line("GPU hours", short(summary.gpu_s / 3600.0));
         }
     }
     for (name, value) in summary.gateway.iter().flat_map(gateway_lines) {
@@ -315,7 +317,9 @@ fn replicas(text: &mut String, rows: &[ReplicaRow]) {
         match (row.start_s > 0.0, stop.is_empty()) {
             (false, true) => String::new(),
             (false, false) => format!("  from the beginning{stop}"),
-            (true, _) => format!("  asked for at {} s, ready at {} s{stop}", short(row.start_s), short(row.ready_s)),
+            (true, _) => {
+                format!("  asked for at {} s, ready at {} s{stop}", short(row.start_s), short(row.ready_s))
+            }
         }
     };
     for row in rows {

@@ -34,7 +34,8 @@ pub mod slora {
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::{
-    CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind, VllmRules,
+    CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
+    VllmRules,
 };
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};

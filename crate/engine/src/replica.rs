@@ -505,11 +505,7 @@ impl Replica {
     }
 
     /// The last token of a request in the decode batch is there.
-    pub(crate) fn finish_decoding(
-        &mut self,
-        context: &mut ScheduleContext<'_>,
-        id: RequestId,
-    ) {
+    pub(crate) fn finish_decoding(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let tokens = context.total(id);
         self.decode_batch.leave(context.member(id, tokens));
         self.waiting.decodes(context.trace, id, false);

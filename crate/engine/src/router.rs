@@ -91,10 +91,9 @@ impl Router {
             RouterKind::PrefixAffinity => {
                 let (blocks, session) = prefix_of(view.trace, id);
                 let keys = if blocks.is_empty() { session.as_slice() } else { blocks };
-                let candidates = view.by_load(candidates).map(|candidate| Candidate {
-                    most_keys: view.most_keys(candidate.place),
-                    ..candidate
-                });
+                let candidates = view
+                    .by_load(candidates)
+                    .map(|candidate| Candidate { most_keys: view.most_keys(candidate.place), ..candidate });
                 self.affinity.pick(keys, candidates)
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::given::fleet;
 use servescope_cost::{AdapterCost, LinearCost};
-use servescope_engine::{Fleet, FleetConfig, PoolConfig, Outcome, Report, SchedulerKind, VllmRules};
+use servescope_engine::{Fleet, FleetConfig, Outcome, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
@@ -101,8 +101,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
             let config = PoolConfig { max_requests: 1, ..roomy() };
             let rules = FleetConfig { queue_timeout_us: 2e6, ..FleetConfig::default() };
             let report =
-                fleet(poisson(40_000, rate, seed, geometric(100.0)), (rules, config), cost(10.0, 0.0))
-                    .run();
+                fleet(poisson(40_000, rate, seed, geometric(100.0)), (rules, config), cost(10.0, 0.0)).run();
             let left = report.results.iter().filter(|f| f.outcome == Outcome::TimedOut).count();
             shares.push(left as f64 / report.results.len() as f64);
         }
@@ -117,8 +116,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
 fn a_full_fleet_refuses_as_erlang_says() {
     let config = PoolConfig { replicas: 2, max_request_tokens: 100_000, ..roomy() };
     let rules = FleetConfig { max_in_system: 10, ..FleetConfig::default() };
-    let report =
-        fleet(poisson(120_000, 8.0, 1, geometric(1_000.0)), (rules, config), cost(1.0, 0.0)).run();
+    let report = fleet(poisson(120_000, 8.0, 1, geometric(1_000.0)), (rules, config), cost(1.0, 0.0)).run();
     let refused = report.results.iter().filter(|f| matches!(f.outcome, Outcome::Rejected(_))).count();
     let share = refused as f64 / report.results.len() as f64;
     assert!((share / 0.1217 - 1.0).abs() < 0.02, "{share} are refused instead of 0.1217");

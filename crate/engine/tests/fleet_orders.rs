@@ -12,7 +12,7 @@ use servescope_engine::queue::DrrConfig;
 use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
-use servescope_engine::{Fleet, PoolConfig, Outcome, Rejection, Report, SchedulerKind};
+use servescope_engine::{Fleet, Outcome, PoolConfig, Rejection, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, Trace};
 
 /// Iterations of 5 ms, 0.1 ms a prompt token and a request.

@@ -13,7 +13,7 @@ use servescope_engine::queue::VtcConfig;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
-    Fleet, FleetConfig, PoolConfig, Outcome, Preemption, Rejection, Report, SchedulerKind, VllmRules,
+    Fleet, FleetConfig, Outcome, PoolConfig, Preemption, Rejection, Report, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};

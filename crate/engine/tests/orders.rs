@@ -12,7 +12,7 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::timeline::IterationRun;
-use servescope_engine::{AdapterConfig, Fleet, PoolConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, Fleet, Outcome, PoolConfig, Report};
 
 fn any_charging() -> impl Strategy<Value = OutputAccounting> {
     prop_oneof![
@@ -154,7 +154,8 @@ fn a_poll_too_short_for_the_clock_does_not_hang_early_abort() {
         let cost = servescope_cost::CALIBRATIONS[0].cost;
         let queueing =
             QueueConfig { policy: QueuePolicy::EarlyAbort { bound_us: 1e6 }, ..QueueConfig::default() };
-        let mut simulation = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing);
+        let mut simulation =
+            Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).with_queue_policy(queueing);
         assert!(simulation.advance(1_000_000));
     }
 }

@@ -10,7 +10,7 @@ use servescope_engine::metrics::slora::satisfaction;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Distribution, Slo, summarise};
-use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, PoolConfig, Outcome, Report};
+use servescope_engine::{AdapterConfig, AdapterLoading, Fleet, FleetConfig, Outcome, PoolConfig, Report};
 use servescope_workload::{BASE_MODEL, Trace};
 
 fn check_every_request(report: &Report) {
@@ -205,7 +205,8 @@ proptest! {
 fn a_poll_too_short_for_the_clock_does_not_hang() {
     let trace = requests((0..10u32).map(|i| (1e9 * f64::from(i), 0, BASE_MODEL, 5, 5)));
     let config = PoolConfig { idle_poll_us: 1e-297, ..PoolConfig::slora() };
-    let report = Fleet::of_pool(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
+    let report =
+        Fleet::of_pool(Arc::new(trace), config, Box::new(servescope_cost::CALIBRATIONS[0].cost)).run();
     assert!((0..10).all(|id| report.is_completed(id)));
 }
 

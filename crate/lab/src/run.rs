@@ -183,8 +183,8 @@ pub struct RunSummary {
     pub fleet: Option<FleetSummary>,
     /// Replicas that there were, of all pools.
     pub replicas: usize,
-    /// GPU hours for which the replicas are paid, from when each was asked for until it stops or the run ends.
-    pub gpu_hours: f64,
+    /// GPU seconds for which the replicas are paid, from when each was asked for until it stops or the run ends.
+    pub gpu_s: f64,
     /// What the proxy did, if there was one.
     pub gateway: Option<GatewaySummary>,
     /// How far these times are to be expected from a real server's.
@@ -289,7 +289,7 @@ impl Run {
             prefix: has(&["prefix."]).then(|| self.prefix()).flatten(),
             fleet: None,
             replicas: self.report.replicas.len(),
-            gpu_hours: self.gpu_hours(),
+            gpu_s: self.gpu_s(),
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
             extra_request: None,
@@ -297,8 +297,8 @@ impl Run {
         })
     }
 
-    /// GPU hours of all replicas. The linear cost model names no GPUs; a replica has one.
-    fn gpu_hours(&self) -> f64 {
+    /// GPU seconds of all replicas. The linear cost model names no GPUs; a replica has one.
+    fn gpu_s(&self) -> f64 {
         let pools = self.scenario.fleet_pools().unwrap_or_default();
         let gpus = |scenario: &Scenario| match scenario.cost_kind() {
             CostKind::Linear => 1.0,
@@ -311,7 +311,7 @@ impl Run {
         let of = |life: &ReplicaLife| {
             pools.get(usize::from(life.pool)).map_or(0.0, |pool| gpus(&pool.scenario)) * life.paid_us(end_us)
         };
-        lives.map(of).sum::<f64>() / 3.6e9
+        lives.map(of).sum::<f64>() / 1e6
     }
 
     /// What a cache without limit would find of the prompts.
@@ -360,7 +360,7 @@ impl Run {
             prefix: self.prefix(),
             fleet: None,
             replicas: self.report.replicas.len(),
-            gpu_hours: self.gpu_hours(),
+            gpu_s: self.gpu_s(),
             gateway: gateway_summary(&self.report, self.scenario.slo()),
             expected_error: self.scenario.expected_error(),
             extra_request: self.extra_request(),

@@ -32,8 +32,8 @@ pub(super) enum Event {
 
 impl Event {
     /// Its place among what happens at one time: by kind, then by replica.
-    fn rank(&self) -> (u8, u16) {
-        match *self {
+    fn rank(self) -> (u8, u16) {
+        match self {
             Self::CountChanges { pool, .. } => (0, pool),
             Self::ReplicaReady(replica) => (1, replica.get()),
             Self::WorkEnds(replica) | Self::StageEnds { replica, .. } => (2, replica.get()),

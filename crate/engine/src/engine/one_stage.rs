@@ -10,11 +10,7 @@ use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
-    pub(super) fn truncate_fast_forward(
-        &mut self,
-        place: ReplicaIndex,
-        now_us: f64,
-    ) {
+    pub(super) fn truncate_fast_forward(&mut self, place: ReplicaIndex, now_us: f64) {
         let least = self.pool_of(place).policy.least_leap(&self.replicas[place]);
         let replica = &mut self.replicas[place];
         // This many are not cut short, whenever it is.
@@ -32,12 +28,7 @@ impl Fleet {
     }
 
     /// What a replica of one stage works on ends, if it works, and where it may begin something new, the next iteration begins.
-    pub(super) fn end_and_schedule(
-        &mut self,
-        place: ReplicaIndex,
-        now_us: f64,
-        begins: bool,
-    ) {
+    pub(super) fn end_and_schedule(&mut self, place: ReplicaIndex, now_us: f64, begins: bool) {
         let longest = self.max_fast_forward;
         let (replica, mut context, _) = self.parts(place, now_us);
         if replica.in_flight > 0 {
@@ -55,11 +46,7 @@ impl Fleet {
 impl Replica {
     /// Forms the next iteration; returns when it, and at most so many that are alike, have ended, or when the replica looks again
     /// for one; `None`: when it is notified of something.
-    fn schedule_iterations(
-        &mut self,
-        context: &mut ScheduleContext<'_>,
-        longest: u32,
-    ) -> Option<f64> {
+    fn schedule_iterations(&mut self, context: &mut ScheduleContext<'_>, longest: u32) -> Option<f64> {
         let policy = context.policy;
         let mut batch = self.batch.take()?;
         batch.clear();

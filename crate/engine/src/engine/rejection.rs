@@ -1,8 +1,8 @@
 //! What a fleet rejects on arrival: requests that its scheduler could never serve. S-LoRA and Vidur leave such requests in the queue,
 //! whose head they block for ever (head-of-line blocking).
 
-use crate::config::{FleetConfig, PoolConfig};
 use crate::config::adapters::AdapterMemory;
+use crate::config::{FleetConfig, PoolConfig};
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 

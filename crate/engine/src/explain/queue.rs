@@ -55,7 +55,8 @@ impl QueueTable {
         let holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica);
         let mut scans = vec![(0, None)];
         scans.extend(holds.map(|hold| (in_ns(hold.start_us), hold.stop)));
-        let mut table = Self { policy: report.pool(replica).scheduler.policy(), segments: Vec::new(), scans, admissions };
+        let mut table =
+            Self { policy: report.pool(replica).scheduler.policy(), segments: Vec::new(), scans, admissions };
         let mut parts = Vec::new();
         for i in 0..table.scans.len() {
             let (start, stop) = table.scans[i];

@@ -214,10 +214,7 @@ pub(crate) fn fast_forward(
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
 /// no request in, but round robin gives quanta when it is looked at.
-fn steady(
-    replica: &mut Replica,
-    context: &ScheduleContext<'_>,
-) -> u32 {
+fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
     let config = context.config;
     let loads_ahead = config.loads_ahead();
     let looks = context.policy.looks_at_queue() || loads_ahead;

@@ -56,11 +56,7 @@ struct KnownPrefixes {
 
 impl Affinity {
     /// The replica for a request with `keys`, each of which stands for itself and all before it, among candidates in their order.
-    pub(crate) fn pick(
-        &mut self,
-        keys: &[u64],
-        candidates: impl Iterator<Item = Candidate>,
-    ) -> ReplicaIndex {
+    pub(crate) fn pick(&mut self, keys: &[u64], candidates: impl Iterator<Item = Candidate>) -> ReplicaIndex {
         self.candidates.clear();
         self.candidates.extend(candidates);
         let known = self.candidates.last().map_or(0, |last| last.place.index() + 1).max(self.given.len());

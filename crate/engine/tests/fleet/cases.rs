@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::given::{fleet, requests};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::{
-    Equals, Fleet, FleetConfig, PoolConfig, LongPrefill, Preemption, RouterKind, SchedulerKind, VllmRules,
+    Equals, Fleet, FleetConfig, LongPrefill, PoolConfig, Preemption, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_engine::{Outcome, Report};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -56,8 +56,7 @@ fn static_batches_leak_only_as_the_original() {
 fn who_evicted_itself_is_let_in_again_by_the_next_arrival_in_the_original() {
     let trace = fixed(&[(0.0, 40, 2), (1e6, 5, 1)]);
     let finishes = |reference_quirks, stages| {
-        let config =
-            PoolConfig { reference_quirks, blocks: 3, watermark_blocks: 0, ..PoolConfig::default() };
+        let config = PoolConfig { reference_quirks, blocks: 3, watermark_blocks: 0, ..PoolConfig::default() };
         let (report, _) = run(&trace, config, Toy { stages, ..TOY });
         assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
         assert_eq!(report.preemptions(0), 1);
@@ -154,11 +153,7 @@ fn a_swapped_request_is_not_read_again_and_its_copies_take_their_time() {
 #[test]
 fn the_originals_random_router_draws_as_python_does() {
     let requests: Vec<(f64, u32, u32)> = (0..12).map(|i| (f64::from(i), 5, 2)).collect();
-    let config = PoolConfig {
-        reference_quirks: true,
-        replicas: 3,
-        ..PoolConfig::default()
-    };
+    let config = PoolConfig { reference_quirks: true, replicas: 3, ..PoolConfig::default() };
     let rules =
         FleetConfig { router: RouterKind::Random, draws_as_python: true, seed: 42, ..FleetConfig::default() };
     let report = fleet(fixed(&requests), (rules, config), TOY).run();

@@ -7,9 +7,7 @@ use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::delays::DelayHolder;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::queue::Client;
-use servescope_engine::{
-    AdapterConfig, AdapterMemory, Fleet, PoolConfig, Preemption, Report, SchedulerKind,
-};
+use servescope_engine::{AdapterConfig, AdapterMemory, Fleet, PoolConfig, Preemption, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::toy::TOY;

@@ -1,9 +1,9 @@
 //! What holds of every fleet's report.
 
 use servescope_engine::ReplicaIndex;
+use servescope_engine::metrics::fleet::ReplicaRow;
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
-use servescope_engine::metrics::fleet::ReplicaRow;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
 use servescope_engine::{Outcome, Report};
 

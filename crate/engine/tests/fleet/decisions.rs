@@ -7,7 +7,7 @@ use crate::given::{any_rules, fleet, requests};
 use proptest::prelude::*;
 use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::first_difference::first_difference;
-use servescope_engine::{AdapterMemory, Fleet, PoolConfig, Outcome, Report, SchedulerKind};
+use servescope_engine::{AdapterMemory, Fleet, Outcome, PoolConfig, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servescope_engine::{Fleet, PoolConfig, Outcome, Report, SchedulerKind};
+use servescope_engine::{Fleet, Outcome, PoolConfig, Report, SchedulerKind};
 use servescope_workload::BASE_MODEL;
 
 use crate::given::requests;

@@ -102,7 +102,13 @@ fn a_static_batch_of_an_arrival_joins_a_pipeline_that_runs() {
         PoolConfig { scheduler: SchedulerKind::Static, max_request_tokens: 300, ..PoolConfig::default() };
     let run = |rows: &[(f64, u32, u32, u32, u32)]| {
         let trace = Arc::new(requests(rows.iter().copied()));
-        let [together, singly] = both(&trace, (FleetConfig::default(), config), Toy { stages: 2, ..TOY }, &QueuePolicy::Fcfs, false);
+        let [together, singly] = both(
+            &trace,
+            (FleetConfig::default(), config),
+            Toy { stages: 2, ..TOY },
+            &QueuePolicy::Fcfs,
+            false,
+        );
         assert!(together == singly);
         together
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
-    CountChange, Fleet, FleetConfig, Outcome, Pool, PoolConfig, Rejection, Report, ReplicaIndex, RouterKind,
+    CountChange, Fleet, FleetConfig, Outcome, Pool, PoolConfig, Rejection, ReplicaIndex, Report, RouterKind,
     SchedulerKind,
 };
 use servescope_workload::{BASE_MODEL, Trace};
@@ -45,7 +45,10 @@ fn check_lives(report: &Report) {
         }
         let life = report.replicas[report.replica(id).index()];
         assert!(life.ready_us <= at_us && at_us <= life.drain_us, "request {id} at {at_us}: {life:?}");
-        assert!(report.results[id].finish_us.is_none_or(|finish_us| finish_us <= life.stop_us), "request {id}");
+        assert!(
+            report.results[id].finish_us.is_none_or(|finish_us| finish_us <= life.stop_us),
+            "request {id}"
+        );
     }
 }
 
@@ -124,10 +127,16 @@ fn a_router_by_load_gives_the_slower_pool_less() {
 /// What one pool has no room for goes to the other; what none has room for is rejected.
 #[test]
 fn requests_go_to_pools_that_can_serve_them() {
-    let small = Pool { config: PoolConfig { blocks: 10, watermark_blocks: 0, ..pool(1, 1.0).config }, ..pool(1, 1.0) };
+    let small = Pool {
+        config: PoolConfig { blocks: 10, watermark_blocks: 0, ..pool(1, 1.0).config },
+        ..pool(1, 1.0)
+    };
     let rows = [(0.0, 100, 20), (1.0, 400, 20), (2.0, 100, 20), (3.0, 400, 20), (4.0, 200_000, 20)];
     let trace = requests(rows.iter().map(|&(at, input, output)| (at, 0, BASE_MODEL, input, output)));
-    let pools = vec![small, Pool { config: PoolConfig { max_batch_tokens: 8_192, ..pool(1, 1.0).config }, ..pool(1, 1.0) }];
+    let pools = vec![
+        small,
+        Pool { config: PoolConfig { max_batch_tokens: 8_192, ..pool(1, 1.0).config }, ..pool(1, 1.0) },
+    ];
     let report = Fleet::new(Arc::new(trace), FleetConfig::default(), pools).run();
     let replicas: Vec<u16> = (0..4).map(|id| report.replica(id).get()).collect();
     assert_eq!(replicas, [0, 1, 0, 1]);
@@ -175,11 +184,13 @@ fn a_replica_that_starts_is_given_up_first() {
 fn pools_may_have_unlike_schedulers() {
     let times: Vec<f64> = (0..40).map(|i| 300.0 * f64::from(i)).collect();
     let of = |scheduler| {
-        let base = if scheduler == SchedulerKind::Slora { PoolConfig::slora() } else { PoolConfig::default() };
+        let base =
+            if scheduler == SchedulerKind::Slora { PoolConfig::slora() } else { PoolConfig::default() };
         Pool::new(PoolConfig { scheduler, ..base }, Box::new(TOY))
     };
     let pools = SchedulerKind::ALL.map(of).to_vec();
-    let fleet = Fleet::new(at(&times, 60, 10), FleetConfig::default(), pools).with_queue_policy(QueueConfig::default());
+    let fleet = Fleet::new(at(&times, 60, 10), FleetConfig::default(), pools)
+        .with_queue_policy(QueueConfig::default());
     let (report, left) = to_the_end(fleet);
     assert!(left.iter().all(|&blocks| blocks == 0));
     assert!((0..times.len()).all(|id| report.is_completed(id)));

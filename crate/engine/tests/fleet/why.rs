@@ -14,12 +14,7 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::is_plain;
 use super::toy::Toy;
 
-fn told(
-    trace: &Arc<Trace>,
-    settings: (FleetConfig, PoolConfig),
-    cost: Toy,
-    queueing: &QueueConfig,
-) -> Fleet {
+fn told(trace: &Arc<Trace>, settings: (FleetConfig, PoolConfig), cost: Toy, queueing: &QueueConfig) -> Fleet {
     fleet(Arc::clone(trace), settings, cost).with_queue_policy(queueing.clone()).with_decisions()
 }
 
@@ -64,7 +59,12 @@ fn check_matrix(tables: &WhyTables<'_>, times: &[ByCause], client: Client) {
 }
 
 /// Causes that a setting rules out are not named.
-fn check_causes(sums: &[ByCause], report: &Report, (rules, config): (&FleetConfig, &PoolConfig), stages: u32) {
+fn check_causes(
+    sums: &[ByCause],
+    report: &Report,
+    (rules, config): (&FleetConfig, &PoolConfig),
+    stages: u32,
+) {
     let kind = config.scheduler;
     let mut impossible = vec![Cause::RateLimit, Cause::GatewayQueue];
     if kind == SchedulerKind::Static {

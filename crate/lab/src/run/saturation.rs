@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
-use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Outcome, Rejection, Report, VllmRules};
+use servescope_engine::{Fleet, FleetConfig, Outcome, Pool, PoolConfig, Rejection, Report, VllmRules};
 use servescope_workload::Trace;
 use servescope_workload::trace::{Events, IdLists};
 
@@ -140,7 +140,8 @@ impl Saturation {
         }
         let trace = Arc::new(repeated(&self.mix, self.copies));
         // What refuses requests, or lets them leave, is no part of what the replicas can serve.
-        let rules = FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..self.scenario.fleet() };
+        let rules =
+            FleetConfig { max_in_system: u32::MAX, queue_timeout_us: f64::INFINITY, ..self.scenario.fleet() };
         let open = |pool: Pool| {
             let vllm = VllmRules { max_num_queued_tokens: None, ..pool.config.vllm };
             Pool { config: PoolConfig { vllm, ..pool.config }, schedule: Vec::new(), ..pool }

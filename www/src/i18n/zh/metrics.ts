@@ -55,6 +55,8 @@ export const metrics: Translation<typeof english> = {
   'metric.gpu.mfu': 'MFU',
   'metric.gpu.bandwidth': '显存带宽利用率',
   'metric.preemptions': '抢占次数',
+  'metric.replicas': '副本数',
+  'metric.gpu_s': '计费的 GPU 时间',
   'metric.adapters.loads': '适配器加载次数',
   'metric.adapters.mean_resident': '驻留适配器的平均数',
   'metric.adapters.evictions': '适配器驱逐次数',

@@ -181,7 +181,8 @@ fn nothing_is_lost_before_the_loop_of_slora_and_before_a_fleet() {
     let mut all = 0;
     for seed in 0..RUNS {
         let trace = Arc::new(trace(seed, REQUESTS));
-        let looped = Fleet::of_pool(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
+        let looped =
+            Fleet::of_pool(Arc::clone(&trace), config, Box::new(COST)).with_gateway(gateway(seed)).run();
         let spread = Fleet::of_pool(trace, fleet, Box::new(COST)).with_gateway(gateway(seed)).run();
         all += moves(&looped) + moves(&spread);
     }
@@ -232,7 +233,8 @@ fn a_look_at_running_requests_sees_what_a_look_at_all_requests_sees() {
             let mut gateway = gateway(k as u64);
             gateway.pool_tokens *= 4.0;
             gateway.kv.lag_us = 0.0;
-            let report = Fleet::of_pool(trace, config, Box::new(OnStages(stages))).with_gateway(gateway).run();
+            let report =
+                Fleet::of_pool(trace, config, Box::new(OnStages(stages))).with_gateway(gateway).run();
             let log = report.gateway.as_deref().expect("there was a proxy");
             assert_eq!((log.reserved_tokens, log.leaked_tokens), (0, 0), "all have ended");
             preemptions[k] += report.preemptions;

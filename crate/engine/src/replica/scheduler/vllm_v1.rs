@@ -20,7 +20,7 @@ use servescope_cost::Chunk;
 use servescope_workload::RequestId;
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, PoolConfig, HeldBlocks, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{BatchScheduler, HeldBlocks, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
 use crate::config::{LongPrefill, VllmRules};
 use crate::record::request_state::RequestStatus;
 use crate::replica::adapters::Adapters;

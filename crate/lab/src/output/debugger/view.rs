@@ -5,7 +5,7 @@ use servescope_engine::decisions::{Decision, Test, Verdict};
 use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
-use servescope_engine::{PoolConfig, GatewaySnapshot, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
+use servescope_engine::{GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::rules::{self, Rule};
@@ -402,8 +402,7 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         candidate: candidate.map(|id| context.candidate(id)),
         for_request: decision.and_then(Decision::on_behalf_of).map(RequestId::get),
         test: decision.and_then(|decision| test(context, decision)),
-        rule: decision
-            .map_or(rules::LOADING, |decision| rules::of_decision(decision, context.scheduler)),
+        rule: decision.map_or(rules::LOADING, |decision| rules::of_decision(decision, context.scheduler)),
         queue: of_gateway.or(of_replica),
         memory_test: looked
             .and_then(|replica| decision.and_then(|of| peak(context, replica, &state.earlier, of))),
@@ -529,11 +528,7 @@ fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decis
         most_running: config.max_requests,
         token_budget: config.max_batch_tokens,
         token_budget_left: adds_up.then(|| config.max_batch_tokens.saturating_sub(prompts)),
-        watermark_blocks: if context.scheduler == SchedulerKind::Slora {
-            0
-        } else {
-            config.watermark_blocks
-        },
+        watermark_blocks: if context.scheduler == SchedulerKind::Slora { 0 } else { config.watermark_blocks },
         decode_steps: replica.decode_steps,
         decode_steps_between_prefills: replica.decode_steps.map(|_| config.decode_steps_between_prefills),
     }

@@ -77,10 +77,10 @@ pub struct DeploymentView {
 /// The deployment of a scenario with a cost that knows one, and those of its other pools.
 pub fn deployment(scenario: &Scenario) -> DeploymentView {
     let pools = scenario.fleet_pools().unwrap_or_default();
-    let others = pools.iter().skip(1).map(|pool| DeploymentView {
-        name: pool.name.clone(),
-        ..of_pool(&pool.scenario)
-    });
+    let others = pools
+        .iter()
+        .skip(1)
+        .map(|pool| DeploymentView { name: pool.name.clone(), ..of_pool(&pool.scenario) });
     DeploymentView { others: others.collect(), ..of_pool(scenario) }
 }
 

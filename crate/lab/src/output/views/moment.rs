@@ -91,9 +91,10 @@ pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
     let reserved = f64::from(report.adapters.reserved_tokens);
     let is_there = |life: &&ReplicaLife| life.ready_us <= time_s * 1e6 && time_s * 1e6 < life.stop_us;
     let lives = || report.replicas.iter().filter(is_there);
-    let starting = report.replicas.iter().filter(|life| {
-        life.start_us <= time_s * 1e6 && time_s * 1e6 < life.ready_us.min(life.drain_us)
-    });
+    let starting = report
+        .replicas
+        .iter()
+        .filter(|life| life.start_us <= time_s * 1e6 && time_s * 1e6 < life.ready_us.min(life.drain_us));
     let kv_tokens = |life: &ReplicaLife| f64::from(report.pools[usize::from(life.pool)].kv_tokens);
     let mut moment = Moment {
         time_s,

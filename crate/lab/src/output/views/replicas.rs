@@ -27,7 +27,11 @@ pub(super) fn fleet_over_time(
 ) -> Vec<f64> {
     let mut all = TimeColumns::new(window.start_us, window.end_us, columns);
     for life in &run.report.replicas {
-        all.add(life.ready_us, life.stop_us.min(window.end_us), of(&run.report.pools[usize::from(life.pool)]));
+        all.add(
+            life.ready_us,
+            life.stop_us.min(window.end_us),
+            of(&run.report.pools[usize::from(life.pool)]),
+        );
     }
     all.values()
 }
@@ -43,7 +47,13 @@ pub(super) fn memory_of_fleet(
     let stays = |life: &ReplicaLife| life.ready_us == 0.0 && life.stop_us == f64::INFINITY;
     if lives.iter().all(stays) {
         let all = lives.iter().map(|life| of(&run.report.pools[usize::from(life.pool)])).sum();
-        return Series { role: Role::Pool, mark: Mark::RuleY, x: vec![0.0], y: vec![all], ..Series::default() };
+        return Series {
+            role: Role::Pool,
+            mark: Mark::RuleY,
+            x: vec![0.0],
+            y: vec![all],
+            ..Series::default()
+        };
     }
     let mut x: Vec<f64> = TimeColumns::new(window.start_us, window.end_us, columns)
         .starts_us()
@@ -135,6 +145,9 @@ fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
     window.chart("lanes", y, series)
 }
 
+/// Whether a replica is in a state at a time.
+type InState = fn(&ReplicaLife, f64) -> bool;
+
 /// How many replicas are ready, start and drain, one above the other, at every change.
 fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
     let lives = &run.report.replicas;
@@ -143,10 +156,10 @@ fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
     x.extend([window.start_us, window.end_us]);
     x.sort_by(f64::total_cmp);
     x.dedup();
-    let count = |at_us: f64, is: fn(&ReplicaLife, f64) -> bool| {
+    let count = |at_us: f64, is: InState| {
         lives.iter().filter(|life| is(life, at_us)).count() as f64
     };
-    let states: [(Role, fn(&ReplicaLife, f64) -> bool); 3] = [
+    let states: [(Role, InState); 3] = [
         (Role::Running, |life, us| life.ready_us <= us && us < life.drain_us),
         (Role::Load, |life, us| life.start_us <= us && us < life.ready_us.min(life.drain_us)),
         (Role::Refused, |life, us| life.drain_us <= us && us < life.stop_us),

@@ -70,6 +70,9 @@ impl RemedySearch<'_> {
             Condition::Any(of) => self.best(of.iter().filter_map(|one| self.holding(scenario, one, depth))),
             Condition::In(id, names) => self.with_one_of(scenario, id, names, depth),
             Condition::NotIn(id, names) => {
+                if let Some((_, text)) = EXAMPLES.iter().find(|(of, _)| *of == id) {
+                    return self.with(scenario, id, Value::Text((*text).to_owned()), depth);
+                }
                 let Kind::Choice(all) = id.row().kind else { return None };
                 let others: Vec<&str> = all.iter().copied().filter(|name| !names.contains(name)).collect();
                 self.with_one_of(scenario, id, &others, depth)
@@ -147,6 +150,9 @@ impl RemedySearch<'_> {
         scenarios.min_by_key(|s| (s.problems().len(), differing(self.before, s).count()))
     }
 }
+
+/// Texts that give parameters an effect that depend on one.
+const EXAMPLES: [(Id, &str); 2] = [(Id::PoolSchedule, "60:2"), (Id::Pools, "fleet.replicas=1")];
 
 /// A usual number above a bound: the default, or the middle of the slider.
 fn usual_above(scenario: &Scenario, id: Id, bound: f64) -> f64 {

@@ -58,9 +58,15 @@ impl Scenario {
         let texts = string_list::split(&self.text(Id::Pools));
         if texts.len() > MOST_POOLS {
             let path = Id::Pools.row().id;
-            return Err(Diagnostic::out_of_range(path, texts.len() as f64 + 1.0, 1.0, MOST_POOLS as f64 + 1.0));
+            return Err(Diagnostic::out_of_range(
+                path,
+                texts.len() as f64 + 1.0,
+                1.0,
+                MOST_POOLS as f64 + 1.0,
+            ));
         }
-        let mut pools = vec![ScenarioPool { name: String::new(), scenario: base.clone(), changed: Vec::new() }];
+        let mut pools =
+            vec![ScenarioPool { name: String::new(), scenario: base.clone(), changed: Vec::new() }];
         for (place, text) in (2..).zip(&texts) {
             pools.push(base.other_pool(place, text)?);
         }
@@ -222,7 +228,8 @@ impl Scenario {
         for (place, pool) in self.fleet_pools().unwrap_or_default().iter().enumerate().skip(1) {
             for id in pool.changed.iter().filter(|&&id| !pool.scenario.is_active(id)) {
                 let name = id.row().id;
-                let message = format!("{path}: pool {}: {name} has no effect beside its other settings", place + 1);
+                let message =
+                    format!("{path}: pool {}: {name} has no effect beside its other settings", place + 1);
                 let note = Diagnostic::note("pool_setting_without_effect", path, message);
                 notes.push(note.number("pool", place as f64 + 1.0).text("name", name));
             }
@@ -261,7 +268,10 @@ mod tests {
 
     #[test]
     fn other_pools_differ_in_what_they_say() {
-        let all = pools("name=small, fleet.gpu=l4, fleet.replicas=2|fleet.gpu=h100_sxm,scheduler.max_running_requests=64").unwrap();
+        let all = pools(
+            "name=small, fleet.gpu=l4, fleet.replicas=2|fleet.gpu=h100_sxm,scheduler.max_running_requests=64",
+        )
+        .unwrap();
         let of = |pool: &ScenarioPool| {
             (pool.name.clone(), pool.scenario.choice(Id::FleetGpu), pool.scenario.number(Id::Replicas))
         };
@@ -274,7 +284,7 @@ mod tests {
     #[test]
     fn errors_name_the_pool_and_what_is_wrong() {
         for (text, part) in [
-            ("fleet.gpu=l4|fleet.gpu=tpu", "pool 3: fleet.gpu: \"tpu\" is not one of"),
+            ("fleet.gpu=l4|fleet.gpu=tpu", "pool 3: fleet.gpu: tpu is not one of"),
             ("fleet.gpu", "pool 2: PATH=VALUE expected"),
             ("fleet.router=random", "pool 2: fleet.router is a setting of the whole fleet"),
             ("scheduler.fair.lift=max", "is a setting of the whole fleet"),
@@ -292,7 +302,9 @@ mod tests {
     #[test]
     fn twice_the_replicas_are_twice_as_many_in_each_pool_at_any_time() {
         let mut scenario = Scenario::of_settings(&[("fleet.replicas", "3")]).unwrap();
-        scenario.set_text("fleet.pools", "name=b,fleet.replicas=2,fleet.autoscaling.schedule=5:4;9:1").unwrap();
+        scenario
+            .set_text("fleet.pools", "name=b,fleet.replicas=2,fleet.autoscaling.schedule=5:4;9:1")
+            .unwrap();
         let twice = scenario.with_twice_the_replicas().unwrap().fleet_pools().unwrap();
         let counts: Vec<f64> = twice.iter().map(|pool| pool.scenario.number(Id::Replicas)).collect();
         assert_eq!((counts, twice[1].name.as_str()), (vec![6.0, 4.0], "b"));
@@ -302,9 +314,14 @@ mod tests {
 
     #[test]
     fn a_schedule_is_times_with_counts() {
-        let of = |text: &str| Scenario::of_settings(&[("fleet.autoscaling.schedule", text)]).unwrap().count_changes();
+        let of = |text: &str| {
+            Scenario::of_settings(&[("fleet.autoscaling.schedule", text)]).unwrap().count_changes()
+        };
         let changes = of("60:4, 300s:1").unwrap();
-        assert_eq!(changes.iter().map(|c| (c.time_us, c.replicas)).collect::<Vec<_>>(), [(60e6, 4), (300e6, 1)]);
+        assert_eq!(
+            changes.iter().map(|c| (c.time_us, c.replicas)).collect::<Vec<_>>(),
+            [(60e6, 4), (300e6, 1)]
+        );
         for (text, part) in [
             ("60", "SECONDS:REPLICAS expected"),
             ("60:0", "1 to 1024 replicas"),

@@ -2,7 +2,7 @@
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
 use servescope_cost::gpus::{GPUS, Gpu};
-use servescope_engine::{Equals, PoolConfig, LongPrefill, VllmRules};
+use servescope_engine::{Equals, LongPrefill, PoolConfig, VllmRules};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
@@ -67,10 +67,7 @@ impl Scenario {
 
     /// The token budget that S-LoRA derives from the pool.
     pub(crate) fn pool_budget(&self) -> u32 {
-        PoolConfig::default_batch_max_tokens(
-            self.whole(Id::MaxTotalTokens),
-            self.whole(Id::MaxRequestTokens),
-        )
+        PoolConfig::default_batch_max_tokens(self.whole(Id::MaxTotalTokens), self.whole(Id::MaxRequestTokens))
     }
 
     /// The bound on running requests where none is given. vLLM does not start with one above its token budget.
