@@ -296,6 +296,7 @@ impl Fleet {
         let context = ScheduleContext {
             config: &pool.config,
             policy: pool.policy,
+            facts: &pool.facts,
             trace: &self.trace,
             requests: &mut self.requests,
             record: &mut self.record,
@@ -452,7 +453,7 @@ impl Fleet {
     fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
         let mut most = 0;
         for pool in &self.pools {
-            most = most.max(pool.policy.max_queued_tokens(&pool.config)?);
+            most = most.max(pool.facts.max_queued_tokens?);
         }
         let unread = &mut self.record.unread;
         if unread.tokens() >= u64::from(most) {
@@ -488,9 +489,9 @@ impl Fleet {
     /// A replica has ended something, or its queue has another head.
     fn begin(&mut self, place: ReplicaIndex, now_us: f64) {
         let pool = self.pool_of(place);
-        let (policy, stages, stages_end) = (pool.policy, pool.stages, pool.stages_end);
+        let (facts, stages, stages_end) = (&pool.facts, pool.stages, pool.stages_end);
         if pool.is_pipelined {
-            let waits_for_end = policy.queues_empty_batches() && self.replicas[place].in_flight > 0;
+            let waits_for_end = facts.queues_empty_batches && self.replicas[place].in_flight > 0;
             if !self.pipelines[place].take_end() && waits_for_end {
                 return self.truncate_fast_forward(place, now_us);
             }
@@ -505,7 +506,7 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.end_and_schedule(place, now_us, true);
         }
-        if policy.arrival_invalidates_decision() || pool.config.loads_ahead() {
+        if facts.arrival_changes_plan || pool.config.loads_ahead() {
             self.truncate_fast_forward(place, now_us);
         }
     }

@@ -35,7 +35,7 @@ use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
-use crate::replica::batch_scheduler::ScheduleContext;
+use crate::replica::batch_scheduler::{BatchEvent, ScheduleContext};
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
@@ -129,8 +129,8 @@ impl Replica {
         cost: &dyn BatchCost,
     ) -> Self {
         let stages = cost.stages().max(1);
-        let adapters = Adapters::new(&config.policy().managed_adapters(config), config.block_size, trace);
-        let keeps_decode_batch = stages == 1 && config.policy().keeps_decode_batch();
+        let adapters = Adapters::new(&config.facts().managed_adapters, config.block_size, trace);
+        let keeps_decode_batch = stages == 1 && config.facts().keeps_decode_batch;
         Self {
             index,
             life,
@@ -512,7 +512,7 @@ impl Replica {
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
         context.requests[id].stalled_us += self.stall_us;
-        context.policy.left(self, context, id, Some(tokens));
+        context.policy.happened(self, context, BatchEvent::Left(id, Some(tokens)));
         let blocks = context.policy.blocks_at_end(context, id, tokens);
         self.finish(context, id, tokens, blocks);
     }

@@ -16,6 +16,7 @@ use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
+use crate::replica::batch_scheduler::Awaited;
 use crate::request::{Outcome, RequestResult};
 
 /// Where a finished request's time went, microseconds. The parts, added in the order of [`LatencyBreakdown::parts`], make its E2E
@@ -57,6 +58,8 @@ pub struct PoolReport {
     pub kv_blocks: u32,
     /// KV memory of each replica, tokens.
     pub kv_tokens: u32,
+    /// What a waiting request waits for where nothing is in its way, while an iteration lasts and afterwards.
+    pub(crate) awaits: [Awaited; 2],
     /// How long iterations took: what they were made of is asked of it after the run.
     pub cost: Arc<dyn BatchCost>,
 }

@@ -84,15 +84,16 @@ impl Fleet {
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
     /// memory belongs to the batch.
     pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
-        if self.pools.iter().any(|pool| pool.policy.allocates_by_batch()) {
+        if self.pools.iter().any(|pool| pool.facts.allocates_by_batch) {
             return None;
         }
         Some(ReplicaIndex::first(self.replicas.len()).map(|place| self.audit(place)).collect())
     }
 
     fn audit(&mut self, place: ReplicaIndex) -> u32 {
-        if let Some(blocks) = self.pool_of(place).policy.audit(&self.replicas[place]) {
-            return blocks;
+        let pool = self.pool_of(place);
+        if let Some(held) = pool.policy.held_blocks(&self.replicas[place], pool.config.block_size) {
+            return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared;
         }
         let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);
         let (replica, context, _) = self.parts(place, 0.0);

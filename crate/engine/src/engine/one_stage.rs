@@ -3,7 +3,7 @@
 
 use super::Fleet;
 use crate::record::request_state::RequestStatus;
-use crate::replica::batch_scheduler::ScheduleContext;
+use crate::replica::batch_scheduler::{BatchEvent, ScheduleContext};
 use crate::replica::run::BatchRun;
 use crate::replica::{Replica, scheduler};
 use crate::replica_index::ReplicaIndex;
@@ -80,7 +80,7 @@ impl Replica {
     /// The iterations under way end: requests have their tokens, finish, or go on.
     fn end_iterations(&mut self, context: &mut ScheduleContext<'_>) {
         let policy = context.policy;
-        let Some(mut batch) = self.batch.take() else { return };
+        let Some(batch) = self.batch.take() else { return };
         self.in_flight = 0;
         let fast_forward = self.fast_forwarded;
         if let Some(run) = &mut self.run {
@@ -92,7 +92,7 @@ impl Replica {
             self.kv.allocate(policy.later_blocks(self, context.config, fast_forward));
             self.decode_batch.advance(fast_forward);
             self.decoded_us = context.now_us;
-            policy.decoded(self, context, fast_forward);
+            policy.happened(self, context, BatchEvent::Decoded(fast_forward));
         } else if self.decode_batch.count > 0 {
             self.stall_us += context.now_us - batch.formed_us;
         }
@@ -110,7 +110,7 @@ impl Replica {
         if !self.pending_aborts.is_empty() {
             self.abort_pending(context, &batch);
         }
-        policy.ended(self, context, &mut batch, finished);
+        policy.happened(self, context, BatchEvent::Ended(&batch, finished));
         self.adapters.offload_unused(&mut self.kv);
         self.batch = Some(batch);
     }

@@ -82,7 +82,7 @@ fn awaits_tokens(batches: &[ScheduledBatch], slot: u32) -> bool {
 impl Fleet {
     /// Forms batches while some are missing.
     pub(super) fn fill_pipeline(&mut self, place: ReplicaIndex, now_us: f64) {
-        if self.pool_of(place).policy.queues_empty_batches() {
+        if self.pool_of(place).facts.queues_empty_batches {
             return self.fill_queue(place, now_us);
         }
         if !self.form_again(place, now_us) {

@@ -16,7 +16,7 @@ use super::rejection::rejection;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::BatchScheduler;
+use crate::replica::batch_scheduler::{BatchScheduler, SchedulerFacts};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
@@ -29,6 +29,7 @@ pub(crate) struct PoolState {
     name: String,
     pub(crate) config: PoolConfig,
     pub(crate) policy: &'static dyn BatchScheduler,
+    pub(crate) facts: SchedulerFacts,
     pub(crate) cost: Arc<dyn BatchCost>,
     pub(super) stages: u32,
     /// Whether several of its batches are under way, or may be.
@@ -49,15 +50,16 @@ impl PoolState {
         // Where no request has an adapter, none is asked for one.
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
-        let (policy, stages) = (config.policy(), cost.stages().max(1));
+        let (policy, facts, stages) = (config.policy(), config.facts(), cost.stages().max(1));
         Self {
             name,
             config,
             policy,
+            facts,
             cost,
             stages,
-            is_pipelined: stages > 1 || !policy.keeps_decode_batch(),
-            stages_end: stages > 1 && policy.queues_empty_batches(),
+            is_pipelined: stages > 1 || !facts.keeps_decode_batch,
+            stages_end: stages > 1 && facts.queues_empty_batches,
             schedule,
             start_up_us,
         }
@@ -65,7 +67,7 @@ impl PoolState {
 
     /// Tokens of prompt and output at which every output is cut.
     pub(super) fn most_tokens(&self) -> u32 {
-        self.policy.cuts_outputs_at(&self.config)
+        self.facts.cuts_outputs_at
     }
 
     /// KV memory of a replica, tokens.
@@ -79,6 +81,7 @@ impl PoolState {
             scheduler: self.config.scheduler,
             kv_blocks: self.config.blocks,
             kv_tokens: self.config.blocks.saturating_mul(self.config.block_size),
+            awaits: self.facts.awaits,
             cost: self.cost,
         }
     }
@@ -97,13 +100,13 @@ impl Fleet {
         if any(|pool| matches!(pool.config.preemption, Preemption::Swap { .. })) {
             requests.swapped = vec![0; count];
         }
-        if any(|pool| pool.policy.orders_ended()) {
+        if any(|pool| pool.facts.orders_ended) {
             requests.joined = vec![0; count];
         }
         if any(|pool| pool.stages > 1) {
             requests.execution = vec![WorkTime::default(); count];
         }
-        if any(|pool| !pool.policy.keeps_decode_batch()) {
+        if any(|pool| !pool.facts.keeps_decode_batch) {
             requests.running = vec![None; count];
         }
     }
@@ -128,7 +131,7 @@ impl Fleet {
         let life = ReplicaLife { pool, start_us, ready_us, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
         let mut replica = Replica::new(place, life, &state.config, &self.trace, &*state.cost);
         replica.writes_every_iteration = self.max_fast_forward == 1;
-        let batches = state.policy.batches_under_way(&state.config, state.stages);
+        let batches = state.stages + state.facts.batches_ahead;
         let wakes_us = state.policy.wakes_us(&replica);
         self.pipelines.push(Pipeline::new(state.stages, batches));
         self.replicas.push(replica);

@@ -13,8 +13,8 @@ pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: 
     if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
         return Some(Rejection::LoraRank);
     }
-    let scheduler = config.policy();
-    if config.reference_quirks && scheduler.is_of_vidur() {
+    let (scheduler, facts) = (config.policy(), config.facts());
+    if config.reference_quirks && facts.is_of_vidur {
         return None;
     }
     if input_tokens > config.max_input_tokens {
@@ -26,8 +26,7 @@ pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: 
         Err(reason) => return Some(reason),
     };
     // Beside its adapter it finds less memory.
-    let may_block = scheduler.may_block_queue(config);
-    let adapter_blocks = if may_block { 0 } else { adapters.blocks(rank, config.block_size) };
+    let adapter_blocks = if facts.may_block_queue { 0 } else { adapters.blocks(rank, config.block_size) };
     let refuses = |blocks: u32| scheduler.refuses(config, blocks, [input_tokens, total_tokens]);
     let beside_adapter = refuses(config.blocks.saturating_sub(adapter_blocks))?;
     let fits_alone = adapter_blocks > 0 && refuses(config.blocks).is_none();
@@ -46,7 +45,7 @@ pub(crate) fn compared(
     match reason {
         Rejection::InputTooLong => of(Test::RequestTokens, input_tokens, config.max_input_tokens),
         // A scheduler that cuts outputs asks for room for a single token.
-        Rejection::RequestTooLong if config.policy().cuts_outputs_at(config) < u32::MAX => {
+        Rejection::RequestTooLong if config.facts().cuts_outputs_at < u32::MAX => {
             of(Test::RequestTokens, input_tokens.saturating_add(1), config.max_request_tokens)
         }
         Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),

@@ -3,7 +3,7 @@
 
 use super::cause::{Cause, TimePart, in_ns};
 use super::iterations::IterationTable;
-use crate::replica::batch_scheduler::{Awaited, BatchScheduler};
+use crate::replica::batch_scheduler::Awaited;
 use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 use crate::request::BlockReason;
@@ -31,7 +31,7 @@ struct Segment {
 /// The queue of one replica.
 #[derive(Debug)]
 pub(super) struct QueueTable {
-    policy: &'static dyn BatchScheduler,
+    awaits: [Awaited; 2],
     segments: Vec<Segment>,
     /// From when on scans found nothing in the way, or something, in order of time.
     scans: Vec<(u64, Option<BlockReason>)>,
@@ -55,8 +55,7 @@ impl QueueTable {
         let holds = report.timeline.holds.iter().filter(|hold| hold.replica == replica);
         let mut scans = vec![(0, None)];
         scans.extend(holds.map(|hold| (in_ns(hold.start_us), hold.stop)));
-        let mut table =
-            Self { policy: report.pool(replica).scheduler.policy(), segments: Vec::new(), scans, admissions };
+        let mut table = Self { awaits: report.pool(replica).awaits, segments: Vec::new(), scans, admissions };
         let mut parts = Vec::new();
         for i in 0..table.scans.len() {
             let (start, stop) = table.scans[i];
@@ -87,12 +86,12 @@ impl QueueTable {
     ) {
         let mut at = start;
         if let Some(over) = iterations.end_of_iteration(start).filter(|_| start < end) {
-            take(start, over.min(end), busy(self.policy.awaits(true)));
+            take(start, over.min(end), busy(self.awaits[0]));
             at = over.min(end);
         }
         while at < end {
             let (next, runs) = iterations.next_change(at);
-            let cause = if runs { busy(self.policy.awaits(false)) } else { Cause::IdlePoll };
+            let cause = if runs { busy(self.awaits[1]) } else { Cause::IdlePoll };
             take(at, next.min(end), cause);
             at = next.min(end);
         }
@@ -107,7 +106,7 @@ impl QueueTable {
         take: &mut impl FnMut(TimePart),
     ) {
         let mut at = start;
-        if self.policy.awaits(true) == Awaited::Batch {
+        if self.awaits[0] == Awaited::Batch {
             // A request that comes while a batch runs is looked at when the next one is filled.
             let next = self.admissions.partition_point(|&time| time < start);
             let filled = self.admissions.get(next).map_or(end, |&time| time.min(end));

@@ -8,7 +8,7 @@ use crate::replica::kv_cache::within_block;
 use servescope_workload::RequestId;
 
 use super::Replica;
-use super::batch_scheduler::ScheduleContext;
+use super::batch_scheduler::{BatchEvent, ScheduleContext};
 use super::iteration::{HeadBlocked, ScheduledBatch, Unwritten};
 use super::longest_gap::longer_of;
 use super::requests::Requests;
@@ -48,7 +48,7 @@ pub(crate) fn ends_alike(
 /// Whether the requests of a batch that are done with the iteration under way may leave it, and others go on in it.
 fn goes_on_in_part(context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
     batch.unwritten.first_done < batch.unwritten.last_done
-        && context.policy.mixes_batches()
+        && context.facts.mixes_batches
         && !batch.any_adapter
         && !context.record.decisions.is_on()
 }
@@ -88,17 +88,17 @@ fn write_gap(context: &mut ScheduleContext<'_>, token_us: f64, count: u32) {
 
 /// Whether the batch can be one whose requests are written down later: each gets a token.
 fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
-    let policy = context.policy;
+    let _policy = context.policy;
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
-        || policy.queues_empty_batches();
+        || context.facts.queues_empty_batches;
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
     let may_end = !is_told_at_once
         && is_plain
         && replica.pending_aborts.is_empty()
         && !replica.adapters.is_ahead()
-        && (context.policy.mixes_batches() || replica.admits_none_beside(context, batch));
+        && (context.facts.mixes_batches || replica.admits_none_beside(context, batch));
     if may_end && batch.unwritten.iterations == 0 {
         begin_unwritten(context, batch);
     }
@@ -184,7 +184,7 @@ pub(crate) fn takes_turns(
     replica.shares_refusal(context, batch);
     let is_told = |stop: BlockReason| replica.stop == Some(stop);
     (replica.num_waiting == 0
-        || !context.policy.mixes_batches()
+        || !context.facts.mixes_batches
         || batch.refused.is_some_and(|refused| is_told(refused.stop)))
         && replica.admits_none_beside(context, batch)
         && may_end_alike(replica, context, batch)
@@ -260,7 +260,7 @@ pub(crate) fn forms_alike(
     if !replica.admits_none_beside(context, batch) {
         return false;
     }
-    let looks_at_queue = context.policy.mixes_batches() && replica.num_waiting > 0;
+    let looks_at_queue = context.facts.mixes_batches && replica.num_waiting > 0;
     if let (Some(refused), true) = (batch.refused, looks_at_queue) {
         replica.set_blocked_on(context, Some(refused.stop));
     }
@@ -278,7 +278,7 @@ fn form_unwritten(
     form_next(replica, batch, context.now_us, blocks);
     replica.looks_again = false;
     replica.passes_over = replica.num_waiting > 0
-        && context.policy.mixes_batches()
+        && context.facts.mixes_batches
         && batch.refused.is_some_and(|refused| refused.stop == BlockReason::LoraSlots);
 }
 
@@ -357,7 +357,7 @@ impl Replica {
         context.record.iterations.push(&run, &batch.chunks);
         share_iteration(context, batch, batch.formed_us);
         write_gaps(context, batch, fresh);
-        let (worked, mixes_batches) = (WorkTime::of_us(batch.busy_us), scheduler.mixes_batches());
+        let (worked, mixes_batches) = (WorkTime::of_us(batch.busy_us), context.facts.mixes_batches);
         for &id in &batch.members {
             let request = &mut context.requests[id];
             request.longest_gap_us = longer_of(request.longest_gap_us, now_us - request.updated_us);
@@ -385,7 +385,7 @@ impl Replica {
             self.abort_pending(context, batch);
         }
         let finished = before - self.num_running;
-        scheduler.ended(self, context, batch, finished);
+        scheduler.happened(self, context, BatchEvent::Ended(batch, finished));
         self.adapters.offload_unused(&mut self.kv);
     }
 
@@ -443,7 +443,7 @@ impl Replica {
 
     /// Whether no request joins those of a batch that ends, goes away or is in no batch.
     fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
-        if !context.policy.mixes_batches() {
+        if !context.facts.mixes_batches {
             // The queue is not looked at, unless for the adapter of its head.
             let looks_at_queue = self.num_waiting > 0 && context.config.loads_ahead();
             let is_alone = context.policy.has_no_other_batch(self);

@@ -24,6 +24,7 @@ pub(crate) trait EngineArrivals {
 pub(crate) struct ScheduleContext<'a> {
     pub(crate) config: &'a PoolConfig,
     pub(crate) policy: &'static dyn BatchScheduler,
+    pub(crate) facts: &'a SchedulerFacts,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
     pub(crate) record: &'a mut EventLog,
@@ -48,19 +49,12 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         batch: &mut ScheduledBatch,
     ) -> QueueScan;
 
+    /// What holds of it with these settings, whatever happens.
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts;
+
     /// Why a request can never be served where so many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
     /// its prompt and longest output together.
     fn refuses(&self, config: &PoolConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
-
-    /// Whether Vidur has it, and lets requests that it can never serve block the queue.
-    fn is_of_vidur(&self) -> bool {
-        true
-    }
-
-    /// Whether a request that with its adapter never fits is accepted all the same, and then blocks the queue.
-    fn may_block_queue(&self, _config: &PoolConfig) -> bool {
-        false
-    }
 
     /// The most tokens that a request can have whose prompt and longest output have `total_tokens`, or why it is rejected as
     /// too long.
@@ -76,43 +70,13 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         Ok(total_tokens)
     }
 
-    /// Tokens of prompt and output at which every output is cut.
-    fn cuts_outputs_at(&self, _config: &PoolConfig) -> u32 {
-        u32::MAX
-    }
-
-    /// Requests are rejected while prompts that have no first token yet have this many tokens or more; `None` = no limit.
-    fn max_queued_tokens(&self, _config: &PoolConfig) -> Option<u32> {
-        None
-    }
-
-    /// Whether blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
-    fn caches_prefixes(&self) -> bool {
-        false
-    }
-
-    /// Whether requests take blocks as they grow; otherwise all are reserved at admission.
-    fn allocates_on_demand(&self, config: &PoolConfig) -> bool {
-        !config.reserve
-    }
-
-    /// Whether the blocks belong to the batch and not to its requests.
-    fn allocates_by_batch(&self) -> bool {
-        false
-    }
-
     /// Blocks that a request gives back which is done with this many tokens.
     fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: RequestId, tokens: u32) -> u32 {
-        if self.allocates_on_demand(context.config) {
+        if context.facts.allocates_on_demand {
             context.config.blocks_for(tokens - 1)
         } else {
             context.blocks_reserved(id)
         }
-    }
-
-    /// Whether requests that decode on several stages are picked from the list of all; otherwise they stay in their batch.
-    fn mixes_batches(&self) -> bool {
-        true
     }
 
     /// Where batches are not mixed: whether none waits for its next iteration.
@@ -125,19 +89,9 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         replica.running.extend_from_slice(&batch.members);
     }
 
-    /// Whether a request that arrives at a busy replica with an empty queue can change what follows the present iteration.
-    fn arrival_invalidates_decision(&self) -> bool {
-        true
-    }
-
-    /// Whether every iteration looks at the head of the queue.
-    fn looks_at_queue(&self) -> bool {
-        true
-    }
-
     /// For how many of the next `most` iterations this batch stays valid, if no request joins or leaves.
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        if self.allocates_on_demand(context.config) {
+        if context.facts.allocates_on_demand {
             // The blocks of its first iteration are taken.
             replica.decode_batch.iterations_within(replica.kv.available(), most)
         } else {
@@ -160,7 +114,8 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
 
     /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
     fn later_blocks(&self, replica: &Replica, config: &PoolConfig, begun: u32) -> u32 {
-        if self.allocates_on_demand(config) { replica.decode_batch.new_blocks_over(1, begun - 1) } else { 0 }
+        let grows = config.facts().allocates_on_demand;
+        if grows { replica.decode_batch.new_blocks_over(1, begun - 1) } else { 0 }
     }
 
     /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
@@ -180,35 +135,20 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         0
     }
 
-    /// This many iterations have decoded.
-    fn decoded(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _iterations: u32) {}
+    /// Something has happened to the requests of a replica.
+    fn happened(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _event: BatchEvent<'_>) {}
+
+    /// What it counts beside the books of the replica, for a debugger.
+    fn counts<'a>(&self, _replica: &'a Replica) -> SchedulerCounts<'a> {
+        SchedulerCounts::default()
+    }
 
     /// Puts requests that end together in the order in which they leave; they come by their numbers.
     fn order_ended(&self, _context: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
 
-    /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
-    fn left(
-        &self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _id: RequestId,
-        _decoded_to: Option<u32>,
-    ) {
-    }
-
     /// The settings as the scheduler takes them.
     fn configured(&self, config: PoolConfig) -> PoolConfig {
         config
-    }
-
-    /// The adapters that the replica manages for it.
-    fn managed_adapters(&self, config: &PoolConfig) -> AdapterConfig {
-        config.adapters
-    }
-
-    /// Whether requests that end together leave in an order of its own ([`Self::order_ended`]).
-    fn orders_ended(&self) -> bool {
-        false
     }
 
     /// Iterations of those under way that an arrival does not cut short.
@@ -219,34 +159,6 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// When a replica that formed nothing looks again, microseconds; infinite: when it is notified of something.
     fn wakes_us(&self, _replica: &Replica) -> f64 {
         f64::INFINITY
-    }
-
-    /// The prompts of an iteration are processed; afterwards those that are whole join or leave, in their order.
-    fn prompts_end(
-        &self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _batch: &ScheduledBatch,
-    ) {
-    }
-
-    /// A request decodes from now on.
-    fn joined(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _id: RequestId) {}
-
-    /// Whether the requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in
-    /// every iteration that decodes.
-    fn keeps_decode_batch(&self) -> bool {
-        true
-    }
-
-    /// How many batches may be formed and not yet done, of a replica that keeps no decode batch.
-    fn batches_under_way(&self, _config: &PoolConfig, stages: u32) -> u32 {
-        stages
-    }
-
-    /// Whether an empty batch takes the place of another one until those formed before it are done.
-    fn queues_empty_batches(&self) -> bool {
-        false
     }
 
     /// The first stage takes a batch, of a replica that keeps no decode batch.
@@ -289,37 +201,94 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<HeldBlocks> {
         None
     }
+}
 
-    /// The batch as the memory test knows it, where there is one.
-    fn estimate<'a>(&self, _replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
-        None
-    }
-
-    /// Decode iterations since the last prefill, where that is a rule.
-    fn decode_steps(&self, _replica: &Replica) -> Option<u32> {
-        None
-    }
-
+/// What holds of a scheduler under the settings of a pool, whatever happens: by these facts the engine runs its replicas.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct SchedulerFacts {
+    /// Vidur has it, and lets requests that it can never serve block the queue.
+    pub(crate) is_of_vidur: bool,
+    /// A request that with its adapter never fits is accepted all the same, and then blocks the queue.
+    pub(crate) may_block_queue: bool,
+    /// Tokens of prompt and output at which every output is cut.
+    pub(crate) cuts_outputs_at: u32,
+    /// Requests are rejected while prompts that have no first token yet have this many tokens or more; `None` = no limit.
+    pub(crate) max_queued_tokens: Option<u32>,
+    /// Blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
+    pub(crate) caches_prefixes: bool,
+    /// Requests take blocks as they grow; otherwise all are reserved at admission.
+    pub(crate) allocates_on_demand: bool,
+    /// The blocks belong to the batch and not to its requests.
+    pub(crate) allocates_by_batch: bool,
+    /// Requests that decode on several stages are picked from the list of all; otherwise they stay in their batch.
+    pub(crate) mixes_batches: bool,
+    /// A request that arrives at a busy replica with an empty queue can change what follows the present iteration.
+    pub(crate) arrival_changes_plan: bool,
+    /// Every iteration looks at the head of the queue.
+    pub(crate) looks_at_queue: bool,
+    /// The adapters that the replica manages for it.
+    pub(crate) managed_adapters: AdapterConfig,
+    /// Requests that end together leave in an order of its own ([`BatchScheduler::order_ended`]).
+    pub(crate) orders_ended: bool,
+    /// The requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in every
+    /// iteration that decodes.
+    pub(crate) keeps_decode_batch: bool,
+    /// Batches that may be formed and not yet done beyond one for each stage, of a replica that keeps no decode batch.
+    pub(crate) batches_ahead: u32,
+    /// An empty batch takes the place of another one until those formed before it are done.
+    pub(crate) queues_empty_batches: bool,
     /// What a request waits for at a replica that is busy and whose last scan of the queue found nothing in the way: while the
-    /// iteration under way at that scan lasts (`is_first`), or afterwards.
-    fn awaits(&self, _is_first: bool) -> Awaited {
-        Awaited::Iteration
-    }
+    /// iteration under way at that scan lasts, and afterwards.
+    pub(crate) awaits: [Awaited; 2],
+}
 
-    /// KV blocks in use counted from the scheduler's own state, where it keeps them itself, of single steps.
-    fn audit(&self, _replica: &Replica) -> Option<u32> {
-        None
+impl SchedulerFacts {
+    /// Those of continuous batching with requests that grow block by block, as vLLM's first scheduler has it.
+    pub(crate) fn of_iterations(config: &PoolConfig) -> Self {
+        Self {
+            is_of_vidur: true,
+            may_block_queue: false,
+            cuts_outputs_at: u32::MAX,
+            max_queued_tokens: None,
+            caches_prefixes: false,
+            allocates_on_demand: !config.reserve,
+            allocates_by_batch: false,
+            mixes_batches: true,
+            arrival_changes_plan: true,
+            looks_at_queue: true,
+            managed_adapters: config.adapters,
+            orders_ended: false,
+            keeps_decode_batch: true,
+            batches_ahead: 0,
+            queues_empty_batches: false,
+            awaits: [Awaited::Iteration; 2],
+        }
     }
+}
 
+/// What happens to the requests of a replica, in the order of the events of an iteration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BatchEvent<'a> {
+    /// The prompts of an iteration are processed; afterwards those that are whole join or leave, in their order.
+    PromptsEnded(&'a ScheduledBatch),
+    /// A request decodes from now on.
+    Joined(RequestId),
+    /// This many iterations have decoded.
+    Decoded(u32),
+    /// A request that holds memory leaves: it decodes and has this many tokens, or `None`: it has not begun to decode.
+    Left(RequestId, Option<u32>),
     /// An iteration has ended in which this many requests finished.
-    fn ended(
-        &self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _batch: &mut ScheduledBatch,
-        _finished: u32,
-    ) {
-    }
+    Ended(&'a ScheduledBatch, u32),
+}
+
+/// What a scheduler counts beside the books of its replica.
+#[derive(Debug, Default)]
+pub(crate) struct SchedulerCounts<'a> {
+    /// The batch as the memory test knows it, where there is one.
+    pub(crate) estimate: Option<&'a PeakKvEstimator>,
+    /// Decode iterations since the last prefill, where that is a rule.
+    pub(crate) decode_steps: Option<u32>,
 }
 
 /// What a request waits for where nothing is in its way.

@@ -38,7 +38,7 @@ impl KvCache {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let keeps_blocks = config.prefix_cache && config.policy().caches_prefixes();
+        let keeps_blocks = config.prefix_cache && config.facts().caches_prefixes;
         let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
         Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, blocks }
     }

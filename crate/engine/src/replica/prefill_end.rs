@@ -1,7 +1,7 @@
 //! The end of an iteration for the prompts in it: they are further by their chunks, and the end of a prompt gives a token.
 
 use super::Replica;
-use super::batch_scheduler::ScheduleContext;
+use super::batch_scheduler::{BatchEvent, ScheduleContext};
 use super::iteration::ScheduledBatch;
 use crate::record::request_phases::PrefillPhase;
 use crate::record::request_state::RequestStatus;
@@ -15,7 +15,7 @@ impl Replica {
         batch: &ScheduledBatch,
     ) {
         let policy = context.policy;
-        policy.prompts_end(self, context, batch);
+        policy.happened(self, context, BatchEvent::PromptsEnded(batch));
         if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
             context.requests.load_us = vec![0.0; context.trace.len()];
         }
@@ -61,7 +61,7 @@ impl Replica {
             }
             let total = context.total(id);
             if tokens >= total {
-                policy.left(self, context, id, None);
+                policy.happened(self, context, BatchEvent::Left(id, None));
                 let blocks = policy.blocks_at_end(context, id, total);
                 self.finish(context, id, total, blocks);
                 continue;
@@ -73,13 +73,13 @@ impl Replica {
                 request.stalled_us -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens), total - tokens);
                 self.waiting.decodes(context.trace, id, true);
-                policy.joined(self, context, id);
+                policy.happened(self, context, BatchEvent::Joined(id));
                 match self.last_token_groups.last_mut() {
                     Some(last) if last.1 == context.now_us => last.0 += 1,
                     _ => self.last_token_groups.push((1, context.now_us)),
                 }
             }
-            if self.is_single() || policy.mixes_batches() {
+            if self.is_single() || context.facts.mixes_batches {
                 self.running.push(id);
             }
         }

@@ -11,7 +11,10 @@ mod vllm;
 mod vllm_v1;
 
 use super::adapters::pool::AdapterPool;
-use super::batch_scheduler::{Awaited, BatchScheduler, HeldBlocks, QueueScan, ScheduleContext};
+use super::batch_scheduler::{
+    Awaited, BatchEvent, BatchScheduler, HeldBlocks, QueueScan, ScheduleContext, SchedulerCounts,
+    SchedulerFacts,
+};
 use super::iteration::ScheduledBatch;
 use super::queue::QueueConfig;
 use super::{Replica, snapshot};
@@ -43,14 +46,19 @@ impl PoolConfig {
         self.scheduler.policy()
     }
 
+    /// What holds of the batch scheduler.
+    pub(crate) fn facts(&self) -> SchedulerFacts {
+        self.policy().facts(self)
+    }
+
     /// Whether requests take blocks as they grow.
     pub fn allocates_on_demand(&self) -> bool {
-        self.policy().allocates_on_demand(self)
+        self.facts().allocates_on_demand
     }
 
     /// Whether replicas load the adapters of waiting requests ahead.
     pub(crate) fn loads_ahead(&self) -> bool {
-        self.adapters.loads_ahead() && self.policy().managed_adapters(self).loads_ahead()
+        self.adapters.loads_ahead() && self.facts().managed_adapters.loads_ahead()
     }
 }
 
@@ -149,7 +157,7 @@ pub(crate) fn schedule_or_retry(
     if only_preempted
         && replica.num_running == 0
         && !context.config.reference_quirks
-        && !context.policy.queues_empty_batches()
+        && !context.facts.queues_empty_batches
     {
         scan = schedule(replica, context, batch);
     }
@@ -217,7 +225,7 @@ pub(crate) fn fast_forward(
 fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
     let config = context.config;
     let loads_ahead = config.loads_ahead();
-    let looks = context.policy.looks_at_queue() || loads_ahead;
+    let looks = context.facts.looks_at_queue || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
         // round robin gives quanta when it is looked at, and that the head is skipped is a decision.

@@ -219,7 +219,7 @@ impl Replica {
             },
             adapters: self.adapters_now(),
             peak: self.peak_rows(context),
-            decode_steps: context.policy.decode_steps(self),
+            decode_steps: context.policy.counts(self).decode_steps,
             ..self.queue_snapshot(context)
         }
     }
@@ -297,7 +297,7 @@ impl Replica {
             // The blocks of an iteration are taken when it is formed.
             let unwritten = self.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
-            let blocks = if context.policy.allocates_by_batch() {
+            let blocks = if context.facts.allocates_by_batch {
                 context.config.slot_blocks()
             } else if unwritten.is_some() && context.config.allocates_on_demand() {
                 context.config.blocks_for(tokens)
@@ -311,7 +311,7 @@ impl Replica {
 
     /// The entries of the memory test with the requests that they stand for.
     fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
-        let entries = context.policy.estimate(self)?.entries();
+        let entries = context.policy.counts(self).estimate?.entries();
         let step = self.decode_batch.step as i64;
         let mut running: Vec<(KvFootprint, RequestId)> = self
             .holders_by_status(context)

@@ -4,7 +4,10 @@
 
 use servescope_workload::RequestId;
 
-use super::{Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
+    SchedulerCounts, SchedulerFacts,
+};
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
 use crate::request::{BlockReason, Rejection};
@@ -32,6 +35,28 @@ impl BatchScheduler for LightLlm {
         schedule(replica, context, batch)
     }
 
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts {
+            allocates_on_demand: true,
+            looks_at_queue: false,
+            awaits: [Awaited::Iteration, Awaited::InterleavingRule],
+            ..SchedulerFacts::of_iterations(config)
+        }
+    }
+
+    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        match event {
+            BatchEvent::Decoded(iterations) => count_steps(replica, context, iterations),
+            BatchEvent::Left(id, decoded_to) => leave(replica, context, id, decoded_to),
+            BatchEvent::PromptsEnded(_) | BatchEvent::Joined(_) | BatchEvent::Ended(..) => {}
+        }
+    }
+
+    fn counts<'a>(&self, replica: &'a Replica) -> SchedulerCounts<'a> {
+        let state = &replica.state.light;
+        SchedulerCounts { estimate: Some(&state.estimate), decode_steps: Some(state.decode_steps) }
+    }
+
     fn refuses(
         &self,
         config: &PoolConfig,
@@ -47,26 +72,6 @@ impl BatchScheduler for LightLlm {
             })
     }
 
-    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
-        true
-    }
-
-    fn looks_at_queue(&self) -> bool {
-        false
-    }
-
-    fn awaits(&self, is_first: bool) -> Awaited {
-        if is_first { Awaited::Iteration } else { Awaited::InterleavingRule }
-    }
-
-    fn estimate<'a>(&self, replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
-        Some(&replica.state.light.estimate)
-    }
-
-    fn decode_steps(&self, replica: &Replica) -> Option<u32> {
-        Some(replica.state.light.decode_steps)
-    }
-
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         most.min(until_next_attempt(replica, context))
     }
@@ -79,30 +84,21 @@ impl BatchScheduler for LightLlm {
         replica.kv.available() >= blocks
             && estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters)
     }
+}
 
-    fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
-        count_steps(replica, context, iterations);
-    }
-
-    fn left(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        id: RequestId,
-        decoded_to: Option<u32>,
-    ) {
-        let (input, max) = (context.trace.input_tokens[id], context.trace.max_tokens[id]);
-        let step = replica.decode_batch.step;
-        let entry = match decoded_to {
-            None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
-            // The same entry, from the last step or the next: nothing may be left, and nothing decoded.
-            Some(tokens) => match (input + max).checked_sub(tokens + 1) {
-                Some(left) => KvFootprint::new(step, tokens, left),
-                None => KvFootprint::new(step - 1, tokens - 1, input + max - tokens),
-            },
-        };
-        replica.state.light.estimate.remove(entry);
-    }
+/// A request that holds memory leaves the estimate.
+fn leave(replica: &mut Replica, context: &ScheduleContext<'_>, id: RequestId, decoded_to: Option<u32>) {
+    let (input, max) = (context.trace.input_tokens[id], context.trace.max_tokens[id]);
+    let step = replica.decode_batch.step;
+    let entry = match decoded_to {
+        None => KvFootprint::new(step, input + 1, max.saturating_sub(2)),
+        // The same entry, from the last step or the next: nothing may be left, and nothing decoded.
+        Some(tokens) => match (input + max).checked_sub(tokens + 1) {
+            Some(left) => KvFootprint::new(step, tokens, left),
+            None => KvFootprint::new(step - 1, tokens - 1, input + max - tokens),
+        },
+    };
+    replica.state.light.estimate.remove(entry);
 }
 
 fn schedule(

@@ -4,7 +4,9 @@
 use servescope_workload::RequestId;
 
 use super::static_batch::{admit_to_slots, refuses_slots};
-use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+};
 use crate::request::Rejection;
 
 /// The scheduler.
@@ -21,16 +23,16 @@ impl BatchScheduler for Orca {
         schedule(replica, context, batch)
     }
 
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts { allocates_on_demand: false, ..SchedulerFacts::of_iterations(config) }
+    }
+
     fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
     }
 
     fn lacks_only_memory(&self, _replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
         batch.decodes < config.slots()
-    }
-
-    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
-        false
     }
 
     fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {

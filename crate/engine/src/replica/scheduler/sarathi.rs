@@ -2,7 +2,9 @@
 //! up to a number of tokens an iteration. Memory for the whole prompt is taken with its first chunk.
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+};
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
@@ -22,6 +24,10 @@ impl BatchScheduler for Sarathi {
 
     fn lacks_only_memory(&self, replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
         batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
+    }
+
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts::of_iterations(config)
     }
 
     fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {

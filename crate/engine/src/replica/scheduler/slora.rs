@@ -26,15 +26,15 @@ use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
-    AdapterConfig, AdapterMemory, Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext,
-    ScheduledBatch,
+    AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica,
+    ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts,
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
 use crate::replica::decode_batch::DecodeBatch;
-use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
+use crate::replica::peak_memory::KvFootprint;
 use crate::replica::run::BatchRun;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
@@ -59,6 +59,49 @@ impl BatchScheduler for Slora {
         scan
     }
 
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts {
+            is_of_vidur: false,
+            may_block_queue: config.reference_quirks,
+            allocates_on_demand: true,
+            looks_at_queue: false,
+            // Its memory test knows the adapters that take room in the pool.
+            managed_adapters: match config.adapters.memory {
+                AdapterMemory::Unified => AdapterConfig::FREE,
+                AdapterMemory::Slots | AdapterMemory::Resident => config.adapters,
+            },
+            orders_ended: true,
+            awaits: [Awaited::Iteration, Awaited::InterleavingRule],
+            ..SchedulerFacts::of_iterations(config)
+        }
+    }
+
+    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        let Replica { state, run, decode_batch, .. } = replica;
+        let Some(state) = &mut state.slora else { return };
+        match event {
+            BatchEvent::PromptsEnded(batch) => state.prompts_end(context, batch),
+            BatchEvent::Joined(id) => state.joined(decode_batch, context, id),
+            BatchEvent::Decoded(iterations) => {
+                if let Some(run) = run {
+                    state.decoded(run, context, iterations);
+                }
+            }
+            BatchEvent::Left(id, decoded_to) => state.left(decode_batch, context, id, decoded_to),
+            BatchEvent::Ended(batch, finished) => {
+                state.ended(decode_batch.count == 0, context, batch, finished);
+            }
+        }
+    }
+
+    fn counts<'a>(&self, replica: &'a Replica) -> SchedulerCounts<'a> {
+        let state = replica.state.slora.as_deref();
+        SchedulerCounts {
+            estimate: state.map(SloraState::estimate),
+            decode_steps: state.map(SloraState::decode_steps),
+        }
+    }
+
     /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is wanted, the one that its
     /// queue could never pass.
     fn refuses(
@@ -76,50 +119,10 @@ impl BatchScheduler for Slora {
         }
     }
 
-    fn is_of_vidur(&self) -> bool {
-        false
-    }
-
-    fn awaits(&self, is_first: bool) -> Awaited {
-        if is_first { Awaited::Iteration } else { Awaited::InterleavingRule }
-    }
-
-    fn estimate<'a>(&self, replica: &'a Replica) -> Option<&'a PeakKvEstimator> {
-        replica.state.slora.as_ref().map(|slora| slora.estimate())
-    }
-
-    fn decode_steps(&self, replica: &Replica) -> Option<u32> {
-        replica.state.slora.as_ref().map(|slora| slora.decode_steps())
-    }
-
-    fn may_block_queue(&self, config: &PoolConfig) -> bool {
-        config.reference_quirks
-    }
-
     /// Its pool counts tokens.
     fn configured(&self, config: PoolConfig) -> PoolConfig {
         let blocks = config.blocks.saturating_mul(config.block_size);
         PoolConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
-    }
-
-    /// Its memory test knows the adapters that take room in the pool.
-    fn managed_adapters(&self, config: &PoolConfig) -> AdapterConfig {
-        match config.adapters.memory {
-            AdapterMemory::Unified => AdapterConfig::FREE,
-            AdapterMemory::Slots | AdapterMemory::Resident => config.adapters,
-        }
-    }
-
-    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
-        true
-    }
-
-    fn orders_ended(&self) -> bool {
-        true
-    }
-
-    fn looks_at_queue(&self) -> bool {
-        false
     }
 
     fn least_leap(&self, replica: &Replica) -> u32 {
@@ -135,50 +138,8 @@ impl BatchScheduler for Slora {
         state.fast_forward_limit(replica, context, most)
     }
 
-    fn prompts_end(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
-        if let Some(state) = &mut replica.state.slora {
-            state.prompts_end(context, batch);
-        }
-    }
-
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
         ended.sort_by_key(|&id| context.requests.joined[id]);
-    }
-
-    fn joined(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-        if let Some(state) = &mut replica.state.slora {
-            state.joined(&replica.decode_batch, context, id);
-        }
-    }
-
-    fn decoded(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) {
-        if let (Some(state), Some(run)) = (&mut replica.state.slora, &replica.run) {
-            state.decoded(run, context, iterations);
-        }
-    }
-
-    fn left(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        id: RequestId,
-        decoded_to: Option<u32>,
-    ) {
-        if let Some(state) = &mut replica.state.slora {
-            state.left(&replica.decode_batch, context, id, decoded_to);
-        }
-    }
-
-    fn ended(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-        finished: u32,
-    ) {
-        if let Some(state) = &mut replica.state.slora {
-            state.ended(replica.decode_batch.count == 0, context, batch, finished);
-        }
     }
 }
 

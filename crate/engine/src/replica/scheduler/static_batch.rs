@@ -8,7 +8,10 @@ use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
-use super::{Awaited, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
+    SchedulerFacts,
+};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::request::{BlockReason, Rejection};
@@ -42,28 +45,30 @@ impl BatchScheduler for Static {
         schedule(replica, context, batch)
     }
 
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts {
+            allocates_on_demand: false,
+            allocates_by_batch: true,
+            mixes_batches: false,
+            arrival_changes_plan: false,
+            looks_at_queue: false,
+            awaits: [Awaited::Batch; 2],
+            ..SchedulerFacts::of_iterations(config)
+        }
+    }
+
+    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        if let BatchEvent::Ended(batch, finished) = event {
+            end_batch(replica, context, batch, finished);
+        }
+    }
+
     fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
     }
 
-    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
-        false
-    }
-
-    fn allocates_by_batch(&self) -> bool {
-        true
-    }
-
-    fn awaits(&self, _is_first: bool) -> Awaited {
-        Awaited::Batch
-    }
-
     fn blocks_at_end(&self, _context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
         0
-    }
-
-    fn mixes_batches(&self) -> bool {
-        false
     }
 
     fn has_no_other_batch(&self, replica: &Replica) -> bool {
@@ -73,24 +78,6 @@ impl BatchScheduler for Static {
     fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
         let (members, reserved) = (batch.members.clone(), batch.reserved);
         replica.state.fixed.parked.push_back(PausedBatch { members, reserved });
-    }
-
-    fn arrival_invalidates_decision(&self) -> bool {
-        false
-    }
-
-    fn looks_at_queue(&self) -> bool {
-        false
-    }
-
-    fn ended(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-        finished: u32,
-    ) {
-        end_batch(replica, context, batch, finished);
     }
 }
 
@@ -154,18 +141,13 @@ pub(super) fn admit_to_slots(
 }
 
 /// After an iteration in which `done` of its members were the last of the batch, or after which it goes on.
-fn end_batch(
-    replica: &mut Replica,
-    context: &ScheduleContext<'_>,
-    batch: &mut ScheduledBatch,
-    finished: u32,
-) {
+fn end_batch(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &ScheduledBatch, finished: u32) {
     let config = context.config;
     let is_over = if replica.is_single() {
         replica.state.fixed.reserved += batch.prompts.len() as u32 * config.slot_blocks();
         replica.decode_batch.count == 0
     } else {
-        let mut members = std::mem::take(&mut batch.members);
+        let mut members = batch.members.clone();
         members.extend_from_slice(&batch.prompts);
         members.retain(|&id| context.requests[id].status == RequestStatus::Decoding);
         let is_over = members.is_empty();

@@ -1,7 +1,9 @@
 //! vLLM's first scheduler (Kwon et al., SOSP 2023) as in Vidur: prompts first and alone, whole; then decoding, where the
 //! latest arrival gives way when blocks run out, and is recomputed.
 
-use super::{BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+};
 use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
 
@@ -22,6 +24,10 @@ impl BatchScheduler for Vllm {
     /// Prompts are looked at before requests that decode.
     fn lacks_only_memory(&self, _replica: &Replica, _config: &PoolConfig, _batch: &ScheduledBatch) -> bool {
         true
+    }
+
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts::of_iterations(config)
     }
 
     fn refuses(

@@ -20,7 +20,10 @@ use servescope_cost::Chunk;
 use servescope_workload::RequestId;
 
 use super::vllm::refuses_blocks;
-use super::{BatchScheduler, HeldBlocks, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch};
+use super::{
+    BatchScheduler, HeldBlocks, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
+    SchedulerFacts,
+};
 use crate::config::{LongPrefill, VllmRules};
 use crate::record::request_state::RequestStatus;
 use crate::replica::adapters::Adapters;
@@ -125,15 +128,27 @@ impl BatchScheduler for VllmV1 {
         schedule(replica, context, batch)
     }
 
+    fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
+        SchedulerFacts {
+            is_of_vidur: false,
+            cuts_outputs_at: config.max_request_tokens,
+            // vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
+            max_queued_tokens: config.vllm.max_num_queued_tokens,
+            caches_prefixes: true,
+            allocates_on_demand: true,
+            arrival_changes_plan: false,
+            keeps_decode_batch: false,
+            batches_ahead: u32::from(config.vllm.async_scheduling),
+            queues_empty_batches: true,
+            ..SchedulerFacts::of_iterations(config)
+        }
+    }
+
     fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let over_budget =
             !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
         refuses_blocks(config, blocks, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
-    }
-
-    fn is_of_vidur(&self) -> bool {
-        false
     }
 
     /// vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the output is cut.
@@ -149,41 +164,8 @@ impl BatchScheduler for VllmV1 {
         Ok(total_tokens.min(config.max_request_tokens))
     }
 
-    fn cuts_outputs_at(&self, config: &PoolConfig) -> u32 {
-        config.max_request_tokens
-    }
-
-    /// vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
-    fn max_queued_tokens(&self, config: &PoolConfig) -> Option<u32> {
-        config.vllm.max_num_queued_tokens
-    }
-
-    fn caches_prefixes(&self) -> bool {
-        true
-    }
-
     fn held_blocks(&self, replica: &Replica, block_size: u32) -> Option<HeldBlocks> {
         Some(replica.state.vllm.held_blocks(replica.decode_batch.step, block_size))
-    }
-
-    fn allocates_on_demand(&self, _config: &PoolConfig) -> bool {
-        true
-    }
-
-    fn arrival_invalidates_decision(&self) -> bool {
-        false
-    }
-
-    fn keeps_decode_batch(&self) -> bool {
-        false
-    }
-
-    fn batches_under_way(&self, config: &PoolConfig, stages: u32) -> u32 {
-        stages + u32::from(config.vllm.async_scheduling)
-    }
-
-    fn queues_empty_batches(&self) -> bool {
-        true
     }
 
     fn later_blocks(&self, replica: &Replica, _config: &PoolConfig, begun: u32) -> u32 {
@@ -237,10 +219,6 @@ impl BatchScheduler for VllmV1 {
 
     fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: RequestId) -> Option<u32> {
         requests.running[id].and_then(|place| replica.state.vllm.unwritten_tokens(place))
-    }
-
-    fn audit(&self, replica: &Replica) -> Option<u32> {
-        Some(replica.state.vllm.blocks_in_use())
     }
 }
 
@@ -302,16 +280,6 @@ impl State {
         if let Some(place) = context.requests.running[id].take() {
             self.unused.push(place);
         }
-    }
-
-    fn blocks_in_use(&self) -> u32 {
-        let entries = || self.order.iter().map(|&place| &self.entries[place as usize].held);
-        let mut shared: Vec<u32> = entries().flat_map(Held::cached).copied().collect();
-        let all: u32 = entries().map(Held::count).sum();
-        let counted = shared.len();
-        shared.sort_unstable();
-        shared.dedup();
-        all - (counted - shared.len()) as u32
     }
 }
 

@@ -156,9 +156,7 @@ fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
     x.extend([window.start_us, window.end_us]);
     x.sort_by(f64::total_cmp);
     x.dedup();
-    let count = |at_us: f64, is: InState| {
-        lives.iter().filter(|life| is(life, at_us)).count() as f64
-    };
+    let count = |at_us: f64, is: InState| lives.iter().filter(|life| is(life, at_us)).count() as f64;
     let states: [(Role, InState); 3] = [
         (Role::Running, |life, us| life.ready_us <= us && us < life.drain_us),
         (Role::Load, |life, us| life.start_us <= us && us < life.ready_us.min(life.drain_us)),
