@@ -88,7 +88,6 @@ fn write_gap(context: &mut ScheduleContext<'_>, token_us: f64, count: u32) {
 
 /// Whether the batch can be one whose requests are written down later: each gets a token.
 fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) -> bool {
-    let _policy = context.policy;
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
