@@ -55,7 +55,7 @@ use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::ScheduleContext;
+use crate::replica::batch_scheduler::{ScheduleContext, SchedulerMessage};
 use crate::replica::queue::QueueConfig;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
@@ -240,7 +240,7 @@ impl Fleet {
             let (replica, mut context, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut context, &[]);
             replica.close_open(&mut context);
-            context.policy.settle(replica, &mut context);
+            replica.with_scheduler(|own, replica| own.settle(replica, &mut context));
         }
         let counters = self.final_counters();
         let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
@@ -436,7 +436,7 @@ impl Fleet {
             });
             context.requests[i].status = RequestStatus::Finished;
             context.record.ends(id);
-            if replica.state.notify_refusal(id) {
+            if replica.notify(SchedulerMessage::Rejected(id)).is_some() {
                 self.dirty_replicas.push(place);
             }
             return;

@@ -35,7 +35,9 @@ use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
-use crate::replica::batch_scheduler::{BatchEvent, ScheduleContext};
+use crate::replica::batch_scheduler::{
+    BatchEvent, BatchScheduler, OwnQueue, ScheduleContext, SchedulerMessage,
+};
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
@@ -95,8 +97,8 @@ pub(crate) struct Replica {
     pub(crate) in_flight: u32,
     /// Batches formed so far, of a replica that keeps no decode batch.
     pub(crate) formed: u64,
-    /// What the scheduler keeps.
-    pub(crate) state: scheduler::SchedulerState,
+    /// The scheduler, which is out while it works on this replica.
+    scheduler: Option<Box<dyn BatchScheduler>>,
     /// How long requests that decode stood still while prompts alone were processed, so far.
     pub(crate) stall_us: f64,
     /// Requests in the decode batch by the time of their last token: (how many, when).
@@ -158,7 +160,7 @@ impl Replica {
             waiting_prompt_blocks: 0,
             in_flight: 0,
             formed: 0,
-            state: scheduler::SchedulerState::new(config, trace),
+            scheduler: Some(config.policy().scheduler(config, trace)),
             stall_us: 0.0,
             last_token_groups: Vec::new(),
             shared_gaps: SharedGaps::default(),
@@ -171,6 +173,38 @@ impl Replica {
             charged: 0,
             camera: None,
         }
+    }
+
+    /// The scheduler. It is there whenever it does not work itself.
+    pub(crate) fn scheduler(&self) -> &dyn BatchScheduler {
+        self.scheduler.as_deref().expect("the scheduler is asked while it does not work")
+    }
+
+    /// Lets the scheduler work on the replica.
+    pub(crate) fn with_scheduler<T>(
+        &mut self,
+        work: impl FnOnce(&mut dyn BatchScheduler, &mut Self) -> T,
+    ) -> T {
+        let mut scheduler = self.scheduler.take().expect("a scheduler works on one thing at a time");
+        let result = work(&mut *scheduler, self);
+        self.scheduler = Some(scheduler);
+        result
+    }
+
+    /// Something has happened to its requests, of which the scheduler hears at once.
+    pub(crate) fn happened(&mut self, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        self.with_scheduler(|own, replica| own.happened(replica, context, event));
+    }
+
+    /// Tells the scheduler of something, where it learns of that between two iterations: whether that can change what the replica
+    /// does next.
+    pub(crate) fn notify(&mut self, message: SchedulerMessage) -> Option<bool> {
+        self.scheduler.as_mut().and_then(|own| own.notify(message))
+    }
+
+    /// The waiting queue that the scheduler keeps itself.
+    pub(crate) fn own_queue(&mut self) -> Option<&mut dyn OwnQueue> {
+        self.scheduler.as_mut().and_then(|own| own.own_queue_mut())
     }
 
     /// Requests that decode in the iterations under way.
@@ -188,7 +222,7 @@ impl Replica {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.fast_forwarded > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.fast_forwarded) - run.done;
-                self.kv.used() + config.policy().later_blocks(self, config, begun)
+                self.kv.used() + self.scheduler().later_blocks(self, config, begun)
             }
             _ => self.kv.used(),
         }
@@ -311,8 +345,9 @@ impl Replica {
         self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
-        if self.state.has_inbox() {
-            return self.state.notify_arrival(id, context.now_us);
+        let message = SchedulerMessage::Arrived(id, context.now_us);
+        if let Some(changes) = self.notify(message) {
+            return changes;
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);
@@ -343,34 +378,36 @@ impl Replica {
 
     /// Charges the clients of requests that decode for this many iterations.
     pub(crate) fn charge(&mut self, iterations: u32) {
-        if !self.state.charge(iterations) {
-            self.waiting.decoded(iterations);
+        match self.own_queue() {
+            Some(queue) => queue.charge(iterations),
+            None => self.waiting.decoded(iterations),
         }
     }
 
     /// Whether clients are charged for what they are served.
     pub(crate) fn keeps_counters(&self) -> bool {
-        self.waiting.keeps_counters() || self.state.keeps_counters()
+        self.scheduler().own_queue().map_or_else(|| self.waiting.keeps_counters(), OwnQueue::keeps_counters)
     }
 
     /// Every client's counter.
     pub(crate) fn counters(&mut self) -> Vec<(ClientId, f64)> {
-        self.state.counters().unwrap_or_else(|| self.waiting.counters())
+        match self.own_queue() {
+            Some(queue) => queue.counters(),
+            None => self.waiting.counters(),
+        }
     }
 
     /// Adapters in GPU memory, and the tokens' worth of the KV pool that they take.
     pub(crate) fn adapters_in_memory(&self) -> (u32, u32) {
-        self.state
-            .adapter_pool()
-            .map_or_else(|| self.adapters.in_memory(), |pool| (pool.resident_count(), pool.resident_tokens()))
+        let own = self.scheduler().counts().adapters_in_memory;
+        own.map_or_else(|| self.adapters.in_memory(), |pool| (pool.resident_count(), pool.resident_tokens()))
     }
 
     /// How often an adapter was loaded, and evicted.
     pub(crate) fn loads_and_evictions(&self) -> (u64, u64) {
         let adapters = &self.adapters;
-        self.state
-            .adapter_pool()
-            .map_or((adapters.loads, adapters.evictions), |pool| (pool.loads, pool.evictions))
+        let own = self.scheduler().counts().adapters_in_memory;
+        own.map_or((adapters.loads, adapters.evictions), |pool| (pool.loads, pool.evictions))
     }
 
     /// The head of the waiting queue gets `blocks` and its first chunk of `tokens`.
@@ -425,7 +462,7 @@ impl Replica {
         let Some(id) = self.head(context) else { return };
         let (adapter, rank) = context.adapter(id);
         let blocks = self.adapters.blocks_to_load(adapter);
-        if context.policy.has_room_ahead(self, context, blocks) {
+        if self.scheduler().has_room_ahead(self, context, blocks) {
             self.adapters.prefetch(&mut self.kv, adapter, rank, context.now_us);
         }
     }
@@ -512,7 +549,7 @@ impl Replica {
         self.remove_last_token_group(context.now_us);
         self.share_gaps(context, id);
         context.requests[id].stalled_us += self.stall_us;
-        context.policy.happened(self, context, BatchEvent::Left(id, Some(tokens)));
+        self.happened(context, BatchEvent::Left(id, Some(tokens)));
         let blocks = context.policy.blocks_at_end(context, id, tokens);
         self.finish(context, id, tokens, blocks);
     }

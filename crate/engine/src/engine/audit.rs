@@ -40,11 +40,10 @@ impl Fleet {
     pub fn batches_under_way(&mut self, replica: ReplicaIndex) -> Vec<BatchUnderWay> {
         let pipelines = std::mem::take(&mut self.pipelines);
         let (own, context, _) = self.parts(replica, 0.0);
-        let policy = context.policy;
         let tell = |batch: &ScheduledBatch| BatchUnderWay {
             number: batch.number,
             formed_us: batch.formed_us,
-            requests: policy.members(own, &context, batch).iter().map(BatchMember::of).collect(),
+            requests: own.scheduler().members(&context, batch).iter().map(BatchMember::of).collect(),
         };
         let batches = pipelines.get(replica.index()).map(super::pipeline::Pipeline::under_way);
         let mut all: Vec<BatchUnderWay> = batches.into_iter().flatten().map(tell).collect();
@@ -92,7 +91,9 @@ impl Fleet {
 
     fn audit(&mut self, place: ReplicaIndex) -> u32 {
         let pool = self.pool_of(place);
-        if let Some(held) = pool.policy.held_blocks(&self.replicas[place], pool.config.block_size) {
+        if let Some(held) =
+            self.replicas[place].scheduler().held_blocks(&self.replicas[place], pool.config.block_size)
+        {
             return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared;
         }
         let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);

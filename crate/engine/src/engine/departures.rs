@@ -9,6 +9,7 @@ use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
+use crate::replica::batch_scheduler::SchedulerMessage;
 use crate::replica_index::ReplicaIndex;
 use crate::request::Outcome;
 
@@ -38,7 +39,7 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        if self.replicas[self.requests[i].replica].state.has_inbox() {
+        if self.replicas[self.requests[i].replica].scheduler().own_queue().is_some() {
             return self.cancel_by_message(id, now_us);
         }
         let result = &mut self.record.results[i];
@@ -64,7 +65,9 @@ impl Fleet {
             self.truncate_fast_forward(place, now_us);
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
-            context.policy.release_aborted(replica, &mut context, id);
+            if !replica.with_scheduler(|own, replica| own.release_aborted(replica, &mut context, id)) {
+                replica.release_aborted(&mut context, id);
+            }
             self.note_left(place);
             self.dirty_replicas.push(place);
         }
@@ -86,7 +89,7 @@ impl Fleet {
                 replica.drop_waiting(&mut context, id);
             }
         }
-        self.replicas[place].state.notify_end(id, Outcome::Cancelled);
+        self.replicas[place].notify(SchedulerMessage::Ended(id, Outcome::Cancelled));
         self.dirty_replicas.push(place);
     }
 
@@ -102,7 +105,7 @@ impl Fleet {
         let outcome = context.record.results[id].outcome;
         let may_be_next = replica.drop_waiting(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
-        if replica.state.notify_end(id, outcome) || may_be_next {
+        if replica.notify(SchedulerMessage::Ended(id, outcome)).is_some() || may_be_next {
             self.dirty_replicas.push(place);
         }
     }

@@ -11,7 +11,7 @@ use crate::replica_index::ReplicaIndex;
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
     pub(super) fn truncate_fast_forward(&mut self, place: ReplicaIndex, now_us: f64) {
-        let least = self.pool_of(place).policy.least_leap(&self.replicas[place]);
+        let least = self.replicas[place].scheduler().least_leap();
         let replica = &mut self.replicas[place];
         // This many are not cut short, whenever it is.
         if replica.fast_forwarded <= least.max(1) {
@@ -47,14 +47,13 @@ impl Replica {
     /// Forms the next iteration; returns when it, and at most so many that are alike, have ended, or when the replica looks again
     /// for one; `None`: when it is notified of something.
     fn schedule_iterations(&mut self, context: &mut ScheduleContext<'_>, longest: u32) -> Option<f64> {
-        let policy = context.policy;
         let mut batch = self.batch.take()?;
         batch.clear();
         batch.formed_us = context.now_us;
         scheduler::schedule_or_retry(self, context, &mut batch);
         if batch.is_empty() {
             self.batch = Some(batch);
-            return Some(policy.wakes_us(self)).filter(|&wakes_us| wakes_us < f64::INFINITY);
+            return Some(self.scheduler().wakes_us()).filter(|&wakes_us| wakes_us < f64::INFINITY);
         }
         let goes_on =
             batch.chunks.is_empty() && self.run.as_ref().is_some_and(|run| run.done < run.valid_for);
@@ -79,7 +78,6 @@ impl Replica {
 
     /// The iterations under way end: requests have their tokens, finish, or go on.
     fn end_iterations(&mut self, context: &mut ScheduleContext<'_>) {
-        let policy = context.policy;
         let Some(batch) = self.batch.take() else { return };
         self.in_flight = 0;
         let fast_forward = self.fast_forwarded;
@@ -89,10 +87,11 @@ impl Replica {
         }
         if batch.decodes > 0 {
             self.charge(fast_forward - self.charged);
-            self.kv.allocate(policy.later_blocks(self, context.config, fast_forward));
+            let blocks = self.scheduler().later_blocks(self, context.config, fast_forward);
+            self.kv.allocate(blocks);
             self.decode_batch.advance(fast_forward);
             self.decoded_us = context.now_us;
-            policy.happened(self, context, BatchEvent::Decoded(fast_forward));
+            self.happened(context, BatchEvent::Decoded(fast_forward));
         } else if self.decode_batch.count > 0 {
             self.stall_us += context.now_us - batch.formed_us;
         }
@@ -110,7 +109,7 @@ impl Replica {
         if !self.pending_aborts.is_empty() {
             self.abort_pending(context, &batch);
         }
-        policy.happened(self, context, BatchEvent::Ended(&batch, finished));
+        self.happened(context, BatchEvent::Ended(&batch, finished));
         self.adapters.offload_unused(&mut self.kv);
         self.batch = Some(batch);
     }
@@ -127,7 +126,9 @@ impl Replica {
             }
         }
         if self.ended.len() > 1 {
-            context.policy.order_ended(context, &mut self.ended);
+            let mut ended = std::mem::take(&mut self.ended);
+            self.scheduler().order_ended(context, &mut ended);
+            self.ended = ended;
         }
         for place in 0..self.ended.len() {
             self.finish_decoding(context, self.ended[place]);

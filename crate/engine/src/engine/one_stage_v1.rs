@@ -41,7 +41,8 @@ impl Fleet {
         let (replica, mut context, _) = self.parts(place, now_us);
         let Some(run) = replica.run else { return };
         let most = longest.min(run.valid_for - run.done);
-        let fast_forward = context.policy.iterations_alike(replica, &mut context, most);
+        let fast_forward =
+            replica.with_scheduler(|own, replica| own.iterations_alike(replica, &mut context, most));
         if fast_forward > 1 {
             replica.fast_forwarded = fast_forward;
             self.schedule_completion(run.time_after(run.done + fast_forward), place);
@@ -63,7 +64,7 @@ impl Fleet {
         let served = self.pipelines[place].stages[0].serves;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let (replica, mut context, _) = self.parts(place, began_us);
-        let last_blocks = context.policy.end_alike(replica, &mut context, before);
+        let last_blocks = replica.with_scheduler(|own, replica| own.end_alike(replica, &mut context, before));
         let blocks = replica.kv.used() - last_blocks;
         replica.formed += u64::from(before);
         for (slot, batch) in (0..).zip(&mut batches).filter(|(_, batch)| batch.steady.is_some()) {

@@ -225,7 +225,7 @@ impl Fleet {
         let batch = &mut batches[slot as usize];
         batch.began_us = now_us;
         let (replica, mut context, _) = self.parts(place, now_us);
-        context.policy.begins(replica, &mut context, batch);
+        replica.with_scheduler(|own, replica| own.begins(replica, &mut context, batch));
         self.pipelines[place].batches = batches;
     }
 
@@ -264,7 +264,9 @@ impl Fleet {
             }
             let batch = &mut batches[slot as usize];
             batch_end::write_down(&mut context, batch);
-            context.policy.end_batch(replica, &mut context, batch);
+            if !replica.with_scheduler(|own, replica| own.end_batch(replica, &mut context, batch)) {
+                replica.end_batch(&mut context, batch);
+            }
         }
         let has_left = replica.num_running + replica.num_waiting < requests_before;
         let pipeline = &mut self.pipelines[place];

@@ -16,7 +16,7 @@ use super::rejection::rejection;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::{BatchScheduler, SchedulerFacts};
+use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
@@ -28,7 +28,7 @@ use crate::request::Rejection;
 pub(crate) struct PoolState {
     name: String,
     pub(crate) config: PoolConfig,
-    pub(crate) policy: &'static dyn BatchScheduler,
+    pub(crate) policy: &'static dyn SchedulerRules,
     pub(crate) facts: SchedulerFacts,
     pub(crate) cost: Arc<dyn BatchCost>,
     pub(super) stages: u32,
@@ -132,7 +132,7 @@ impl Fleet {
         let mut replica = Replica::new(place, life, &state.config, &self.trace, &*state.cost);
         replica.writes_every_iteration = self.max_fast_forward == 1;
         let batches = state.stages + state.facts.batches_ahead;
-        let wakes_us = state.policy.wakes_us(&replica);
+        let wakes_us = replica.scheduler().wakes_us();
         self.pipelines.push(Pipeline::new(state.stages, batches));
         self.replicas.push(replica);
         self.set_queue_policy(place);
@@ -147,7 +147,8 @@ impl Fleet {
         let replica = &mut self.replicas[place];
         let pool = &self.pools[usize::from(replica.life.pool)];
         let trace = &self.trace;
-        replica.waiting = if replica.state.with_queue_policy(&self.queueing, &pool.config, trace) {
+        replica.waiting = if let Some(queue) = replica.own_queue() {
+            queue.set_policy(&self.queueing, &pool.config, trace);
             WaitingQueue::limited(&self.queueing, trace)
         } else {
             let pool_tokens = f64::from(pool.config.blocks) * f64::from(pool.config.block_size);

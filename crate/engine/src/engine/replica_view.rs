@@ -41,7 +41,7 @@ impl KvUsageProbe for ReplicaView<'_> {
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {
                 replica.decode_batch.tokens(done).wrapping_add(self.over_at(replica, at_us))
             } else if place == RequestStatus::Decoding {
-                let unwritten = self.pool(replica).policy.unwritten_tokens(replica, self.requests, id);
+                let unwritten = replica.scheduler().unwritten_tokens(self.requests, id);
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done

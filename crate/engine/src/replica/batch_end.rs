@@ -312,7 +312,7 @@ pub(crate) fn take_apart(
     batch: &mut ScheduledBatch,
 ) {
     write_down(context, batch);
-    context.policy.takes_apart(replica, batch);
+    replica.with_scheduler(|own, replica| own.takes_apart(replica, batch));
 }
 
 impl Unwritten {
@@ -384,7 +384,7 @@ impl Replica {
             self.abort_pending(context, batch);
         }
         let finished = before - self.num_running;
-        scheduler.happened(self, context, BatchEvent::Ended(batch, finished));
+        self.happened(context, BatchEvent::Ended(batch, finished));
         self.adapters.offload_unused(&mut self.kv);
     }
 
@@ -416,7 +416,7 @@ impl Replica {
         if self.num_waiting > 0
             && batch.refused != self.refused
             && self.kv.host_used() == 0
-            && context.policy.lacks_only_memory(self, context.config, batch)
+            && self.scheduler().lacks_only_memory(self, context.config, batch)
             && self.refuses_again(context, refused)
         {
             batch.refused = self.refused;
@@ -445,7 +445,7 @@ impl Replica {
         if !context.facts.mixes_batches {
             // The queue is not looked at, unless for the adapter of its head.
             let looks_at_queue = self.num_waiting > 0 && context.config.loads_ahead();
-            let is_alone = context.policy.has_no_other_batch(self);
+            let is_alone = self.scheduler().has_no_other_batch();
             return is_alone
                 && !looks_at_queue
                 && self.pending_aborts.is_empty()

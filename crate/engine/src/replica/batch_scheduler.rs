@@ -8,11 +8,15 @@ use super::Replica;
 use super::iteration::{Scheduled, ScheduledBatch};
 use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
+use crate::client::ClientId;
 use crate::config::PoolConfig;
 use crate::config::adapters::AdapterConfig;
 use crate::record::EventLog;
 use crate::record::observer::Watch;
-use crate::request::{BlockReason, Rejection};
+use crate::replica::adapters::pool::AdapterPool;
+use crate::replica::queue::QueueConfig;
+use crate::replica::queue::waiting_queue::WaitingQueue;
+use crate::request::{BlockReason, Outcome, Rejection};
 
 /// Where requests come in at the engine.
 pub(crate) trait EngineArrivals {
@@ -23,7 +27,7 @@ pub(crate) trait EngineArrivals {
 /// What a replica works on beside its own state.
 pub(crate) struct ScheduleContext<'a> {
     pub(crate) config: &'a PoolConfig,
-    pub(crate) policy: &'static dyn BatchScheduler,
+    pub(crate) policy: &'static dyn SchedulerRules,
     pub(crate) facts: &'a SchedulerFacts,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
@@ -38,16 +42,10 @@ pub(crate) struct ScheduleContext<'a> {
     pub(crate) ends_are_over: bool,
 }
 
-/// A batch scheduler: it forms iterations, and says what memory its requests hold. It has no state of its own; what it keeps
-/// of a replica is in [`Replica::state`].
-pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
-    /// Fills `batch`, which is empty, with the next iteration; it stays empty where there is none.
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan;
+/// What is known of a kind of batch scheduler: facts, what it can never serve, and how one begins.
+pub(crate) trait SchedulerRules: std::fmt::Debug + Sync {
+    /// One of an empty replica.
+    fn scheduler(&self, config: &PoolConfig, trace: &Trace) -> Box<dyn BatchScheduler>;
 
     /// What holds of it with these settings, whatever happens.
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts;
@@ -79,13 +77,33 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
         }
     }
 
+    /// The settings as the scheduler takes them.
+    fn configured(&self, config: PoolConfig) -> PoolConfig {
+        config
+    }
+}
+
+/// The batch scheduler of one replica: it forms iterations, and owns what it keeps between them. While it works on its replica the
+/// replica is without it.
+pub(crate) trait BatchScheduler: std::fmt::Debug + Send + Sync {
+    /// A copy that goes on by itself.
+    fn boxed(&self) -> Box<dyn BatchScheduler>;
+
+    /// Fills `batch`, which is empty, with the next iteration; it stays empty where there is none.
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan;
+
     /// Where batches are not mixed: whether none waits for its next iteration.
-    fn has_no_other_batch(&self, _replica: &Replica) -> bool {
+    fn has_no_other_batch(&self) -> bool {
         true
     }
 
     /// The requests of a batch that has ended on several stages are in no batch, and decode on in one that is formed again.
-    fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
+    fn takes_apart(&mut self, replica: &mut Replica, batch: &ScheduledBatch) {
         replica.running.extend_from_slice(&batch.members);
     }
 
@@ -122,7 +140,7 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     /// decode batch: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
     /// request only, if nothing arrives.
     fn iterations_alike(
-        &self,
+        &mut self,
         _replica: &mut Replica,
         _context: &mut ScheduleContext<'_>,
         _most: u32,
@@ -131,69 +149,82 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     }
 
     /// This many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
-    fn end_alike(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _iterations: u32) -> u32 {
+    fn end_alike(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _iterations: u32,
+    ) -> u32 {
         0
     }
 
     /// Something has happened to the requests of a replica.
-    fn happened(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _event: BatchEvent<'_>) {}
+    fn happened(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _event: BatchEvent<'_>,
+    ) {
+    }
 
     /// What it counts beside the books of the replica, for a debugger.
-    fn counts<'a>(&self, _replica: &'a Replica) -> SchedulerCounts<'a> {
+    fn counts(&self) -> SchedulerCounts<'_> {
         SchedulerCounts::default()
     }
 
     /// Puts requests that end together in the order in which they leave; they come by their numbers.
     fn order_ended(&self, _context: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
 
-    /// The settings as the scheduler takes them.
-    fn configured(&self, config: PoolConfig) -> PoolConfig {
-        config
-    }
-
     /// Iterations of those under way that an arrival does not cut short.
-    fn least_leap(&self, _replica: &Replica) -> u32 {
+    fn least_leap(&self) -> u32 {
         0
     }
 
     /// When a replica that formed nothing looks again, microseconds; infinite: when it is notified of something.
-    fn wakes_us(&self, _replica: &Replica) -> f64 {
+    fn wakes_us(&self) -> f64 {
         f64::INFINITY
     }
 
     /// The first stage takes a batch, of a replica that keeps no decode batch.
-    fn begins(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>, _batch: &ScheduledBatch) {}
-
-    /// A batch has left the last stage, of a replica that keeps no decode batch: its requests are further.
-    fn end_batch(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
+    fn begins(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _batch: &ScheduledBatch,
     ) {
-        replica.end_batch(context, batch);
     }
 
-    /// A request that holds memory goes away.
-    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-        replica.release_aborted(context, id);
+    /// A batch has left the last stage, of a replica that keeps no decode batch: its requests are further. Says whether that is
+    /// done; otherwise the replica does it as for all.
+    fn end_batch(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _batch: &mut ScheduledBatch,
+    ) -> bool {
+        false
+    }
+
+    /// A request that holds memory goes away. Says whether that is done; otherwise the replica does it as for all.
+    fn release_aborted(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _id: RequestId,
+    ) -> bool {
+        false
     }
 
     /// Writes down what was put off while only tokens were made.
-    fn settle(&self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>) {}
+    fn settle(&mut self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>) {}
 
     /// The requests of a batch in the order in which they were chosen, where the scheduler keeps it.
-    fn members(
-        &self,
-        _replica: &Replica,
-        _context: &ScheduleContext<'_>,
-        batch: &ScheduledBatch,
-    ) -> Vec<Scheduled> {
+    fn members(&self, _context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> Vec<Scheduled> {
         batch.scheduled.clone()
     }
 
     /// Tokens that a request has got and that are not written down, of a replica that keeps no decode batch; `None`: all are.
-    fn unwritten_tokens(&self, _replica: &Replica, _requests: &Requests, _id: RequestId) -> Option<u32> {
+    fn unwritten_tokens(&self, _requests: &Requests, _id: RequestId) -> Option<u32> {
         None
     }
 
@@ -201,6 +232,57 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Sync {
     fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<HeldBlocks> {
         None
     }
+
+    /// Something has happened between two iterations that it learns of at its next one; says whether that can change what the
+    /// replica does next. `None`: it sees the waiting queue of the replica itself.
+    fn notify(&mut self, _message: SchedulerMessage) -> Option<bool> {
+        None
+    }
+
+    /// The waiting queue of a scheduler that has its own.
+    fn own_queue(&self) -> Option<&dyn OwnQueue> {
+        None
+    }
+
+    /// The same, to change it.
+    fn own_queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
+        None
+    }
+}
+
+impl Clone for Box<dyn BatchScheduler> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
+}
+
+/// A waiting queue that a scheduler keeps itself, in place of the replica's.
+pub(crate) trait OwnQueue {
+    /// Keeps it, empty, under a policy.
+    fn set_policy(&mut self, queueing: &QueueConfig, config: &PoolConfig, trace: &Trace);
+
+    /// Whether it counts service.
+    fn keeps_counters(&self) -> bool;
+
+    /// Charges the clients of requests that decode for iterations.
+    fn charge(&mut self, iterations: u32);
+
+    /// Every client's counter.
+    fn counters(&mut self) -> Vec<(ClientId, f64)>;
+
+    /// The queue with what came in since the last iteration, as the replica keeps its own.
+    fn as_seen(&self, trace: &Trace) -> WaitingQueue;
+}
+
+/// What a scheduler with an inbox is told of between two iterations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SchedulerMessage {
+    /// A request came in, at this time in microseconds.
+    Arrived(RequestId, f64),
+    /// A request came in that was over its client's rate limit.
+    Rejected(RequestId),
+    /// A waiting request was given up, or the client of a request has gone.
+    Ended(RequestId, Outcome),
 }
 
 /// What holds of a scheduler under the settings of a pool, whatever happens: by these facts the engine runs its replicas.
@@ -289,6 +371,10 @@ pub(crate) struct SchedulerCounts<'a> {
     pub(crate) estimate: Option<&'a PeakKvEstimator>,
     /// Decode iterations since the last prefill, where that is a rule.
     pub(crate) decode_steps: Option<u32>,
+    /// The adapters of the batch, of a scheduler that counts them itself.
+    pub(crate) batch_adapters: Option<&'a AdapterPool>,
+    /// The adapters in GPU memory, where they are those.
+    pub(crate) adapters_in_memory: Option<&'a AdapterPool>,
 }
 
 /// What a request waits for where nothing is in its way.

@@ -68,7 +68,7 @@ impl Replica {
         let is_decoding = context.requests[i].status == RequestStatus::Decoding;
         self.close_result(context, id);
         let decoded_to = is_decoding.then(|| self.tokens(context, id));
-        context.policy.happened(self, context, BatchEvent::Left(id, decoded_to));
+        self.happened(context, BatchEvent::Left(id, decoded_to));
         let blocks = self.blocks_of(context, id);
         self.leave_batch(context, id, blocks);
         self.adapters.offload_unused(&mut self.kv);

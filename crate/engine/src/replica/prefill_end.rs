@@ -15,7 +15,7 @@ impl Replica {
         batch: &ScheduledBatch,
     ) {
         let policy = context.policy;
-        policy.happened(self, context, BatchEvent::PromptsEnded(batch));
+        self.happened(context, BatchEvent::PromptsEnded(batch));
         if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
             context.requests.load_us = vec![0.0; context.trace.len()];
         }
@@ -61,7 +61,7 @@ impl Replica {
             }
             let total = context.total(id);
             if tokens >= total {
-                policy.happened(self, context, BatchEvent::Left(id, None));
+                self.happened(context, BatchEvent::Left(id, None));
                 let blocks = policy.blocks_at_end(context, id, total);
                 self.finish(context, id, total, blocks);
                 continue;
@@ -73,7 +73,7 @@ impl Replica {
                 request.stalled_us -= self.stall_us;
                 self.decode_batch.join(context.member(id, tokens), total - tokens);
                 self.waiting.decodes(context.trace, id, true);
-                policy.happened(self, context, BatchEvent::Joined(id));
+                self.happened(context, BatchEvent::Joined(id));
                 match self.last_token_groups.last_mut() {
                     Some(last) if last.1 == context.now_us => last.0 += 1,
                     _ => self.last_token_groups.push((1, context.now_us)),

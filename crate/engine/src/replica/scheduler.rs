@@ -4,30 +4,26 @@
 mod lightllm;
 mod orca;
 mod sarathi;
-mod seen;
 pub(crate) mod slora;
 mod static_batch;
 mod vllm;
 mod vllm_v1;
 
-use super::adapters::pool::AdapterPool;
 use super::batch_scheduler::{
-    Awaited, BatchEvent, BatchScheduler, HeldBlocks, QueueScan, ScheduleContext, SchedulerCounts,
-    SchedulerFacts,
+    Awaited, BatchEvent, BatchScheduler, HeldBlocks, OwnQueue, QueueScan, ScheduleContext, SchedulerCounts,
+    SchedulerFacts, SchedulerMessage, SchedulerRules,
 };
 use super::iteration::ScheduledBatch;
-use super::queue::QueueConfig;
 use super::{Replica, snapshot};
-use crate::client::ClientId;
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{PoolConfig, SchedulerKind};
-use crate::request::{BlockReason, Outcome};
+use crate::request::BlockReason;
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
 
 impl SchedulerKind {
     /// The scheduler.
-    pub(crate) fn policy(self) -> &'static dyn BatchScheduler {
+    pub(crate) fn policy(self) -> &'static dyn SchedulerRules {
         match self {
             Self::Static => &static_batch::Static,
             Self::Orca => &orca::Orca,
@@ -42,7 +38,7 @@ impl SchedulerKind {
 
 impl PoolConfig {
     /// The batch scheduler of every replica.
-    pub(crate) fn policy(&self) -> &'static dyn BatchScheduler {
+    pub(crate) fn policy(&self) -> &'static dyn SchedulerRules {
         self.scheduler.policy()
     }
 
@@ -59,85 +55,6 @@ impl PoolConfig {
     /// Whether replicas load the adapters of waiting requests ahead.
     pub(crate) fn loads_ahead(&self) -> bool {
         self.adapters.loads_ahead() && self.facts().managed_adapters.loads_ahead()
-    }
-}
-
-/// What schedulers keep of a replica between iterations.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SchedulerState {
-    light: lightllm::LightLlmState,
-    fixed: static_batch::StaticBatchState,
-    vllm: vllm_v1::State,
-    slora: Option<Box<slora::SloraState>>,
-}
-
-impl SchedulerState {
-    /// Of an empty replica.
-    pub(crate) fn new(config: &PoolConfig, trace: &Trace) -> Self {
-        let is_slora = config.scheduler == SchedulerKind::Slora;
-        Self { slora: is_slora.then(|| Box::new(slora::SloraState::new(config, trace))), ..Self::default() }
-    }
-
-    /// Keeps the queue of a scheduler that has its own under this policy; says whether it has one.
-    pub(crate) fn with_queue_policy(
-        &mut self,
-        queueing: &QueueConfig,
-        config: &PoolConfig,
-        trace: &Trace,
-    ) -> bool {
-        if let Some(slora) = &mut self.slora {
-            slora.with_queue_policy(queueing, config, trace);
-        }
-        self.slora.is_some()
-    }
-
-    /// Whether the scheduler learns of arrivals between two iterations.
-    pub(crate) fn has_inbox(&self) -> bool {
-        self.slora.is_some()
-    }
-
-    /// A request comes in at `at_us`; says whether that can change what the replica does next.
-    pub(crate) fn notify_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
-        self.slora.as_mut().is_some_and(|slora| slora.notify_arrival(id, at_us))
-    }
-
-    /// A request came in and was rejected; says whether the scheduler is notified.
-    pub(crate) fn notify_refusal(&mut self, id: RequestId) -> bool {
-        if let Some(slora) = &mut self.slora {
-            slora.notify_refusal(id);
-        }
-        self.has_inbox()
-    }
-
-    /// A request is over that waited, or whose client has gone; says whether the scheduler is notified.
-    pub(crate) fn notify_end(&mut self, id: RequestId, outcome: Outcome) -> bool {
-        if let Some(slora) = &mut self.slora {
-            slora.notify_end(id, outcome);
-        }
-        self.has_inbox()
-    }
-
-    /// Charges the clients of requests that decode for iterations, where the scheduler does that.
-    pub(crate) fn charge(&mut self, iterations: u32) -> bool {
-        if let Some(slora) = &mut self.slora {
-            slora.charge(iterations);
-        }
-        self.slora.is_some()
-    }
-
-    /// Whether the scheduler's own queue counts service.
-    pub(crate) fn keeps_counters(&self) -> bool {
-        self.slora.as_ref().is_some_and(|slora| slora.keeps_counters())
-    }
-
-    /// The counters of the scheduler's own queue.
-    pub(crate) fn counters(&mut self) -> Option<Vec<(ClientId, f64)>> {
-        self.slora.as_mut().map(|slora| slora.counters())
-    }
-
-    /// The adapters of a scheduler that counts them itself.
-    pub(crate) fn adapter_pool(&self) -> Option<&AdapterPool> {
-        self.slora.as_ref().and_then(|slora| slora.adapter_pool())
     }
 }
 
@@ -200,7 +117,7 @@ fn schedule(
 ) -> QueueScan {
     replica.passes_over = false;
     replica.keep_ahead(context);
-    let scan = context.policy.schedule(replica, context, batch);
+    let scan = replica.with_scheduler(|own, replica| own.schedule(replica, context, batch));
     replica.waiting.put_back();
     scan
 }
@@ -217,7 +134,7 @@ pub(crate) fn fast_forward(
         return 1;
     }
     let most = replica.decode_batch.until_end().min(steady(replica, context));
-    context.policy.fast_forward_limit(replica, context, most)
+    replica.scheduler().fast_forward_limit(replica, context, most)
 }
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets

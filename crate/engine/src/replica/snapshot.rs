@@ -199,7 +199,10 @@ impl Replica {
     }
 
     fn resident(&self) -> Vec<ResidentAdapter> {
-        self.state.adapter_pool().map_or_else(|| self.adapters.resident(), AdapterPool::resident)
+        self.scheduler()
+            .counts()
+            .adapters_in_memory
+            .map_or_else(|| self.adapters.resident(), AdapterPool::resident)
     }
 
     /// What the replica looks like, at the time of the context.
@@ -219,14 +222,17 @@ impl Replica {
             },
             adapters: self.adapters_now(),
             peak: self.peak_rows(context),
-            decode_steps: context.policy.counts(self).decode_steps,
+            decode_steps: self.scheduler().counts().decode_steps,
             ..self.queue_snapshot(context)
         }
     }
 
     /// The waiting queue alone: while iterations are under way, the rest is known at their ends.
     pub(crate) fn queue_snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
-        let mut queue = self.state.waiting_as_seen(context.trace).unwrap_or_else(|| self.waiting.clone());
+        let mut queue = self
+            .scheduler()
+            .own_queue()
+            .map_or_else(|| self.waiting.clone(), |own| own.as_seen(context.trace));
         let is_gone =
             |id: RequestId| context.is_gone(id) || context.record.results[id].outcome != Outcome::Unfinished;
         let (key, counters) = (queue.key_kind(), queue.counters());
@@ -260,7 +266,7 @@ impl Replica {
     fn adapters_now(&self) -> AdapterSnapshot {
         let list = self.resident();
         let slots = self.adapters.slot_count();
-        let of_batch = self.state.adapters_of_batch();
+        let of_batch = self.scheduler().counts().batch_adapters;
         let used = of_batch.map_or_else(
             || list.iter().filter(|resident| resident.users > 0).count() as u32,
             AdapterPool::used,
@@ -271,7 +277,7 @@ impl Replica {
     /// Requests that hold memory, and blocks that are counted more than once because requests share them.
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
         let block_size = context.config.block_size;
-        let own = context.policy.held_blocks(self, block_size);
+        let own = self.scheduler().held_blocks(self, block_size);
         let (mut holders, shared) = if let Some(HeldBlocks { requests, shared }) = own {
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
@@ -311,7 +317,7 @@ impl Replica {
 
     /// The entries of the memory test with the requests that they stand for.
     fn peak_rows(&self, context: &ScheduleContext<'_>) -> Option<Vec<PeakRow>> {
-        let entries = context.policy.counts(self).estimate?.entries();
+        let entries = self.scheduler().counts().estimate?.entries();
         let step = self.decode_batch.step as i64;
         let mut running: Vec<(KvFootprint, RequestId)> = self
             .holders_by_status(context)

@@ -6,7 +6,7 @@ use servescope_workload::RequestId;
 
 use super::{
     Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerCounts, SchedulerFacts,
+    SchedulerCounts, SchedulerFacts, SchedulerRules, Trace,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
@@ -25,14 +25,9 @@ pub(super) struct LightLlmState {
     estimate: PeakKvEstimator,
 }
 
-impl BatchScheduler for LightLlm {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
+impl SchedulerRules for LightLlm {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        Box::new(LightLlmState::default())
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -42,19 +37,6 @@ impl BatchScheduler for LightLlm {
             awaits: [Awaited::Iteration, Awaited::InterleavingRule],
             ..SchedulerFacts::of_iterations(config)
         }
-    }
-
-    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
-        match event {
-            BatchEvent::Decoded(iterations) => count_steps(replica, context, iterations),
-            BatchEvent::Left(id, decoded_to) => leave(replica, context, id, decoded_to),
-            BatchEvent::PromptsEnded(_) | BatchEvent::Joined(_) | BatchEvent::Ended(..) => {}
-        }
-    }
-
-    fn counts<'a>(&self, replica: &'a Replica) -> SchedulerCounts<'a> {
-        let state = &replica.state.light;
-        SchedulerCounts { estimate: Some(&state.estimate), decode_steps: Some(state.decode_steps) }
     }
 
     fn refuses(
@@ -71,23 +53,59 @@ impl BatchScheduler for LightLlm {
                 at_most(total_tokens.max(input_tokens.saturating_add(2)), blocks, Rejection::NeverFits)
             })
     }
+}
+
+impl BatchScheduler for LightLlmState {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(self.clone())
+    }
+
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(self, replica, context, batch)
+    }
+
+    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        match event {
+            BatchEvent::Decoded(iterations) => count_steps(self, context, iterations),
+            BatchEvent::Left(id, decoded_to) => leave(self, replica, context, id, decoded_to),
+            BatchEvent::PromptsEnded(_) | BatchEvent::Joined(_) | BatchEvent::Ended(..) => {}
+        }
+    }
+
+    fn counts(&self) -> SchedulerCounts<'_> {
+        SchedulerCounts {
+            estimate: Some(&self.estimate),
+            decode_steps: Some(self.decode_steps),
+            ..SchedulerCounts::default()
+        }
+    }
 
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        most.min(until_next_attempt(replica, context))
+        most.min(until_next_attempt(self, replica, context))
     }
 
     /// The batch fits at its worst moment beside it, too.
     fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
         let no_request = KvFootprint::new(replica.decode_batch.step, 0, 0);
         let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
-        let estimate = &replica.state.light.estimate;
         replica.kv.available() >= blocks
-            && estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters)
+            && self.estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters)
     }
 }
 
 /// A request that holds memory leaves the estimate.
-fn leave(replica: &mut Replica, context: &ScheduleContext<'_>, id: RequestId, decoded_to: Option<u32>) {
+fn leave(
+    own: &mut LightLlmState,
+    replica: &Replica,
+    context: &ScheduleContext<'_>,
+    id: RequestId,
+    decoded_to: Option<u32>,
+) {
     let (input, max) = (context.trace.input_tokens[id], context.trace.max_tokens[id]);
     let step = replica.decode_batch.step;
     let entry = match decoded_to {
@@ -98,20 +116,21 @@ fn leave(replica: &mut Replica, context: &ScheduleContext<'_>, id: RequestId, de
             None => KvFootprint::new(step - 1, tokens - 1, input + max - tokens),
         },
     };
-    replica.state.light.estimate.remove(entry);
+    own.estimate.remove(entry);
 }
 
 fn schedule(
+    own: &mut LightLlmState,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     let is_idle = replica.decode_batch.count == 0;
     let mut scan = QueueScan::Skipped;
-    if is_idle || replica.state.light.decode_steps >= context.config.decode_steps_between_prefills {
-        scan = QueueScan::Stopped(admit(replica, context, batch));
+    if is_idle || own.decode_steps >= context.config.decode_steps_between_prefills {
+        scan = QueueScan::Stopped(admit(own, replica, context, batch));
         if !is_idle || !batch.is_empty() {
-            replica.state.light.decode_steps = 0;
+            own.decode_steps = 0;
         }
     }
     if batch.is_empty() && !is_idle {
@@ -123,6 +142,7 @@ fn schedule(
 
 /// Admits prompts, in queue order; says what the head stays for.
 fn admit(
+    own: &mut LightLlmState,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -142,23 +162,19 @@ fn admit(
         let of_adapters =
             replica.kv.adapter_blocks() + replica.adapters.blocks_to_load(context.adapter(id).0);
         let pool = i64::from(config.blocks) - i64::from(of_adapters);
-        let fits = replica.state.light.estimate.fits(entry, pool);
+        let fits = own.estimate.fits(entry, pool);
         let stop =
             replica.admission_block_reason(context, batch, (id, has_budget, fits), |_, is_over_budget| {
                 if is_over_budget {
                     Compared::new(Test::TokenBudget, batch_tokens, config.max_batch_tokens)
                 } else {
-                    Compared::new(
-                        Test::PeakTokens,
-                        replica.state.light.estimate.need_with(entry),
-                        pool.max(0),
-                    )
+                    Compared::new(Test::PeakTokens, own.estimate.need_with(entry), pool.max(0))
                 }
             });
         if stop.is_some() {
             return stop;
         }
-        replica.state.light.estimate.insert(entry);
+        own.estimate.insert(entry);
         replica.admit(context, batch, config.blocks_for(prompt), prompt);
     }
     None
@@ -166,18 +182,18 @@ fn admit(
 
 /// Iterations until prompts may next be admitted, the present one counted. Attempts at an empty waiting queue change the counter
 /// alone.
-fn until_next_attempt(replica: &Replica, context: &ScheduleContext<'_>) -> u32 {
+fn until_next_attempt(own: &LightLlmState, replica: &Replica, context: &ScheduleContext<'_>) -> u32 {
     if replica.num_waiting == 0 {
         return u32::MAX;
     }
-    context.config.decode_steps_between_prefills.saturating_sub(replica.state.light.decode_steps).max(1)
+    context.config.decode_steps_between_prefills.saturating_sub(own.decode_steps).max(1)
 }
 
 /// The counter after `iterations` of decoding in which no request was admitted.
-fn count_steps(replica: &mut Replica, context: &ScheduleContext<'_>, iterations: u32) {
+fn count_steps(own: &mut LightLlmState, context: &ScheduleContext<'_>, iterations: u32) {
     let every = context.config.decode_steps_between_prefills;
-    let steps = replica.state.light.decode_steps;
-    replica.state.light.decode_steps = if iterations <= every.saturating_sub(steps) {
+    let steps = own.decode_steps;
+    own.decode_steps = if iterations <= every.saturating_sub(steps) {
         steps + iterations
     } else if every == 0 {
         1

@@ -6,21 +6,17 @@ use servescope_workload::RequestId;
 use super::static_batch::{admit_to_slots, refuses_slots};
 use super::{
     BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+    SchedulerRules, Trace,
 };
 use crate::request::Rejection;
 
 /// The scheduler.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Orca;
 
-impl BatchScheduler for Orca {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
+impl SchedulerRules for Orca {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        self.boxed()
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -31,12 +27,27 @@ impl BatchScheduler for Orca {
         refuses_slots(config, blocks)
     }
 
-    fn lacks_only_memory(&self, _replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
-        batch.decodes < config.slots()
-    }
-
     fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
         context.config.slot_blocks()
+    }
+}
+
+impl BatchScheduler for Orca {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(*self)
+    }
+
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
+    }
+
+    fn lacks_only_memory(&self, _replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
+        batch.decodes < config.slots()
     }
 }
 

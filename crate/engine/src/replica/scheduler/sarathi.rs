@@ -4,26 +4,18 @@
 use super::vllm::refuses_blocks;
 use super::{
     BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+    SchedulerRules, Trace,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
 
 /// The scheduler.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Sarathi;
 
-impl BatchScheduler for Sarathi {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
-    }
-
-    fn lacks_only_memory(&self, replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
-        batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
+impl SchedulerRules for Sarathi {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        self.boxed()
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -33,6 +25,25 @@ impl BatchScheduler for Sarathi {
     fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         let reads_nothing = (config.chunk_tokens == 0).then_some(Rejection::NeverFits);
         refuses_blocks(config, blocks, total_tokens).or(reads_nothing)
+    }
+}
+
+impl BatchScheduler for Sarathi {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(*self)
+    }
+
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
+    }
+
+    fn lacks_only_memory(&self, replica: &Replica, config: &PoolConfig, batch: &ScheduledBatch) -> bool {
+        batch.decodes < config.chunk_tokens.min(replica.batch_cap(config))
     }
 }
 

@@ -19,15 +19,15 @@ mod fcfs;
 mod peft;
 mod pets;
 mod queue;
-mod seen;
 mod state;
 
 use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
-    AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica,
-    ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts,
+    AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, OwnQueue, PoolConfig, QueueScan,
+    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerMessage,
+    SchedulerRules, Trace,
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
@@ -39,24 +39,15 @@ use crate::replica::run::BatchRun;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
-use state::RouterMessage;
 pub(super) use state::SloraState;
 
 /// The scheduler.
 #[derive(Debug)]
 pub(crate) struct Slora;
 
-impl BatchScheduler for Slora {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        let Some(mut state) = replica.state.slora.take() else { return QueueScan::Skipped };
-        let scan = state.schedule(replica, context, batch);
-        replica.state.slora = Some(state);
-        scan
+impl SchedulerRules for Slora {
+    fn scheduler(&self, config: &PoolConfig, trace: &Trace) -> Box<dyn BatchScheduler> {
+        Box::new(SloraState::new(config, trace))
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -73,32 +64,6 @@ impl BatchScheduler for Slora {
             orders_ended: true,
             awaits: [Awaited::Iteration, Awaited::InterleavingRule],
             ..SchedulerFacts::of_iterations(config)
-        }
-    }
-
-    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
-        let Replica { state, run, decode_batch, .. } = replica;
-        let Some(state) = &mut state.slora else { return };
-        match event {
-            BatchEvent::PromptsEnded(batch) => state.prompts_end(context, batch),
-            BatchEvent::Joined(id) => state.joined(decode_batch, context, id),
-            BatchEvent::Decoded(iterations) => {
-                if let Some(run) = run {
-                    state.decoded(run, context, iterations);
-                }
-            }
-            BatchEvent::Left(id, decoded_to) => state.left(decode_batch, context, id, decoded_to),
-            BatchEvent::Ended(batch, finished) => {
-                state.ended(decode_batch.count == 0, context, batch, finished);
-            }
-        }
-    }
-
-    fn counts<'a>(&self, replica: &'a Replica) -> SchedulerCounts<'a> {
-        let state = replica.state.slora.as_deref();
-        SchedulerCounts {
-            estimate: state.map(SloraState::estimate),
-            decode_steps: state.map(SloraState::decode_steps),
         }
     }
 
@@ -124,18 +89,70 @@ impl BatchScheduler for Slora {
         let blocks = config.blocks.saturating_mul(config.block_size);
         PoolConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
     }
+}
 
-    fn least_leap(&self, replica: &Replica) -> u32 {
-        replica.state.slora.as_ref().map_or(0, |state| state.least_leap)
+impl BatchScheduler for SloraState {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(self.clone())
     }
 
-    fn wakes_us(&self, replica: &Replica) -> f64 {
-        replica.state.slora.as_ref().map_or(f64::INFINITY, |state| state.wakes_us())
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        self.step(replica, context, batch)
+    }
+
+    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        let Replica { run, decode_batch, .. } = replica;
+        match event {
+            BatchEvent::PromptsEnded(batch) => self.prompts_end(context, batch),
+            BatchEvent::Joined(id) => self.joined(decode_batch, context, id),
+            BatchEvent::Decoded(iterations) => {
+                if let Some(run) = run {
+                    self.decoded(run, context, iterations);
+                }
+            }
+            BatchEvent::Left(id, decoded_to) => self.left(decode_batch, context, id, decoded_to),
+            BatchEvent::Ended(batch, finished) => {
+                self.ended(decode_batch.count == 0, context, batch, finished);
+            }
+        }
+    }
+
+    fn counts(&self) -> SchedulerCounts<'_> {
+        SchedulerCounts {
+            estimate: Some(&self.memory),
+            decode_steps: Some(self.decode_steps_since_prefill),
+            batch_adapters: Some(&self.adapters),
+            adapters_in_memory: self.owns_adapters.then_some(&self.adapters),
+        }
+    }
+
+    fn least_leap(&self) -> u32 {
+        self.least_leap
+    }
+
+    fn wakes_us(&self) -> f64 {
+        self.wakes()
     }
 
     fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        let Some(state) = &replica.state.slora else { return most };
-        state.fast_forward_limit(replica, context, most)
+        self.until_decision(replica, context, most)
+    }
+
+    fn notify(&mut self, message: SchedulerMessage) -> Option<bool> {
+        Some(self.hears(message))
+    }
+
+    fn own_queue(&self) -> Option<&dyn OwnQueue> {
+        Some(self)
+    }
+
+    fn own_queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
+        Some(self)
     }
 
     fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
@@ -145,7 +162,7 @@ impl BatchScheduler for Slora {
 
 impl SloraState {
     /// A step of the router begins.
-    fn schedule(
+    fn step(
         &mut self,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
@@ -187,18 +204,18 @@ impl SloraState {
         }
         for place in 0..self.inbox.len() {
             match self.inbox[place] {
-                RouterMessage::Arrived(id, at_us) => {
+                SchedulerMessage::Arrived(id, at_us) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
                         self.next_admissible_step = 0;
                     }
                 }
-                RouterMessage::Rejected(id) => {
+                SchedulerMessage::Rejected(id) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     context.watch.emit(|| RouterEvent::Rejected(id));
                 }
-                RouterMessage::Ended(id, outcome) => {
+                SchedulerMessage::Ended(id, outcome) => {
                     context.watch.emit(|| match outcome {
                         Outcome::TimedOut => RouterEvent::TimedOut(id),
                         _ => RouterEvent::Cancelled(id),
@@ -460,7 +477,7 @@ impl SloraState {
     }
 
     /// For how many of `most` decode iterations nothing but the clock may change.
-    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
+    fn until_decision(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
         let Some(run) = &replica.run else { return 1 };
         let mut fast_forward = most;
         let rest = context.config.decode_steps_between_prefills - self.decode_steps_since_prefill;

@@ -10,7 +10,7 @@ use servescope_workload::RequestId;
 
 use super::{
     Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerFacts,
+    SchedulerFacts, SchedulerRules, Trace,
 };
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
@@ -22,7 +22,7 @@ pub(super) struct Static;
 
 /// What it keeps of a replica.
 #[derive(Debug, Clone, Default)]
-pub(super) struct StaticBatchState {
+pub(super) struct StaticBatches {
     /// Of one stage: blocks of the batch that runs.
     reserved: u32,
     /// Of several stages: batches between two of their iterations.
@@ -35,14 +35,9 @@ struct PausedBatch {
     reserved: u32,
 }
 
-impl BatchScheduler for Static {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
+impl SchedulerRules for Static {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        Box::new(StaticBatches::default())
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -57,12 +52,6 @@ impl BatchScheduler for Static {
         }
     }
 
-    fn happened(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
-        if let BatchEvent::Ended(batch, finished) = event {
-            end_batch(replica, context, batch, finished);
-        }
-    }
-
     fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
     }
@@ -70,14 +59,35 @@ impl BatchScheduler for Static {
     fn blocks_at_end(&self, _context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
         0
     }
+}
 
-    fn has_no_other_batch(&self, replica: &Replica) -> bool {
-        replica.state.fixed.parked.is_empty()
+impl BatchScheduler for StaticBatches {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(self.clone())
     }
 
-    fn takes_apart(&self, replica: &mut Replica, batch: &ScheduledBatch) {
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(self, replica, context, batch)
+    }
+
+    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+        if let BatchEvent::Ended(batch, finished) = event {
+            end_batch(self, replica, context, batch, finished);
+        }
+    }
+
+    fn has_no_other_batch(&self) -> bool {
+        self.parked.is_empty()
+    }
+
+    fn takes_apart(&mut self, _replica: &mut Replica, batch: &ScheduledBatch) {
         let (members, reserved) = (batch.members.clone(), batch.reserved);
-        replica.state.fixed.parked.push_back(PausedBatch { members, reserved });
+        self.parked.push_back(PausedBatch { members, reserved });
     }
 }
 
@@ -87,6 +97,7 @@ pub(super) fn refuses_slots(config: &PoolConfig, blocks: u32) -> Option<Rejectio
 }
 
 fn schedule(
+    own: &mut StaticBatches,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -97,7 +108,7 @@ fn schedule(
             return QueueScan::Skipped;
         }
     } else {
-        while let Some(mut parked) = replica.state.fixed.parked.pop_front() {
+        while let Some(mut parked) = own.parked.pop_front() {
             batch.reserved = parked.reserved;
             parked.members.retain(|&id| context.requests[id].status == RequestStatus::Decoding);
             context.decode_members(batch, &parked.members);
@@ -141,10 +152,16 @@ pub(super) fn admit_to_slots(
 }
 
 /// After an iteration in which `done` of its members were the last of the batch, or after which it goes on.
-fn end_batch(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &ScheduledBatch, finished: u32) {
+fn end_batch(
+    own: &mut StaticBatches,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    batch: &ScheduledBatch,
+    finished: u32,
+) {
     let config = context.config;
     let is_over = if replica.is_single() {
-        replica.state.fixed.reserved += batch.prompts.len() as u32 * config.slot_blocks();
+        own.reserved += batch.prompts.len() as u32 * config.slot_blocks();
         replica.decode_batch.count == 0
     } else {
         let mut members = batch.members.clone();
@@ -152,16 +169,12 @@ fn end_batch(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &Sched
         members.retain(|&id| context.requests[id].status == RequestStatus::Decoding);
         let is_over = members.is_empty();
         if !is_over {
-            replica.state.fixed.parked.push_back(PausedBatch { members, reserved: batch.reserved });
+            own.parked.push_back(PausedBatch { members, reserved: batch.reserved });
         }
         is_over
     };
     if is_over {
-        let reserved = if replica.is_single() {
-            std::mem::take(&mut replica.state.fixed.reserved)
-        } else {
-            batch.reserved
-        };
+        let reserved = if replica.is_single() { std::mem::take(&mut own.reserved) } else { batch.reserved };
         replica.kv.free(if config.reference_quirks { finished * config.slot_blocks() } else { reserved });
     }
 }

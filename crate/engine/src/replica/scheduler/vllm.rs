@@ -3,27 +3,18 @@
 
 use super::{
     BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+    SchedulerRules, Trace,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
 
 /// The scheduler.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Vllm;
 
-impl BatchScheduler for Vllm {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
-    }
-
-    /// Prompts are looked at before requests that decode.
-    fn lacks_only_memory(&self, _replica: &Replica, _config: &PoolConfig, _batch: &ScheduledBatch) -> bool {
-        true
+impl SchedulerRules for Vllm {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        self.boxed()
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -38,6 +29,26 @@ impl BatchScheduler for Vllm {
     ) -> Option<Rejection> {
         let is_over_batch = (input_tokens > config.max_batch_tokens).then_some(Rejection::PromptOverBatch);
         refuses_blocks(config, blocks, total_tokens).or(is_over_batch)
+    }
+}
+
+impl BatchScheduler for Vllm {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(*self)
+    }
+
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(replica, context, batch)
+    }
+
+    /// Prompts are looked at before requests that decode.
+    fn lacks_only_memory(&self, _replica: &Replica, _config: &PoolConfig, _batch: &ScheduledBatch) -> bool {
+        true
     }
 }
 

@@ -22,7 +22,7 @@ use servescope_workload::RequestId;
 use super::vllm::refuses_blocks;
 use super::{
     BatchScheduler, HeldBlocks, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerFacts,
+    SchedulerFacts, SchedulerRules, Trace,
 };
 use crate::config::{LongPrefill, VllmRules};
 use crate::record::request_state::RequestStatus;
@@ -118,14 +118,9 @@ struct Step {
     load_us: f64,
 }
 
-impl BatchScheduler for VllmV1 {
-    fn schedule(
-        &self,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) -> QueueScan {
-        schedule(replica, context, batch)
+impl SchedulerRules for VllmV1 {
+    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+        Box::new(State::default())
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -163,62 +158,89 @@ impl BatchScheduler for VllmV1 {
         }
         Ok(total_tokens.min(config.max_request_tokens))
     }
+}
+
+impl BatchScheduler for State {
+    fn boxed(&self) -> Box<dyn BatchScheduler> {
+        Box::new(self.clone())
+    }
+
+    fn schedule(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) -> QueueScan {
+        schedule(self, replica, context, batch)
+    }
 
     fn held_blocks(&self, replica: &Replica, block_size: u32) -> Option<HeldBlocks> {
-        Some(replica.state.vllm.held_blocks(replica.decode_batch.step, block_size))
+        Some(State::held_blocks(self, replica.decode_batch.step, block_size))
     }
 
     fn later_blocks(&self, replica: &Replica, _config: &PoolConfig, begun: u32) -> u32 {
         replica.decode_batch.new_blocks_over(0, begun - 1)
     }
 
-    fn iterations_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, most: u32) -> u32 {
-        steady::iterations_alike(replica, context, most)
+    fn iterations_alike(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        most: u32,
+    ) -> u32 {
+        steady::iterations_alike(self, replica, context, most)
     }
 
-    fn end_alike(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, iterations: u32) -> u32 {
-        steady::end_alike(replica, context, iterations)
+    fn end_alike(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        iterations: u32,
+    ) -> u32 {
+        steady::end_alike(self, replica, context, iterations)
     }
 
-    fn begins(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
+    fn begins(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
         end::begins(replica, context, batch);
     }
 
     fn end_batch(
-        &self,
+        &mut self,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
-    ) {
-        end::end_batch(replica, context, batch);
+    ) -> bool {
+        end::end_batch(self, replica, context, batch);
+        true
     }
 
-    fn release_aborted(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-        end::release_aborted(replica, context, id);
+    fn release_aborted(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+    ) -> bool {
+        end::release_aborted(self, replica, context, id);
+        true
     }
 
-    fn settle(&self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
-        steady::settle(replica, context);
+    fn settle(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
+        steady::settle(self, replica, context);
     }
 
-    fn members(
-        &self,
-        replica: &Replica,
-        context: &ScheduleContext<'_>,
-        batch: &ScheduledBatch,
-    ) -> Vec<Scheduled> {
+    fn members(&self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> Vec<Scheduled> {
         match batch.steady {
             None => batch.scheduled.clone(),
             Some(own) => {
-                let mut members = replica.state.vllm.parts(context, own.number);
+                let mut members = self.parts(context, own.number);
                 members.extend_from_slice(&batch.scheduled);
                 members
             }
         }
     }
 
-    fn unwritten_tokens(&self, replica: &Replica, requests: &Requests, id: RequestId) -> Option<u32> {
-        requests.running[id].and_then(|place| replica.state.vllm.unwritten_tokens(place))
+    fn unwritten_tokens(&self, requests: &Requests, id: RequestId) -> Option<u32> {
+        requests.running[id].and_then(|place| State::unwritten_tokens(self, place))
     }
 }
 
@@ -284,18 +306,18 @@ impl State {
 }
 
 fn schedule(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
-    replica.state.vllm.looks += 1;
-    let mut step = Step { scheduled: std::mem::take(&mut batch.scheduled), ..begin(replica, context) };
-    let is_steady = steady::schedule(replica, context, batch, &mut step);
+    state.looks += 1;
+    let mut step = Step { scheduled: std::mem::take(&mut batch.scheduled), ..begin(state, replica, context) };
+    let is_steady = steady::schedule(state, replica, context, batch, &mut step);
     let scan = is_steady.unwrap_or_else(|| {
-        steady::settle(replica, context);
-        schedule_singly(replica, context, &mut step)
+        steady::settle(state, replica, context);
+        schedule_singly(state, replica, context, &mut step)
     });
-    let state = &mut replica.state.vllm;
     state.iterations += u64::from(batch.decodes > 0 || !step.scheduled.is_empty());
     if step.reads_prompts {
         state.prompts_at = Some(state.iterations);
@@ -336,18 +358,22 @@ fn schedule(
 }
 
 /// Schedules request by request.
-fn schedule_singly(replica: &mut Replica, context: &mut ScheduleContext<'_>, step: &mut Step) -> QueueScan {
+fn schedule_singly(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+) -> QueueScan {
     let preempted_before = context.record.preemptions.len();
-    running::schedule(replica, context, step);
-    replica.state.vllm.has_preempted = context.record.preemptions.len() > preempted_before;
-    if replica.state.vllm.has_preempted {
+    running::schedule(state, replica, context, step);
+    state.has_preempted = context.record.preemptions.len() > preempted_before;
+    if state.has_preempted {
         return QueueScan::Stopped(Some(BlockReason::Memory));
     }
-    waiting::schedule(replica, context, step)
+    waiting::schedule(state, replica, context, step)
 }
 
-fn begin(replica: &Replica, context: &ScheduleContext<'_>) -> Step {
-    let state = &replica.state.vllm;
+fn begin(state: &State, replica: &Replica, context: &ScheduleContext<'_>) -> Step {
     let rules = context.config.vllm;
     let budget = context.config.max_batch_tokens;
     let requests = state.order.len() as u32 + replica.num_waiting;

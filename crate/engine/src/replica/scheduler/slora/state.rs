@@ -7,20 +7,10 @@ use super::queue::SloraQueue;
 use crate::config::PoolConfig;
 use crate::config::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
+use crate::replica::batch_scheduler::{OwnQueue, SchedulerMessage};
 use crate::replica::peak_memory::PeakKvEstimator;
 use crate::replica::queue::policy::QueueConfig;
-use crate::request::Outcome;
-
-/// What the router is told of between two steps.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RouterMessage {
-    /// A request came in, at this time in microseconds.
-    Arrived(RequestId, f64),
-    /// A request came in that was over its client's rate limit.
-    Rejected(RequestId),
-    /// A waiting request was given up, or the client of a request has gone.
-    Ended(RequestId, Outcome),
-}
+use crate::replica::queue::waiting_queue::WaitingQueue;
 
 /// The state.
 #[derive(Debug, Clone)]
@@ -42,7 +32,7 @@ pub(in crate::replica::scheduler) struct SloraState {
     pub(super) is_finishing: bool,
     /// How many joined the batch so far.
     pub(super) joined: u32,
-    pub(super) inbox: Vec<RouterMessage>,
+    pub(super) inbox: Vec<SchedulerMessage>,
     /// Iterations under way that an arrival does not cut short.
     pub(super) least_leap: u32,
     sleep: Option<Sleep>,
@@ -87,55 +77,28 @@ impl SloraState {
         }
     }
 
-    /// Keeps the queue under this policy. Requests over a rate limit are rejected on arrival, before the router hears of them.
-    pub(in crate::replica::scheduler) fn with_queue_policy(
-        &mut self,
-        queueing: &QueueConfig,
-        config: &PoolConfig,
-        trace: &Trace,
-    ) {
-        self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
-    }
-
-    pub(in crate::replica::scheduler) fn notify_arrival(&mut self, id: RequestId, at_us: f64) -> bool {
-        self.inbox.push(RouterMessage::Arrived(id, at_us));
-        let invalidates = self.queue.arrival_invalidates_decision();
-        if invalidates {
-            self.least_leap = 0;
+    /// Learns of something at its next step; says whether that can change what the replica does next.
+    pub(super) fn hears(&mut self, message: SchedulerMessage) -> bool {
+        self.inbox.push(message);
+        match message {
+            SchedulerMessage::Arrived(..) => {
+                let invalidates = self.queue.arrival_invalidates_decision();
+                if invalidates {
+                    self.least_leap = 0;
+                }
+                // A router that sleeps hears of it at its next poll, also behind a head that can never be admitted.
+                invalidates || self.sleep.is_some() || self.queue.is_empty()
+            }
+            SchedulerMessage::Rejected(_) => true,
+            SchedulerMessage::Ended(..) => {
+                self.least_leap = 0;
+                true
+            }
         }
-        // A router that sleeps hears of it at its next poll, also behind a head that can never be admitted.
-        invalidates || self.sleep.is_some() || self.queue.is_empty()
-    }
-
-    pub(in crate::replica::scheduler) fn notify_refusal(&mut self, id: RequestId) {
-        self.inbox.push(RouterMessage::Rejected(id));
-    }
-
-    pub(in crate::replica::scheduler) fn notify_end(&mut self, id: RequestId, outcome: Outcome) {
-        self.inbox.push(RouterMessage::Ended(id, outcome));
-        self.least_leap = 0;
-    }
-
-    /// Charges the clients of requests that decode for iterations.
-    pub(in crate::replica::scheduler) fn charge(&mut self, iterations: u32) {
-        self.queue.decoded(iterations);
-    }
-
-    pub(in crate::replica::scheduler) fn keeps_counters(&self) -> bool {
-        self.queue.keeps_counters()
-    }
-
-    pub(in crate::replica::scheduler) fn counters(&mut self) -> Vec<(ClientId, f64)> {
-        self.queue.counters().unwrap_or_default()
-    }
-
-    /// The adapters in the pool, unless the replica manages them beside it.
-    pub(in crate::replica::scheduler) fn adapter_pool(&self) -> Option<&AdapterPool> {
-        self.owns_adapters.then_some(&self.adapters)
     }
 
     /// When it wakes, infinite where only a message wakes it.
-    pub(super) fn wakes_us(&self) -> f64 {
+    pub(super) fn wakes(&self) -> f64 {
         self.sleep.map_or(f64::INFINITY, |sleep| sleep.wakes_us)
     }
 
@@ -191,4 +154,33 @@ fn first_poll(since_us: f64, poll_us: f64, due_us: f64) -> (f64, f64) {
         .map(after)
         .find(|&at| at >= due_us);
     (wake.unwrap_or(due_us), polls)
+}
+
+impl OwnQueue for SloraState {
+    /// Requests over a rate limit are rejected on arrival, before the router hears of them.
+    fn set_policy(&mut self, queueing: &QueueConfig, config: &PoolConfig, trace: &Trace) {
+        self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
+    }
+
+    fn keeps_counters(&self) -> bool {
+        self.queue.keeps_counters()
+    }
+
+    fn charge(&mut self, iterations: u32) {
+        self.queue.decoded(iterations);
+    }
+
+    fn counters(&mut self) -> Vec<(ClientId, f64)> {
+        self.queue.counters().unwrap_or_default()
+    }
+
+    fn as_seen(&self, trace: &Trace) -> WaitingQueue {
+        let mut queue = self.queue.clone();
+        for message in &self.inbox {
+            if let SchedulerMessage::Arrived(id, at_us) = *message {
+                queue.arrive(id, at_us, trace);
+            }
+        }
+        queue.into_waiting()
+    }
 }

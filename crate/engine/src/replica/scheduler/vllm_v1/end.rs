@@ -28,6 +28,7 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch
 
 /// The last stage is done with a batch. Clients that went away meanwhile get no token of it.
 pub(super) fn end_batch(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -37,7 +38,7 @@ pub(super) fn end_batch(
         context.requests.load_us = vec![0.0; context.trace.len()];
     }
     let blocks = replica.kv.used();
-    let others = steady::ends(replica, context, batch);
+    let others = steady::ends(state, replica, context, batch);
     for id in std::mem::take(&mut replica.pending_aborts) {
         if context.requests[id].status == RequestStatus::Finished {
             continue;
@@ -45,10 +46,11 @@ pub(super) fn end_batch(
         if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
             account(context, batch, own);
         }
-        release_aborted(replica, context, id);
+        release_aborted(state, replica, context, id);
     }
     let holders = replica.num_running;
-    let fresh = batch.scheduled.iter().filter(|own| end_of(replica, context, batch, own)).count() as u32;
+    let fresh =
+        batch.scheduled.iter().filter(|own| end_of(state, replica, context, batch, own)).count() as u32;
     let fresh = others + fresh;
     if replica.num_running < holders {
         for &id in batch.members.iter().chain(&batch.prompts) {
@@ -96,6 +98,7 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
 
 /// A request is further by its part of a batch. Says whether its token follows the one before it without a gap.
 fn end_of(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &ScheduledBatch,
@@ -104,20 +107,20 @@ fn end_of(
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
     let i = id.index();
     let Some(place) = State::place(context, id) else { return false };
-    let Replica { state, kv, .. } = replica;
-    let entry = state.vllm.entry(place);
+    let Replica { kv, .. } = replica;
+    let entry = state.entry(place);
     entry.under_way -= tokens;
     let was_preempted = entry.stale > 0;
     entry.stale = entry.stale.saturating_sub(tokens);
     if context.requests[i].status == RequestStatus::Finished {
         if entry.under_way == 0 {
-            state.vllm.remove(context, id);
+            state.remove(context, id);
         }
         return false;
     }
     let updated_us = account(context, batch, scheduled);
     if was_preempted {
-        end_of_preempted(replica, context, scheduled, place);
+        end_of_preempted(state, replica, context, scheduled, place);
         return false;
     }
     context.requests[i].done = entry.computed - entry.under_way;
@@ -134,12 +137,12 @@ fn end_of(
     let total = context.total(id);
     let is_done = entry.known >= total;
     if is_done {
-        steady::leave(replica, context, place);
-        let Replica { state, kv, adapters, .. } = replica;
-        kv.free_blocks(id, &mut state.vllm.entry(place).held, false);
-        state.vllm.release_adapter(adapters, context, place);
-        state.vllm.leave_order(place);
-        state.vllm.remove(context, id);
+        steady::leave(state, replica, context, place);
+        let Replica { kv, adapters, .. } = replica;
+        kv.free_blocks(id, &mut state.entry(place).held, false);
+        state.release_adapter(adapters, context, place);
+        state.leave_order(place);
+        state.remove(context, id);
     }
     context.requests[i].status = RequestStatus::Decoding;
     let iteration_us =
@@ -154,6 +157,7 @@ fn end_of(
 
 /// A request that was preempted gets what was under way: a token all the same, which may be its last one.
 fn end_of_preempted(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     scheduled: &Scheduled,
@@ -161,11 +165,11 @@ fn end_of_preempted(
 ) {
     let Scheduled { id, makes_token, .. } = *scheduled;
     let i = id.index();
-    let entry = replica.state.vllm.entry(place);
+    let entry = state.entry(place);
     entry.known += u32::from(makes_token);
     let (known, is_back) = (entry.known, entry.stale == 0);
     if is_back {
-        replica.state.vllm.remove(context, id);
+        state.remove(context, id);
     }
     if !makes_token {
         return;
@@ -214,8 +218,13 @@ fn makes(
 }
 
 /// A request that runs goes away.
-pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-    steady::settle(replica, context);
+pub(super) fn release_aborted(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    id: RequestId,
+) {
+    steady::settle(state, replica, context);
     let i = id.index();
     if context.requests[i].scheduled_us.is_nan() {
         replica.waiting.ended(context.trace, id, 0, false);
@@ -223,11 +232,11 @@ pub(super) fn release_aborted(replica: &mut Replica, context: &mut ScheduleConte
         replica.close_result(context, id);
     }
     if let Some(place) = State::place(context, id) {
-        let Replica { state, kv, adapters, .. } = replica;
-        kv.free_blocks(id, &mut state.vllm.entry(place).held, false);
-        state.vllm.release_adapter(adapters, context, place);
-        state.vllm.order.retain(|&other| other != place);
-        state.vllm.remove(context, id);
+        let Replica { kv, adapters, .. } = replica;
+        kv.free_blocks(id, &mut state.entry(place).held, false);
+        state.release_adapter(adapters, context, place);
+        state.order.retain(|&other| other != place);
+        state.remove(context, id);
     }
     replica.adapters.offload_unused(&mut replica.kv);
     replica.num_running -= 1;

@@ -8,11 +8,15 @@ use crate::record::decisions::Verdict;
 use crate::record::timeline::PreemptionEvent;
 
 /// Schedules running requests, in their order.
-pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>, step: &mut Step) {
+pub(super) fn schedule(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+) {
     let mut next = 0;
-    while next < replica.state.vllm.order.len() && step.budget > 0 {
-        let place = replica.state.vllm.order[next];
-        let state = &replica.state.vllm;
+    while next < state.order.len() && step.budget > 0 {
+        let place = state.order[next];
         let entry = &state.entries[place as usize];
         let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
         if tokens == 0 {
@@ -22,14 +26,14 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
             next += 1;
             continue;
         }
-        if !make_room(replica, context, step, place, tokens, &mut next) {
+        if !make_room(state, replica, context, step, place, tokens, &mut next) {
             // Under priority a request that preempted itself leaves those behind it, which are more urgent, their turn.
             if replica.waiting.ranks_holders() {
                 continue;
             }
             return;
         }
-        let entry = replica.state.vllm.entry(place);
+        let entry = state.entry(place);
         let (id, computed) = (entry.id, entry.computed);
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
@@ -46,8 +50,8 @@ pub(super) fn schedule(replica: &mut Replica, context: &mut ScheduleContext<'_>,
         next += 1;
     }
     if context.record.phases.is_on() {
-        for &place in &replica.state.vllm.order[next..] {
-            let id = replica.state.vllm.entries[place as usize].id;
+        for &place in &state.order[next..] {
+            let id = state.entries[place as usize].id;
             context.record.phases.defer(id, context.now_us, false);
         }
     }
@@ -76,6 +80,7 @@ fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step)
 /// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has
 /// them; otherwise it was preempted itself.
 fn make_room(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -85,8 +90,8 @@ fn make_room(
 ) -> bool {
     let is_by_priority = replica.waiting.ranks_holders();
     loop {
-        let Replica { state, kv, .. } = replica;
-        let entry = state.vllm.entry(place);
+        let Replica { kv, .. } = replica;
+        let entry = state.entry(place);
         let blocks = context.config.blocks_for(entry.computed + tokens).saturating_sub(entry.held.count());
         if blocks <= kv.available() {
             kv.take_blocks(blocks, &mut entry.held);
@@ -103,28 +108,26 @@ fn make_room(
             replica.adapters.keep_ahead(&mut replica.kv, None);
             continue;
         }
-        let order = &replica.state.vllm.order;
-        let at =
-            if is_by_priority { least_urgent(replica, context, step.rules.equals) } else { order.len() - 1 };
-        let victim = replica.state.vllm.order.remove(at);
+        let order = &state.order;
+        let at = if is_by_priority {
+            least_urgent(state, replica, context, step.rules.equals)
+        } else {
+            order.len() - 1
+        };
+        let victim = state.order.remove(at);
         if at < *next {
             *next -= 1;
         }
-        let entry = replica.state.vllm.entry(victim);
+        let entry = state.entry(victim);
         if std::mem::take(&mut entry.is_scheduled) {
             let id = entry.id;
             let tokens = step.scheduled.iter().find(|other| other.id == id).map_or(0, |other| other.tokens);
             step.budget += tokens;
             step.scheduled.retain(|other| other.id != id);
         }
-        let needs = (replica.state.vllm.entry(place).id, blocks, replica.kv.available());
-        replica.tell_preemption(
-            context,
-            replica.state.vllm.entries[victim as usize].id,
-            Verdict::Preempted,
-            needs,
-        );
-        preempt(replica, context, victim);
+        let needs = (state.entry(place).id, blocks, replica.kv.available());
+        replica.tell_preemption(context, state.entries[victim as usize].id, Verdict::Preempted, needs);
+        preempt(state, replica, context, victim);
         if victim == place {
             return false;
         }
@@ -132,8 +135,7 @@ fn make_room(
 }
 
 /// Where the least urgent one stands in the order: of the lowest priority, then of the latest arrival.
-fn least_urgent(replica: &Replica, context: &ScheduleContext<'_>, equals: Equals) -> usize {
-    let state = &replica.state.vllm;
+fn least_urgent(state: &State, replica: &Replica, context: &ScheduleContext<'_>, equals: Equals) -> usize {
     let key = |at: usize| {
         let id = state.entries[state.order[at] as usize].id;
         replica.waiting.key(context.trace, id, context.arrival_us(id))
@@ -149,10 +151,10 @@ fn least_urgent(replica: &Replica, context: &ScheduleContext<'_>, equals: Equals
 }
 
 /// A request that is taken out of the order loses its memory and waits.
-fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
-    let Replica { state, kv, adapters, .. } = replica;
-    state.vllm.release_adapter(adapters, context, place);
-    let entry = state.vllm.entry(place);
+fn preempt(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
+    let Replica { kv, adapters, .. } = replica;
+    state.release_adapter(adapters, context, place);
+    let entry = state.entry(place);
     let i = entry.id.index();
     kv.free_blocks(entry.id, &mut entry.held, true);
     let lost_tokens = entry.computed - entry.under_way;
@@ -160,7 +162,7 @@ fn preempt(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32)
     (entry.computed, entry.awaited) = (0, 0);
     let (id, known, is_back) = (entry.id, entry.known, entry.under_way == 0);
     if is_back {
-        state.vllm.remove(context, id);
+        state.remove(context, id);
     }
     replica.num_running -= 1;
     let requests = &mut *context.requests;

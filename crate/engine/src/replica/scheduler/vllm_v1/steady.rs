@@ -144,13 +144,14 @@ fn decode(id: RequestId, computed: u32) -> Scheduled {
 /// Schedules the running requests if the iteration differs from the one before it by a token of each that decodes only, and
 /// admits waiting requests.
 pub(super) fn schedule(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
     step: &mut Step,
 ) -> Option<QueueScan> {
     let is_ready =
-        if replica.state.vllm.group.is_on { follow_up(replica, context) } else { begin(replica, context) };
+        if state.group.is_on { follow_up(state, replica, context) } else { begin(state, replica, context) };
     let count = replica.decode_batch.count;
     let blocks = replica.decode_batch.new_blocks(0);
     if !is_ready || count == 0 || count > step.budget || blocks > replica.kv.available() {
@@ -158,14 +159,13 @@ pub(super) fn schedule(
     }
     replica.kv.take_unwritten(blocks);
     let number = replica.decode_batch.step;
-    let lag = number - replica.state.vllm.group.next_end;
-    fill_blocks(replica, context, number + 1, lag);
+    let lag = number - state.group.next_end;
+    fill_blocks(state, replica, context, number + 1, lag);
     replica.schedule_decode_batch(batch);
     batch.steady = Some(SteadyPart { number: replica.decode_batch.step });
     replica.decode_batch.advance(1);
     step.budget -= count;
-    let scan = waiting::schedule(replica, context, step);
-    let state = &mut replica.state.vllm;
+    let scan = waiting::schedule(state, replica, context, step);
     let group = &mut state.group;
     group.next_end_at_form = group.next_end;
     group.outside.extend(step.scheduled.iter().map(|own| own.id));
@@ -203,8 +203,7 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 }
 
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
-fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
-    let state = &replica.state.vllm;
+fn begin(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
     // Several stages work on several iterations at once; counters want every token.
     if state.has_chunk
         || state.order.is_empty()
@@ -220,13 +219,11 @@ fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
     }
     let step = replica.decode_batch.step;
     replica.shared_gaps.clear();
-    let state = &mut replica.state.vllm;
     let group = &mut state.group;
     (group.is_on, group.start, group.next_end, group.next_end_at_form) = (true, step, step, step);
     group.outside.extend(state.order.iter().map(|&place| state.entries[place as usize].id));
     let ids = group.outside.clone();
-    follow_up(replica, context);
-    let state = &mut replica.state.vllm;
+    follow_up(state, replica, context);
     state.group.has_changed = false;
     state.compose(&ids, false);
     true
@@ -234,29 +231,29 @@ fn begin(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
 
 /// Requests whose prompts are computed join, and those that wait for their last token leave. Says whether those outside need
 /// nothing else.
-fn follow_up(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
-    if replica.state.vllm.has_chunk {
+fn follow_up(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
+    if state.has_chunk {
         return false;
     }
     while let Some(id) = replica.decode_batch.pop_ended() {
         let place = State::place(context, id);
         let is_member = |place: &u32| {
-            let entry = &replica.state.vllm.entries[*place as usize];
+            let entry = &state.entries[*place as usize];
             entry.is_in_group && entry.formed_to == replica.decode_batch.step
         };
         if let Some(place) = place.filter(is_member) {
-            leave(replica, context, place);
-            replica.state.vllm.group.outside.push(id);
+            leave(state, replica, context, place);
+            state.group.outside.push(id);
         }
     }
-    let mut outside = std::mem::take(&mut replica.state.vllm.group.outside);
+    let mut outside = std::mem::take(&mut state.group.outside);
     let mut is_ready = true;
     outside.retain(|&id| {
         let Some(place) = State::place(context, id) else { return false };
-        let entry = &replica.state.vllm.entries[place as usize];
+        let entry = &state.entries[place as usize];
         match next_of(replica, context, entry) {
             Next::Decodes(iterations) => {
-                join(replica, context, place, iterations);
+                join(state, replica, context, place, iterations);
                 return false;
             }
             Next::Waits => {}
@@ -264,14 +261,20 @@ fn follow_up(replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
         }
         true
     });
-    replica.state.vllm.group.outside = outside;
+    state.group.outside = outside;
     is_ready
 }
 
 /// A request decodes in the next iterations, in so many at the most.
-fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterations: u32) {
-    let Replica { state, decode_batch, .. } = replica;
-    let State { group, entries, .. } = &mut state.vllm;
+fn join(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    place: u32,
+    iterations: u32,
+) {
+    let Replica { decode_batch, .. } = replica;
+    let State { group, entries, .. } = &mut *state;
     let entry = &mut entries[place as usize];
     let step = decode_batch.step;
     entry.is_in_group = true;
@@ -287,12 +290,18 @@ fn join(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, iterat
         entry.ended_to = step;
     }
     group.has_changed = true;
-    expect_fill(replica, context, place, step);
+    expect_fill(state, replica, context, place, step);
 }
 
 /// Notes when the next block of a request of the group that others may find is full: from iteration `from` on.
-fn expect_fill(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32, from: u64) {
-    let State { group, entries, .. } = &mut replica.state.vllm;
+fn expect_fill(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    place: u32,
+    from: u64,
+) {
+    let State { group, entries, .. } = &mut *state;
     let RunningRequest { id, joined, computed, admission, ref held, .. } = entries[place as usize];
     let Some(tokens) = replica.kv.next_named_block(context.trace, id, held) else { return };
     let step = from.max(joined + u64::from(tokens.saturating_sub(computed + 1)));
@@ -301,38 +310,44 @@ fn expect_fill(replica: &mut Replica, context: &ScheduleContext<'_>, place: u32,
 
 /// Iterations before `until` are formed, each when all but `lag` of those before it have ended: the blocks that their tokens fill
 /// can be found from then on.
-fn fill_blocks(replica: &mut Replica, context: &ScheduleContext<'_>, until: u64, lag: u64) {
-    while let Some(&Reverse(fill)) = replica.state.vllm.group.fills.peek() {
+fn fill_blocks(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    until: u64,
+    lag: u64,
+) {
+    while let Some(&Reverse(fill)) = state.group.fills.peek() {
         if fill.step >= until {
             return;
         }
-        replica.state.vllm.group.fills.pop();
+        state.group.fills.pop();
         let place = State::place(context, fill.id);
-        let Replica { state, kv, .. } = replica;
+        let Replica { kv, .. } = replica;
         let is_member = |place: &u32| {
-            let entry = &state.vllm.entries[*place as usize];
+            let entry = &state.entries[*place as usize];
             entry.is_in_group && entry.joined == fill.joined
         };
         let Some(place) = place.filter(is_member) else { continue };
-        let entry = &mut state.vllm.entries[place as usize];
+        let entry = &mut state.entries[place as usize];
         let Some(tokens) = kv.next_named_block(context.trace, fill.id, &entry.held) else { continue };
         let formed = fill.step - fill.joined;
         let computed = entry.computed + formed as u32 + 1;
         let known = entry.known + formed.saturating_sub(lag) as u32;
         if computed.min(known) < tokens {
-            expect_fill(replica, context, place, fill.step + 1);
+            expect_fill(state, replica, context, place, fill.step + 1);
             continue;
         }
         entry.held.take(context.config.blocks_for(tokens).saturating_sub(entry.held.count()));
         kv.cache_blocks(context.trace, fill.id, tokens, &mut entry.held);
-        expect_fill(replica, context, place, fill.step);
+        expect_fill(state, replica, context, place, fill.step);
     }
 }
 
 /// A request of the group is written down and decodes in no later iteration of it.
-pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
-    let Replica { state, decode_batch, kv, shared_gaps, .. } = replica;
-    let State { group, entries, .. } = &mut state.vllm;
+pub(super) fn leave(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
+    let Replica { decode_batch, kv, shared_gaps, .. } = replica;
+    let State { group, entries, .. } = &mut *state;
     let entry = &mut entries[place as usize];
     if !std::mem::take(&mut entry.is_in_group) {
         return;
@@ -371,19 +386,23 @@ pub(super) fn leave(replica: &mut Replica, context: &mut ScheduleContext<'_>, pl
 }
 
 /// For how many iterations, `most` at the most, nothing changes but that each request gets a token, until the last one ends.
-pub(super) fn iterations_alike(replica: &mut Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-    let Replica { state, decode_batch, .. } = replica;
-    if !replica.pending_aborts.is_empty() || !state.vllm.is_seen_through(replica.in_flight, decode_batch.step)
-    {
+pub(super) fn iterations_alike(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    most: u32,
+) -> u32 {
+    let Replica { decode_batch, .. } = replica;
+    if !replica.pending_aborts.is_empty() || !state.is_seen_through(replica.in_flight, decode_batch.step) {
         return 1;
     }
     let forms = decode_batch.until_end_or_none();
-    let ends = state.vllm.next_done(context).map_or(u32::MAX, |end| (end - state.vllm.group.next_end) as u32);
+    let ends = state.next_done(context).map_or(u32::MAX, |end| (end - state.group.next_end) as u32);
     let mut most = most.min(ends).min(forms.saturating_add(1));
     if replica.num_waiting > 0 {
         most = most.min(head_stays(replica, context));
         // The head may find a block from the iteration on that fills it.
-        if let Some(Reverse(fill)) = replica.state.vllm.group.fills.peek() {
+        if let Some(Reverse(fill)) = state.group.fills.peek() {
             let until = fill.step.saturating_sub(replica.decode_batch.step) as u32;
             most = most.min(until.saturating_add(1));
         }
@@ -415,7 +434,12 @@ fn head_stays(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
 }
 
 /// So many iterations have ended, the last one now, and as many were formed. Returns the blocks that the last of those took.
-pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, iterations: u32) -> u32 {
+pub(super) fn end_alike(
+    state: &mut State,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    iterations: u32,
+) -> u32 {
     let Replica { kv, decode_batch, shared_gaps, run, .. } = replica;
     if let Some(run) = run {
         let last = run.done - 1;
@@ -427,9 +451,9 @@ pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, it
     let first = decode_batch.step;
     decode_batch.advance(iterations);
     // Each is formed when one has ended.
-    let lag = (first - replica.state.vllm.group.next_end).saturating_sub(1);
-    fill_blocks(replica, context, first + u64::from(iterations), lag);
-    let State { group, iterations: formed, looks, .. } = &mut replica.state.vllm;
+    let lag = (first - state.group.next_end).saturating_sub(1);
+    fill_blocks(state, replica, context, first + u64::from(iterations), lag);
+    let State { group, iterations: formed, looks, .. } = &mut *state;
     group.next_end += u64::from(iterations);
     group.next_end_at_form = group.next_end;
     group.ended_us = context.now_us;
@@ -441,30 +465,30 @@ pub(super) fn end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, it
 /// An iteration ends: `batch` tells the requests to which something is to be written, in the order of their admission. Returns
 /// how many others there are, to whom it gives a token.
 pub(super) fn ends(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
 ) -> u32 {
     if !replica.pending_aborts.is_empty() {
-        settle(replica, context);
+        settle(state, replica, context);
     }
     let Some(SteadyPart { number }) = batch.steady else { return 0 };
-    let group = &replica.state.vllm.group;
+    let group = &state.group;
     let is_of_group = group.is_on && number >= group.start;
     if !is_of_group {
-        let parts = replica.state.vllm.parts(context, number);
+        let parts = state.parts(context, number);
         batch.scheduled.splice(0..0, parts);
         return 0;
     }
     debug_assert_eq!(number, group.next_end, "iterations end in their order");
-    while let Some(end) = replica.state.vllm.next_done(context).filter(|&end| end <= number + 1) {
+    while let Some(end) = state.next_done(context).filter(|&end| end <= number + 1) {
         debug_assert_eq!(end, number + 1, "none is done before");
-        let Some(Reverse(entry)) = replica.state.vllm.group.ends.pop() else { break };
+        let Some(Reverse(entry)) = state.group.ends.pop() else { break };
         if let Some(place) = State::place(context, RequestId::new(entry as u32)) {
-            leave(replica, context, place);
+            leave(state, replica, context, place);
         }
     }
-    let state = &mut replica.state.vllm;
     let mut parts = state.left_of(context, number);
     state.sort(context, &mut parts);
     let others = batch.decodes - parts.len() as u32;
@@ -478,8 +502,7 @@ pub(super) fn ends(
 }
 
 /// Writes all of the group down.
-pub(super) fn settle(replica: &mut Replica, context: &mut ScheduleContext<'_>) {
-    let state = &mut replica.state.vllm;
+pub(super) fn settle(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
     if !state.group.is_on {
         return;
     }
@@ -499,11 +522,11 @@ pub(super) fn settle(replica: &mut Replica, context: &mut ScheduleContext<'_>) {
         last.clear();
         last.extend(members.map(|entry| entry.id));
     }
-    for at in 0..replica.state.vllm.order.len() {
-        let place = replica.state.vllm.order[at];
-        leave(replica, context, place);
+    for at in 0..state.order.len() {
+        let place = state.order[at];
+        leave(state, replica, context, place);
     }
-    let group = &mut replica.state.vllm.group;
+    let group = &mut state.group;
     group.is_on = false;
     group.fills.clear();
     group.ends.clear();

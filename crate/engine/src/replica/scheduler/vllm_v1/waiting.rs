@@ -5,11 +5,13 @@ use servescope_workload::RequestId;
 use crate::record::decisions::{Compared, Test, Verdict};
 
 use super::{
-    BlockReason, Held, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, Step,
+    BlockReason, Held, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State,
+    Step,
 };
 
 /// Admits waiting requests, in queue order, until one does not fit.
 pub(super) fn schedule(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -23,33 +25,33 @@ pub(super) fn schedule(
     let mut passed = Vec::new();
     let mut stop = None;
     while let Some(id) = replica.head(context) {
-        let running = replica.state.vllm.order.len();
+        let running = state.order.len();
         stop = if step.budget == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             Some(BlockReason::PromptBudget)
         } else if running >= most as usize {
             context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
             Some(BlockReason::RunningCap)
-        } else if replica.state.vllm.stale(context, id) > 0 {
-            let tokens = replica.state.vllm.stale(context, id);
+        } else if state.stale(context, id) > 0 {
+            let tokens = state.stale(context, id);
             context.decided(replica.index, id, Verdict::Skipped, || {
                 Compared::new(Test::TokensUnderWay, tokens, 0u32)
             });
             // Its last token is not back; those behind it go on.
-            defer(replica, context, &mut passed, id);
+            defer(state, replica, context, &mut passed, id);
             continue;
         } else if !replica.adapters.admits(context.adapter(id).0) {
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
             if step.rules.prefill_schedule_interval > 1 {
                 // Each of them counts as deferred, so they are skipped one by one.
                 replica.tell_no_slot(context, id);
-                defer(replica, context, &mut passed, id);
+                defer(state, replica, context, &mut passed, id);
             } else if replica.pass_over(context).is_none() {
                 break;
             }
             continue;
         } else {
-            let (admitted, compared) = admit(replica, context, step, id);
+            let (admitted, compared) = admit(state, replica, context, step, id);
             let verdict = if admitted.is_ok() { Verdict::Admitted } else { Verdict::Waits };
             context.decided(replica.index, id, verdict, || compared);
             admitted.err()
@@ -62,7 +64,6 @@ pub(super) fn schedule(
         replica.requeue(context, id);
     }
     if !step.defers_prompts {
-        let state = &mut replica.state.vllm;
         state.deferred.retain(|&id| context.requests[id].status == RequestStatus::Waiting);
         state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
@@ -72,6 +73,7 @@ pub(super) fn schedule(
 
 /// Takes the head out of the waiting queue until the iteration is formed, so that the requests behind it are looked at.
 fn defer(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     passed: &mut Vec<RequestId>,
@@ -79,7 +81,7 @@ fn defer(
 ) {
     replica.pop_waiting(context);
     passed.push(id);
-    let deferred = &mut replica.state.vllm.deferred;
+    let deferred = &mut state.deferred;
     if !deferred.contains(&id) {
         deferred.push(id);
     }
@@ -87,6 +89,7 @@ fn defer(
 
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
 fn admit(
+    state: &mut State,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -107,7 +110,7 @@ fn admit(
         return (Err(BlockReason::PromptBudget), compared);
     }
     let tokens = tokens.min(step.budget);
-    let watermark = if replica.state.vllm.order.is_empty() { 0 } else { config.watermark_blocks };
+    let watermark = if state.order.is_empty() { 0 } else { config.watermark_blocks };
     let blocks = config.blocks_for(computed + tokens) - hits;
     let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
     let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
@@ -136,7 +139,6 @@ fn admit(
         makes_token: false,
         is_admitted: true,
     });
-    let state = &mut replica.state.vllm;
     let entry = RunningRequest { id, known, computed, held, has_adapter: true, ..RunningRequest::default() };
     let place = state.add(context, entry);
     state.order.push(place);
