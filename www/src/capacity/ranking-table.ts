@@ -6,7 +6,7 @@ import { downloadText } from '../draw/export-chart.js';
 import { refused } from '../belonging-words.js';
 import { definition } from '../definition.js';
 import { LightElement } from '../element.js';
-import { copied } from '../copy.js';
+import { copyVllmCommand } from '../copy.js';
 import { command, encodeLink, vllmServe } from '../simulation/module.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { why } from '../i18n/en/why.js';
@@ -168,7 +168,7 @@ export class RankingTable extends LightElement {
     try {
       const text = vllmServe(chosenOf(row), app.traceFile.info.value?.traffic);
       this.served = text;
-      if (await copied(app, text)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
+      await copyVllmCommand(app, text);
     } catch (thrown) {
       const errors = thrown instanceof Refusal ? thrown.errors : [];
       app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(errors) }));

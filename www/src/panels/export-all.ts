@@ -1,7 +1,7 @@
 // Everything that can be taken out of the page as a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app.js';
-import { copied } from '../copy.js';
+import { copyVllmCommand } from '../copy.js';
 import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { scenarioJson, vllmServe } from '../simulation/module.js';
@@ -44,8 +44,7 @@ async function exportRun(app: App, what: ExportKind, type: string): Promise<void
 
 async function copyVllmServe(app: App): Promise<void> {
   await attempt(app, async () => {
-    const command = vllmServe(app.store.values.value, app.traceFile.info.value?.traffic);
-    if (await copied(app, command)) app.notices.info('vllm_serve_copied', () => app.text.t('notice.vllm_serve_copied'));
+    await copyVllmCommand(app, vllmServe(app.store.values.value, app.traceFile.info.value?.traffic));
   });
 }
 

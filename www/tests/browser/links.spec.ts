@@ -106,10 +106,21 @@ test('the command of vLLM is the terminal’s, and another scheduler is told to 
   };
   await open(page, setting);
   await choose();
-  await expect(page.locator('[data-notice=vllm_serve_copied]')).toBeVisible();
+  await expect(page.locator('[data-notice^=vllm_serve_copied]')).toBeVisible();
   const told = execFileSync(PROGRAM, ['vllm-serve', '--link', setting], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(told);
   expect(told).toContain('--tensor-parallel-size 2');
+  // Measured kernels and profiles are tables of the simulation's thread, which the command does not need.
+  for (const times of ['cost=kernels&gpu=h100_sxm&mdl=llama-3.1-8b&n=0', 'cost=profile&gpu=a100_80_sxm&mdl=llama-2-7b']) {
+    await page.locator('[data-notice=vllm_serve_copied] button, [data-notice=vllm_serve_copied_with] button').first().click();
+    await another(page, `#v=4&sched=vllm_v1&${times}`);
+    await choose();
+    await expect(page.locator('[data-notice^=vllm_serve_copied]')).toBeVisible();
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    expect(text).toBe(execFileSync(PROGRAM, ['vllm-serve', '--link', `#v=4&sched=vllm_v1&${times}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    // The notice speaks of last lines only where there are some.
+    await expect(page.locator('[data-notice=vllm_serve_copied_with]')).toHaveCount(text.trimEnd().split('\n').at(-1)?.startsWith('#') === true ? 1 : 0);
+  }
   await another(page, '#v=4');
   await choose();
   await expect(page.locator('[data-notice=export_failed]')).toContainText('vLLM v1');

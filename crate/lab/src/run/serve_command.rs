@@ -24,8 +24,8 @@ pub fn serve_command(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<S
             count,
         },
     );
-    let fits = scenario.pool_for(ranks).and_then(|_| scenario.replica_cost(ranks));
-    drop(fits.map_err(|error| vec![error])?);
+    // Iteration times are not asked for: no flag is about them, and the table that they need may not be here.
+    scenario.pool_for(ranks).map_err(|error| vec![error])?;
     Ok(command)
 }
 
@@ -52,6 +52,19 @@ mod tests {
         ] {
             let errors = command(&[&HARDWARE[..], &[setting]].concat()).unwrap_err();
             assert!(!errors.is_empty(), "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_needs_no_iteration_times() {
+        for (kind, gpu, model) in [
+            ("kernels", "h100_sxm", "llama-3.1-8b"),
+            ("profile", "a100_80_sxm", "llama-2-7b"),
+            ("profile", "h200_sxm", "llama-3.1-8b"),
+        ] {
+            let text =
+                command(&[("cost.kind", kind), ("fleet.gpu", gpu), ("fleet.model", model)]).unwrap();
+            assert!(text.contains("--tensor-parallel-size 1"), "{kind}: {text}");
         }
     }
 

@@ -44,7 +44,8 @@ export const page = area('page', {
 
   'notice.link_copied': 'Link copied. It opens these settings.',
   'notice.command_copied': 'Command copied. It gives the same digest in a terminal.',
-  'notice.vllm_serve_copied': 'vLLM command copied. Its last lines list the settings that no flag covers.',
+  'notice.vllm_serve_copied': 'vLLM command copied.',
+  'notice.vllm_serve_copied_with': 'vLLM command copied. Its last lines list the settings that no flag covers.',
   'notice.copy_failed': 'The browser denied access to the clipboard. Copy it from here: {text}',
   'notice.link_problem': 'The link had {count|a value|values} that cannot be used: {message}',
   'notice.perfetto_blocked': 'The browser did not open the window. The timeline can be downloaded as a file and opened there.',

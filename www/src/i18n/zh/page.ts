@@ -44,7 +44,8 @@ export const page: Translation<typeof english> = {
 
   'notice.link_copied': '链接已复制，打开即是当前设置。',
   'notice.command_copied': '命令已复制，在终端运行可得到相同的摘要值。',
-  'notice.vllm_serve_copied': 'vLLM 命令已复制，末尾几行说明了哪些设置没有对应的参数。',
+  'notice.vllm_serve_copied': 'vLLM 命令已复制。',
+  'notice.vllm_serve_copied_with': 'vLLM 命令已复制，末尾几行说明了哪些设置没有对应的参数。',
   'notice.copy_failed': '浏览器不允许写入剪贴板，请手动复制：{text}',
   'notice.link_problem': '链接中有 {count} 个无法使用的值：{message}',
   'notice.perfetto_blocked': '浏览器没有打开新窗口。可以先下载时间线文件，再到那里打开。',
