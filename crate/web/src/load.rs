@@ -94,7 +94,8 @@ impl CauseFinder {
     pub fn begin(&mut self, scenario: &JsPatch) -> Result<(), JsCallErrors> {
         (self.running, self.blame, self.measured) = (None, None, Vec::new());
         let scenario = self.inputs.scenario(scenario)?;
-        self.running = Some(SimulationHandle::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?);
+        let first = SimulationHandle::begin(&scenario, self.inputs.trace()).map_err(to_js_error)?;
+        self.running = Some(first.with_decisions());
         Ok(())
     }
 

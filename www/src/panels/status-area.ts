@@ -4,6 +4,7 @@ import { loadOf } from '../capacity/load-state.js';
 import { isOfControl } from '../controls/control-note.js';
 import { LightElement } from '../element.js';
 import type { Diagnostic, WaitCause } from '../simulation/types.js';
+import { formatName } from '../i18n/format-names.js';
 import type { MessageKey, Text } from '../i18n/text.js';
 import { partsOf, type Watchable } from '../state/topic.js';
 import { vars } from '../style-vars.js';
@@ -62,7 +63,7 @@ export class StatusArea extends LightElement {
     if (trace === null) return nothing;
     const { t, format } = app.text;
     return html`
-      <p class="trace-in-use" data-name=${trace.name} data-requests=${trace.requests}>${t('trace.using', { name: trace.name, format: trace.format === '' ? '–' : trace.format, requests: trace.requests, span: format.seconds(trace.span_s) })}
+      <p class="trace-in-use" data-name=${trace.name} data-requests=${trace.requests}>${t('trace.using', { name: trace.name, format: formatName(trace.format), requests: trace.requests, span: format.seconds(trace.span_s) })}
         <button type="button" @click=${() => { void app.traceFile.clear(); }}>${t('trace.back')}</button></p>`;
   }
 }
@@ -74,9 +75,15 @@ export function causeText(text: Text, { suspect, metric, seeds, ...values }: Wai
   const [given, without] = [of(values.with), of(values.without)];
   const better = t(metric === 'throughput_rps' ? 'cause.throughput' : 'cause.ttft', { given, without });
   const runs = seeds === 1 ? t('cause.one_run') : t('cause.seeds', { seeds });
-  if (suspect === 'replicas') return t('cause.replicas', { better, runs });
+  const doubled = DOUBLED[suspect];
+  if (doubled !== undefined) return t(doubled, { better, runs });
   return t('cause.limit', { what: t(LIMITS[suspect] ?? 'cause.what.concurrency'), better, runs });
 }
+
+/** What is there twice in the runs without it. */
+const DOUBLED: Readonly<Record<string, 'cause.replicas' | 'cause.adapter_slots' | 'cause.batch_cap' | 'cause.token_budget'>> = {
+  replicas: 'cause.replicas', adapter_slots: 'cause.adapter_slots', batch_cap: 'cause.batch_cap', token_budget: 'cause.token_budget',
+};
 
 const LIMITS: Readonly<Record<string, MessageKey>> = {
   rpm: 'cause.what.rpm', tpm: 'cause.what.tpm', concurrency: 'cause.what.concurrency', kv: 'cause.what.kv', fair_share: 'cause.what.fair_share',

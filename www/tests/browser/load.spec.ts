@@ -18,6 +18,7 @@ const SETTINGS: readonly { name: string; hash: string; scenario: string | null; 
   { name: 'M/M/1', hash: '#preset=mm1', scenario: 'mm1', suspects: [] },
   { name: 'the README’s link', hash: '#v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,1,1&gk=proxy&gc=32&gor=fcfs', scenario: null, suspects: ['replicas'] },
   { name: 'a quota before four H100', hash: '#v=2&R=10&D=120&n=0&u=4&gpu=h100_sxm&mdl=llama-3.1-8b&rep=4&sched=vllm_v1&cost=roofline&gk=proxy&gtt=60000', scenario: null, suspects: ['tpm'] },
+  { name: 'LoRA slots before an H100 with room', hash: '#v=4&R=8&sched=vllm_v1&gpu=h100_sxm&mdl=llama-3.1-8b&cost=kernels', scenario: null, suspects: ['adapter_slots'] },
 ];
 
 for (const { name, hash, scenario, suspects } of SETTINGS) {
@@ -96,4 +97,27 @@ test('the SLO is the goal of the Plan tab', async ({ page }) => {
   await numberBox(page, 'capacity.ttft_s').fill('3');
   await numberBox(page, 'capacity.ttft_s').press('Enter');
   await expect(page.locator('.slo-link')).toContainText('TTFT ≤ 3');
+});
+
+test('what the engine rejects is no count of a gateway, and is told once with what to set', async ({ page }) => {
+  await open(page, '#v=4&maxin=300');
+  await expect(page.locator('[data-station=gateway]')).toContainText('rejected by the engine');
+  await expect(page.locator('.warnings [data-code=limits_too_low]')).toHaveCount(1);
+  await expect(page.locator('.warnings [data-code=some_refused]')).toHaveCount(0);
+  await open(page, '#v=4');
+  await expect(page.locator('[data-station=gateway]')).not.toContainText('engine');
+});
+
+test('requests that wait at the gateway are ordered there, as the engine’s control says', async ({ page }) => {
+  await open(page, '#v=4&R=10&u=4&gk=proxy&gtt=60000');
+  await expect(page.locator('[data-parameter="scheduler.order"] [data-elsewhere]')).toHaveCount(1);
+  await open(page, '#v=4&R=1&gk=proxy');
+  await expect(page.locator('[data-parameter="scheduler.order"] [data-elsewhere]')).toHaveCount(0);
+});
+
+test('Plan names the adapters of the traffic', async ({ page }) => {
+  await open(page, '#v=4&tab=capacity&n=0');
+  await expect(page.locator('[data-plan=load]')).toContainText('no LoRA adapters');
+  await open(page, '#v=4&tab=capacity');
+  await expect(page.locator('[data-plan=load]')).toContainText('200 LoRA adapters');
 });

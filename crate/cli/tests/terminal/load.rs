@@ -64,7 +64,7 @@ fn a_limit_is_not_blamed_where_the_replicas_are_the_bound() {
     assert_eq!((&cause["suspect"], &cause["metric"]), (&"replicas".into(), &"throughput_rps".into()));
     let (text, _) = good(&["simulate", "--link", README, "--why"]);
     assert!(text.contains(
-        "why: more arrives than the replicas serve: with twice as many 3.19 req/s in place of 2.17 (20 seeds)"
+        "why: more arrives than the replicas serve: with twice as many replicas 3.19 req/s in place of 2.17 (20 seeds)"
     ));
     assert!(!text.contains("held back"));
 }

@@ -1,5 +1,8 @@
-//! What makes requests wait: a check, a limit or a quota of the gateway, or too few replicas. Each is suspected where requests
-//! wait at the last arrival, and named only where the same requests, simulated without it, fare better.
+//! What makes requests wait: a check, a limit or a quota of the gateway, a limit of the scheduler, or too few replicas. Each is
+//! suspected where requests wait at the last arrival, and named only where the same requests, simulated without it, fare better.
+//!
+//! Replicas are suspected only where more arrives than they serve when they are saturated. Where a backlog grows before replicas
+//! that could serve more, the limit of the scheduler for which requests waited longest is suspected.
 //!
 //! Suspects are judged as two settings are compared ([`crate::compare`]): with it and without it, the same seeds, and what the
 //! pairs of runs differ by must be clear by the interval of a comparison, and at least [`LEAST`]. A loaded trace has no further
@@ -8,8 +11,11 @@
 //! This module says what to simulate and what the results mean. The caller simulates, on any number of threads.
 
 use serde::Serialize;
+use servescope_engine::explain::cause::Cause as DelayCause;
+use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::gateway::config::Check;
 use servescope_engine::gateway::log::GatewayHoldReason;
+use servescope_engine::queue::Client;
 
 use crate::backlog::Backlog;
 use crate::compare::interval::Paired;
@@ -18,7 +24,7 @@ use crate::parameters::choices::LoadPolicy;
 use crate::parameters::{Id, Value};
 use crate::replications::{seeds, with_seed};
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{AdapterRanks, Scenario};
 
 /// Runs with each suspect and without it.
 pub const SEEDS: usize = 20;
@@ -29,6 +35,9 @@ const LEAST: f64 = 0.01;
 /// What taking a suspect away must better: the first of them that it does is named.
 const METRICS: [&str; 2] = ["throughput_rps", "ttft_s.mean"];
 
+/// Limits of the scheduler that are tried: those for which requests waited longest.
+const MOST_LIMITS: usize = 2;
+
 /// What may make requests wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspect {
@@ -36,8 +45,54 @@ pub enum Suspect {
     Check(Check),
     /// The gateway's rule that gives each client its fair share under overload.
     FairShare,
+    /// A limit of the scheduler. It is taken away by as much again.
+    Limit(SchedulerLimit),
     /// The number of replicas. It is taken away by as many again.
     Replicas,
+}
+
+/// A limit of a replica's scheduler for which requests wait though the replicas could serve more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchedulerLimit {
+    /// The LoRA slots.
+    AdapterSlots,
+    /// The most requests that run together.
+    BatchCap,
+    /// The tokens of an iteration.
+    TokenBudget,
+}
+
+impl SchedulerLimit {
+    const ALL: [Self; 3] = [Self::AdapterSlots, Self::BatchCap, Self::TokenBudget];
+
+    /// What the time that requests wait for it is counted as.
+    fn delay(self) -> DelayCause {
+        match self {
+            Self::AdapterSlots => DelayCause::AdapterSlots,
+            Self::BatchCap => DelayCause::BatchCap,
+            Self::TokenBudget => DelayCause::TokenBudget,
+        }
+    }
+
+    fn parameter(self, scenario: &Scenario) -> Id {
+        match self {
+            Self::AdapterSlots => Id::MaxLoras,
+            Self::BatchCap => Id::MaxRunning,
+            Self::TokenBudget if scenario.is_active(Id::ChunkTokens) => Id::ChunkTokens,
+            Self::TokenBudget => Id::BatchMaxTokens,
+        }
+    }
+
+    /// The limits for which the requests of a run waited, the longest wait first; none where its decisions were not kept.
+    fn of(run: &Run) -> Vec<Self> {
+        let Some(tables) = WhyTables::of(&run.report) else { return Vec::new() };
+        let sums = tables.delays(Client::User).causes;
+        let waited = |limit: &Self| sums[limit.delay() as usize];
+        let mut limits: Vec<Self> = Self::ALL.into_iter().filter(|limit| waited(limit) > 0).collect();
+        limits.sort_by_key(|limit| std::cmp::Reverse(waited(limit)));
+        limits.truncate(MOST_LIMITS);
+        limits
+    }
 }
 
 impl Suspect {
@@ -46,48 +101,70 @@ impl Suspect {
         match self {
             Self::Check(check) => check.name(),
             Self::FairShare => GatewayHoldReason::FairShare.name(),
+            Self::Limit(limit) => limit.delay().name(),
             Self::Replicas => "replicas",
         }
     }
 
-    /// The scenario without it; none where that is no scenario.
-    fn lifted(self, scenario: &Scenario) -> Option<Scenario> {
+    /// The scenario without it; none where that is no scenario, or does not fit in memory.
+    fn lifted(self, scenario: &Scenario, ranks: AdapterRanks) -> Option<Scenario> {
         let mut lifted = scenario.clone();
         let (id, value) = match self {
             Self::Check(check) => (Id::GatewayChecks, Value::Text(scenario.checks_without(check))),
             Self::FairShare => (LoadPolicy::ID.id(), Value::Choice(LoadPolicy::AdmitAll.name())),
-            Self::Replicas => return scenario.with_twice_the_replicas(),
+            Self::Limit(limit) => twice(scenario, limit.parameter(scenario)),
+            Self::Replicas => {
+                return scenario.with_twice_the_replicas().filter(|lifted| lifted.problems().is_empty());
+            }
         };
         lifted.set(id, value).ok()?;
-        lifted.problems().is_empty().then_some(lifted)
+        (lifted.problems().is_empty() && lifted.pool_for(ranks).is_ok()).then_some(lifted)
     }
+}
+
+fn twice(scenario: &Scenario, id: Id) -> (Id, Value) {
+    (id, Value::Number(2.0 * scenario.number(id)))
 }
 
 /// What may make the requests of a run wait.
 fn suspects(run: &Run) -> Vec<Suspect> {
-    match run.waiting() {
-        Some((_, Backlog::AtGateway { reason: GatewayHoldReason::By(check) })) => {
-            vec![Suspect::Check(check), Suspect::Replicas]
+    let Some((waiting, backlog)) = run.waiting() else { return Vec::new() };
+    match backlog {
+        Backlog::AtGateway { reason } => {
+            let own = match reason {
+                GatewayHoldReason::By(check) => Some(Suspect::Check(check)),
+                GatewayHoldReason::FairShare => Some(Suspect::FairShare),
+                GatewayHoldReason::Nothing | GatewayHoldReason::Behind => None,
+            };
+            own.into_iter().chain(is_too_much(run, waiting).then_some(Suspect::Replicas)).collect()
         }
-        Some((_, Backlog::AtGateway { reason: GatewayHoldReason::FairShare })) => {
-            vec![Suspect::FairShare, Suspect::Replicas]
-        }
-        Some((_, Backlog::Overloaded { .. })) => vec![Suspect::Replicas],
-        _ => Vec::new(),
+        Backlog::Overloaded { .. } if is_too_much(run, 0) => vec![Suspect::Replicas],
+        Backlog::Overloaded { .. } => SchedulerLimit::of(run).into_iter().map(Suspect::Limit).collect(),
+        Backlog::Burst { .. } | Backlog::TooShort { .. } => Vec::new(),
     }
+}
+
+/// Whether more arrives than the replicas serve when they are saturated. `outside`: requests that did not reach them by the last
+/// arrival.
+fn is_too_much(run: &Run, outside: usize) -> bool {
+    let last_s = run.report.trace.arrival_us.last().map_or(0.0, |us| us / 1e6);
+    let outside_rps = if last_s > 0.0 { outside as f64 / last_s } else { 0.0 };
+    run.load().is_some_and(|load| {
+        load.saturated_rps.is_some_and(|saturated| load.reached_rps + outside_rps >= saturated)
+    })
 }
 
 /// Something that makes requests wait: without it they fare better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "WaitCause"))]
 pub struct Cause {
-    /// The name of a gateway's check, "fair_share", or "replicas".
+    /// The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", or "replicas".
     pub suspect: &'static str,
     /// What is better without it: "throughput_rps" or "ttft_s.mean".
     pub metric: &'static str,
     /// Its mean as the settings are.
     pub with: f64,
-    /// Its mean without the cause; without "replicas" there are twice as many.
+    /// Its mean without the cause: of replicas and of limits of the scheduler there is twice as much.
     pub without: f64,
     /// Pairs of runs; 1 of a loaded trace.
     pub seeds: usize,
@@ -102,7 +179,10 @@ impl Cause {
             "concurrency" => "the limit of concurrent requests makes requests wait: without it",
             "kv" => "the gateway's KV check makes requests wait: without it",
             "fair_share" => "the fair share of each client makes requests wait: without it",
-            _ => "more arrives than the replicas serve: with twice as many",
+            "adapter_slots" => "requests wait for a LoRA slot: with twice as many LoRA slots",
+            "batch_cap" => "requests wait for a place in the batch: with twice as many running requests",
+            "token_budget" => "requests wait for the token budget: with twice the token budget",
+            _ => "more arrives than the replicas serve: with twice as many replicas",
         };
         let [with, without] = [self.with, self.without].map(digits);
         let better = match self.metric {
@@ -130,12 +210,14 @@ pub struct Blame {
 }
 
 impl Blame {
-    /// Whatever may make the requests of a run wait. `is_loaded`: it is a run of a loaded trace.
+    /// Whatever may make the requests of a run wait. `is_loaded`: it is a run of a loaded trace. Limits of the scheduler are among
+    /// it only where the decisions of the run were kept.
     pub fn of(run: &Run, is_loaded: bool) -> Self {
         let scenario = &run.scenario;
+        let ranks = AdapterRanks::of(&run.report.trace);
         let (mut suspects, mut sides) = (suspects(run), vec![scenario.clone()]);
         suspects.retain(|suspect| {
-            let lifted = suspect.lifted(scenario);
+            let lifted = suspect.lifted(scenario, ranks);
             let can_be = lifted.is_some();
             sides.extend(lifted);
             can_be
@@ -161,7 +243,8 @@ impl Blame {
         METRICS.map(|path| Metric::parse(path).expect("the summary has it"))
     }
 
-    /// The suspects without which requests fare better, by the runs in their order.
+    /// The suspects without which requests fare better, by the runs in their order; of the scheduler's limits the one for which
+    /// requests waited longest.
     pub fn causes(&self, measured: &[Measured]) -> Vec<Cause> {
         if measured.len() < self.count() {
             return Vec::new();
@@ -186,18 +269,24 @@ impl Blame {
             };
             METRICS.into_iter().enumerate().find_map(better)
         };
-        self.suspects.iter().enumerate().filter_map(of).collect()
+        let mut found: Vec<Cause> = self.suspects.iter().enumerate().filter_map(of).collect();
+        if let Some(Suspect::Limit(_)) = self.suspects.first() {
+            found.truncate(1);
+        }
+        found
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SimulationHandle;
     use crate::run::LoadedTrace;
 
     fn causes(settings: &[(&str, &str)], loaded: Option<&LoadedTrace>) -> (usize, Vec<Cause>) {
         let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
-        let run = Run::simulate(&scenario, loaded).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let run = SimulationHandle::begin(&scenario, loaded).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let run = run.with_decisions().run();
         let blame = Blame::of(&run, loaded.is_some());
         let measured: Vec<Measured> = (0..blame.count())
             .map(|place| Measured::simulate(&blame.scenario(place), loaded, &Blame::metrics()).unwrap())
@@ -225,7 +314,7 @@ mod tests {
         assert_eq!(suspects, 2);
         assert!(matches!(&causes[..], [Cause { suspect: "replicas", .. }]), "{causes:?}");
         let sentence = causes[0].sentence();
-        assert!(sentence.contains("with twice as many 3.19 req/s in place of 2.17 (20 seeds)"), "{sentence}");
+        assert!(sentence.contains("with twice as many replicas 3.19 req/s in place of 2.17 (20 seeds)"), "{sentence}");
     }
 
     #[test]
@@ -249,7 +338,7 @@ mod tests {
     #[test]
     fn a_quota_is_named_and_replicas_that_have_room_are_not() {
         let (suspects, found) = causes(&QUOTA, None);
-        assert_eq!(suspects, 2);
+        assert_eq!(suspects, 1, "only the quota: the replicas serve more than arrives");
         assert!(matches!(&found[..], [Cause { suspect: "tpm", metric: "throughput_rps", .. }]), "{found:?}");
         assert!(causes(&[("workload.rate_rps", "0.5")], None).1.is_empty());
     }
@@ -272,5 +361,32 @@ mod tests {
             matches!(&found[..], [Cause { suspect: "replicas", metric: "throughput_rps", .. }]),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn replicas_with_room_are_not_the_cause_where_requests_wait_for_a_limit() {
+        let slots = [
+            ("scheduler.kind", "vllm_v1"),
+            ("cost.kind", "roofline"),
+            ("fleet.gpu", "h100_sxm"),
+            ("fleet.model", "llama-3.1-8b"),
+            ("workload.rate_rps", "10"),
+            ("workload.duration_s", "120"),
+        ];
+        let batch = [&slots[..4], &[("workload.adapters.count", "0"), ("scheduler.max_num_seqs", "8")]].concat();
+        let batch = [&batch[..], &[("workload.rate_rps", "12"), ("workload.duration_s", "100")]].concat();
+        for (settings, expected) in [(&slots[..], "adapter_slots"), (&batch[..], "batch_cap")] {
+            let (_, found) = causes(settings, None);
+            let [cause] = &found[..] else { panic!("{expected}: {found:?}") };
+            let scenario = Scenario::of_settings(settings).unwrap();
+            let load = Run::simulate(&scenario, None).unwrap().load().unwrap();
+            if load.share < 1.0 {
+                assert_eq!(cause.suspect, expected);
+            } else {
+                assert_eq!((expected, cause.suspect), ("batch_cap", "replicas"), "{load:?}");
+            }
+        }
+        let (_, found) = causes(&slots, None);
+        assert!(found[0].sentence().contains("with twice as many LoRA slots"), "{}", found[0].sentence());
     }
 }
