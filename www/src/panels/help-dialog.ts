@@ -39,7 +39,7 @@ export class HelpDialog extends LightElement {
       <dialog aria-labelledby="help-title" @click=${closeOnBackdrop}>
         <form method="dialog"><h2 id="help-title">${t('title')}</h2><button class="quiet">${t('close')}</button></form>
         <p>${t('intro')}</p>
-        <p><a href="./docs/index.html" data-action="documentation">${t('documentation')}</a></p>
+        <p><a href="./docs/index.html" data-action="documentation">${t('documentation')}</a> · <a href="./docs/citing.html" data-action="cite">${t('cite')}</a></p>
         ${offline.value.state === 'unknown' ? nothing : html`<p class="offline" data-offline=${offline.value.state}>${t(`offline.${offline.value.state}`, { message: offline.value.message })}</p>`}
         <h3>${t('shortcuts')}</h3>
         <dl class="shortcuts">${SHORTCUTS.map(([keys, about]) => html`<div><dt><kbd>${this.app.text.find(help, keys) ?? keys}</kbd></dt><dd>${t(about)}</dd></div>`)}</dl>

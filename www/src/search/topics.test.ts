@@ -27,6 +27,16 @@ describe('pages of the documentation', () => {
   });
 });
 
+describe('the page on citing', () => {
+  it('has the title and the version of the release', () => {
+    const cff = docs('../CITATION.cff');
+    const of = (key: string): string => new RegExp(`^${key}: "?(.*?)"?$`, 'm').exec(cff)?.[1] ?? 'missing';
+    const text = docs('citing.md');
+    expect(text).toContain(`{${of('title')}}`);
+    expect(text).toContain(`{${of('version')}}`);
+  });
+});
+
 describe('sections and parameters', () => {
   it('are on the page', () => {
     const page = ['panels/servescope-page.ts', 'lessons/learn-page.ts', 'capacity/capacity-page.ts', 'validation/published-page.ts'].map(source).join('');
@@ -53,7 +63,7 @@ describe('what people type', () => {
   it.each([
     ['disaggregat', 'disaggregation'], ['prefill decode split', 'disaggregation'], ['autoscal', 'autoscaling'], ['cold start', 'autoscaling'], ['speculative', 'speculation'], ['EAGLE', 'speculation'],
     ['agent', 'contents'], ['tool call', 'contents'], ['RadixAttention', 'other_engines'], ['SGLang', 'other_engines'], ['TensorRT', 'other_engines'], ['quantiz', 'fleet.weights'], ['benchmark', 'validation'],
-    ['import', 'source'], ['compare', 'compare'], ['cite', 'validation'], ['cheapest', 'plan'], ['why', 'why'], ['command line', 'terminal'], ['own policy', 'orders'], ['pip', 'python'],
+    ['import', 'source'], ['compare', 'compare'], ['cite', 'citing'], ['BibTeX', 'citing'], ['引用', 'citing'], ['cheapest', 'plan'], ['why', 'why'], ['command line', 'terminal'], ['own policy', 'orders'], ['pip', 'python'],
     ['分离', 'disaggregation'], ['扩容', 'autoscaling'], ['投机', 'speculation'], ['智能体', 'contents'], ['量化', 'fleet.weights'], ['导入', 'source'], ['最便宜', 'plan'], ['为什么', 'why'], ['命令行', 'terminal'],
   ])('“%s” finds %s', (query, id) => {
     const language = /\p{Script=Han}/u.test(query) ? 'zh' : 'en';

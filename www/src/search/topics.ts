@@ -92,6 +92,7 @@ export interface DocsPage { page: string; title: Words; words: string }
 export const DOCS: readonly DocsPage[] = [
   { page: 'adapters', title: { en: 'Where adapters are kept', zh: '适配器存放在哪里' }, words: 'LoRA slots unified memory 适配器' },
   { page: 'bring-your-own', title: { en: 'Bring your own trace and profile', zh: '使用自己的 trace 与 profile' }, words: 'import own data upload 导入' },
+  { page: 'citing', title: { en: 'How to cite Servescope', zh: '如何引用 Servescope' }, words: 'cite citation citing BibTeX reference CITATION.cff paper 引用 论文 文献' },
   { page: 'capacity', title: { en: 'How much load a deployment can serve', zh: '部署能承载多少负载' }, words: 'capacity planning sizing cheapest 容量 规划 最便宜' },
   { page: 'debugger', title: { en: 'The scheduler debugger', zh: '调度器调试器' }, words: 'step decisions 单步' },
   { page: 'features', title: { en: 'What you can simulate', zh: '能模拟什么' }, words: 'features supported list 功能' },
@@ -114,7 +115,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'roofline', title: { en: 'How near the roofline comes to measurements', zh: 'Roofline 与实测的差距' }, words: 'FLOPs bandwidth MFU 屋顶线' },
   { page: 'terminal', title: { en: 'The terminal: the command line', zh: '终端：命令行' }, words: 'command line CLI shell install binary script servescope 命令行 安装' },
   { page: 'tutorial', title: { en: 'Tutorial: what do bursts cost?', zh: '教程：突发的代价' }, words: 'start example walk-through 入门' },
-  { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“实测对照”中的每张图如何得到' }, words: 'reproduce paper figures cite citation BibTeX source 引用 论文 复现' },
+  { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“实测对照”中的每张图如何得到' }, words: 'reproduce paper figures source 论文 复现' },
   { page: 'what-combines', title: { en: 'What combines with what', zh: '什么可以与什么组合' }, words: 'compatibility supported combinations 兼容' },
   { page: 'what-if', title: { en: 'Which setting is better, by how much, and where does it turn?', zh: '哪种设置更好、好多少、何处反转' }, words: 'compare sweep crossover confidence interval significance seeds A/B 比较 扫描 置信区间' },
   { page: 'which-user-law', title: { en: 'Which distribution do the users of an LLM service follow?', zh: 'LLM 服务的用户服从什么分布' }, words: 'Zipf popularity users 用户分布' },
@@ -126,7 +127,7 @@ export interface SectionPlace { id: string; tab: 'explore' | 'learn' | 'plan' | 
 export const SECTIONS: readonly SectionPlace[] = [
   { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'lessons course tutorial presets examples class 课程 教学 示例' },
   { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
-  { id: 'validation', tab: 'validation', selector: 'published-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import cite paper 基准测试 实测 误差 引用' },
+  { id: 'validation', tab: 'validation', selector: 'published-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import 基准测试 实测 误差' },
   { id: 'source', tab: 'explore', selector: 'details.traffic-source', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },
   { id: 'own', tab: 'explore', selector: '[data-fold=own]', title: 'section.own_request', words: 'single request one request my request 单个请求' },
   { id: 'compare', tab: 'explore', selector: 'details.compare', title: 'section.compare', words: 'compare A/B difference versus pin baseline significance confidence 对比 比较 差异' },

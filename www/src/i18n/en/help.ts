@@ -4,6 +4,7 @@ import { area } from '../area.js';
 export const help = area('help', {
   'title': 'Help',
   'intro': 'Drag a slider: the service is simulated again with the new value, and every chart shows the former result faintly behind the new one.',
+  'cite': 'How to cite',
   'documentation': 'Documentation: a tutorial, the model, every parameter, file formats, validation',
   'offline.kept': 'This page works without a network, too: a copy of it is kept in this browser.',
   'offline.failed': 'This page needs a network: no copy of it could be kept ({message}).',

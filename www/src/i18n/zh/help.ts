@@ -4,6 +4,7 @@ import type { help as english } from '../en/help.js';
 export const help: Translation<typeof english> = {
   'title': '帮助',
   'intro': '拖动滑块，服务就按新的数值重新运行一遍；每张图都把之前的结果淡淡地留在新结果后面。',
+  'cite': '如何引用',
   'documentation': '文档（英文）：入门教程、模型、全部参数、文件格式、验证',
   'offline.kept': '没有网络时本页面也能使用：浏览器中保存了一份副本。',
   'offline.failed': '本页面需要网络：无法保存副本（{message}）。',
