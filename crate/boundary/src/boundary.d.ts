@@ -1296,7 +1296,10 @@ export type OverlayTold = {
   notes: Array<string>,
   /** Settings that were taken from the file. */
   taken_over: Array<TakenSetting>,
-  /** The settings of the simulation, with the constants as fitted. */
+  /**
+   * The settings of the simulation, with the constants as fitted. Traffic that is generated with them has adapters where the
+   * measured requests have.
+   */
   scenario: ScenarioPatch,
   /** TTFT, TPOT, ITL, E2E, and both throughputs. */
   metrics: { [key in string]: OverlaidMetric },
@@ -1633,6 +1636,8 @@ export type RecognisedFile = {
   scenario: ScenarioPatch | null,
   /** Paths of what a launch line sets. */
   set: Array<string>,
+  /** Paths of what a launch line does not say, with their values in `scenario`: the GPU, the model, that there are no adapters. */
+  assumed: Array<string>,
   /** Flags of a launch line that have no parameter, or whose value has none. */
   unknown_flags: Array<string>,
 };
@@ -2708,13 +2713,13 @@ export type Unranked = "no_rate" | "no_price" | "fails";
 
 /** Something that makes requests wait: without it they fare better. */
 export type WaitCause = {
-  /** The name of a gateway's check, "fair_share", or "replicas". */
+  /** The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", or "replicas". */
   suspect: string,
   /** What is better without it: "throughput_rps" or "ttft_s.mean". */
   metric: string,
   /** Its mean as the settings are. */
   with: number,
-  /** Its mean without the cause; without "replicas" there are twice as many. */
+  /** Its mean without the cause: of replicas and of limits of the scheduler there is twice as much. */
   without: number,
   /** Pairs of runs; 1 of a loaded trace. */
   seeds: number,

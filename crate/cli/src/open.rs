@@ -18,7 +18,7 @@ pub(crate) struct OpenArguments {
     /// A file of any kind, or `-` for standard input, which may be a line such as `vllm serve MODEL …` or a link.
     #[arg(value_name = "FILE|-")]
     file: PathBuf,
-    /// Prints JSON: `kind`, `detail`, `what`, `keys`, `command`, and of a launch line `settings` and `unknown_flags`.
+    /// Prints JSON: `kind`, `detail`, `what`, `keys`, `command`, and of a launch line `settings`, `unknown_flags` and `not_in_line`.
     #[arg(long)]
     json: bool,
 }
@@ -69,8 +69,16 @@ fn settings(found: &Recognised, text: &str) -> (Vec<String>, Vec<String>) {
     }
 }
 
+fn silent_about(found: &Recognised, text: &str) -> Option<String> {
+    match found.kind {
+        FileKind::LaunchLine(server) => Some(server.silent_about(text)),
+        _ => None,
+    }
+}
+
 fn as_json(found: &Recognised, file: &str, text: &str) -> String {
     let (settings, unknown) = settings(found, text);
+    let silent = silent_about(found, text);
     let mut json = json!({
         "kind": found.kind.code(),
         "detail": found.kind.detail(),
@@ -81,6 +89,7 @@ fn as_json(found: &Recognised, file: &str, text: &str) -> String {
     if matches!(found.kind, FileKind::LaunchLine(_)) {
         json["settings"] = settings.into();
         json["unknown_flags"] = unknown.into();
+        json["not_in_line"] = silent.into();
     }
     format!("{json:#}\n")
 }
@@ -94,6 +103,9 @@ fn as_text(found: &Recognised, name: &str, file: &str, text: &str) -> String {
     }
     if !unknown.is_empty() {
         lines.push(format!("no parameter for {}", unknown.join(", ")));
+    }
+    if let Some(silent) = silent_about(found, text) {
+        lines.push(format!("not in it  {silent}"));
     }
     lines.push(format!("go on with {}", found.kind.command(file, text)));
     lines.join("\n") + "\n"

@@ -96,13 +96,22 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
 }
 
 /** What a line that launches a server sets, by the names of the controls. */
-function launchText({ text, parameters }: App, name: string, { detail, set, unknown_flags: unknown }: RecognisedFile): string {
+function launchText({ text, parameters }: App, name: string, { detail, set, assumed, scenario, unknown_flags: unknown }: RecognisedFile): string {
   const labels = set.map((path) => {
     const parameter = parameters.get(path);
     return parameter === undefined ? '' : text.label(parameter);
   }).filter((label) => label !== '');
   const told = text.t('notice.launch_line', { name, server: detail, settings: labels.length === 0 ? '–' : labels.join(', ') });
-  return unknown.length === 0 ? told : `${told} ${text.t('notice.launch_flags', { flags: unknown.join(', ') })}`;
+  const others = assumed.flatMap((path) => {
+    const parameter = parameters.get(path);
+    const value = scenario?.[path] ?? parameter?.default;
+    return parameter === undefined || value === undefined ? [] : [`${text.label(parameter)} ${text.value(parameter, value)}`];
+  });
+  return [
+    told,
+    ...(others.length === 0 ? [] : [text.t('notice.launch_assumed', { settings: text.list(others) })]),
+    ...(unknown.length === 0 ? [] : [text.t('notice.launch_flags', { flags: unknown.join(', ') })]),
+  ].join(' ');
 }
 
 /** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */

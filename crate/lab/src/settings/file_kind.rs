@@ -16,6 +16,7 @@ use crate::link::quoted;
 use crate::profiles::operator_table_column;
 use crate::scenario::is_scenario;
 use crate::settings::yaml_text::{beginning, is_like_yaml};
+pub use launch_line::Launched;
 use launch_line::Server;
 use outline::Outline;
 pub use tool::Tool;

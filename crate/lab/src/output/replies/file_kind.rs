@@ -5,7 +5,7 @@ use servescope_workload::formats::unpacked_head;
 
 use crate::curve_file::with_curve;
 use crate::diagnostic::Diagnostic;
-use crate::file_kind::{FileKind, HEAD_BYTES, recognise};
+use crate::file_kind::{FileKind, HEAD_BYTES, Launched, recognise};
 use crate::lengths_file::take_lengths;
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::scenario_file::ScenarioFile;
@@ -27,6 +27,8 @@ pub struct RecognisedFile {
     pub scenario: Option<ScenarioPatch>,
     /// Paths of what a launch line sets.
     pub set: Vec<String>,
+    /// Paths of what a launch line does not say, with their values in `scenario`: the GPU, the model, that there are no adapters.
+    pub assumed: Vec<String>,
     /// Flags of a launch line that have no parameter, or whose value has none.
     pub unknown_flags: Vec<String>,
 }
@@ -44,6 +46,7 @@ impl RecognisedFile {
             command: String::new(),
             scenario: None,
             set: Vec::new(),
+            assumed: Vec::new(),
             unknown_flags: Vec::new(),
         };
         let found = match recognise(head) {
@@ -59,22 +62,20 @@ impl RecognisedFile {
             ..nothing
         };
         match kind {
-            FileKind::LaunchLine(server) => known.with_settings(server.settings(text), scenario),
+            FileKind::LaunchLine(server) => known.launching(server.launched(text, scenario)),
             _ => known,
         }
     }
 
-    fn with_settings(self, (settings, mut unknown): (Vec<String>, Vec<String>), scenario: &Scenario) -> Self {
-        let mut with = scenario.clone();
-        let mut set = Vec::new();
-        for setting in settings {
-            let Some((path, value)) = setting.split_once('=') else { continue };
-            match with.set_text(path, value) {
-                Ok(()) => set.push(path.to_owned()),
-                Err(_) => unknown.push(setting),
-            }
+    fn launching(self, Launched { scenario, set, assumed, unknown }: Launched) -> Self {
+        let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
+        Self {
+            scenario: Some(scenario.patch()),
+            set: owned(set),
+            assumed: owned(assumed),
+            unknown_flags: unknown,
+            ..self
         }
-        Self { scenario: Some(with.patch()), set, unknown_flags: unknown, ..self }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::overlay::{
     CostFit, LengthBucket, MeasuredRun, OverlaidMetric, Overlay, OverlayCause, OverlayFit, Taken,
     TakenSetting, fittable, overlaid_metrics,
 };
+use crate::parameters::{Id, Value};
 use crate::scenario::{Scenario, ScenarioPatch};
 use crate::views::Chart;
 use crate::views::overlay::overlay_charts;
@@ -27,7 +28,8 @@ pub struct OverlayReply {
     pub notes: Vec<String>,
     /// Settings that were taken from the file.
     pub taken_over: Vec<TakenSetting>,
-    /// The settings of the simulation, with the constants as fitted.
+    /// The settings of the simulation, with the constants as fitted. Traffic that is generated with them has adapters where the
+    /// measured requests have.
     pub scenario: ScenarioPatch,
     /// TTFT, TPOT, ITL, E2E, and both throughputs.
     pub metrics: Ordered<OverlaidMetric>,
@@ -77,11 +79,21 @@ impl OverlayReply {
             benchmarks: measured.benchmarks.clone(),
             benchmark: measured.benchmark,
             fittable: if overlay.is_matched { fittable(scenario) } else { Vec::new() },
-            scenario: fit.map_or(scenario, |fit| &fit.scenario).patch(),
+            scenario: as_generated(measured, fit.map_or(scenario, |fit| &fit.scenario)).patch(),
             metrics: overlaid_metrics(&overlay.metrics),
             by_input_length: overlay.by_length.clone(),
             fit: fit.map(OverlayFit::of),
             charts: overlay_charts(overlay),
         }
     }
+}
+
+/// The settings without the measured requests: what is generated in their place has no adapters where they have none.
+fn as_generated(measured: &MeasuredRun, scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    if measured.trace().adapter_count() == 0 {
+        // Within its bounds.
+        let _ = scenario.set(Id::Adapters, Value::Number(0.0));
+    }
+    scenario
 }

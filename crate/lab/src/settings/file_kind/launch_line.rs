@@ -4,7 +4,9 @@
 
 use servescope_cost::models::Model;
 
-use crate::parameters::Id;
+use crate::parameters::choices::CostKind;
+use crate::parameters::{Id, Value};
+use crate::scenario::Scenario;
 
 /// A server whose launch line is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +100,22 @@ fn words(text: &str) -> Vec<&str> {
     lines.flat_map(str::split_whitespace).filter(|word| *word != "\\").collect()
 }
 
+/// What a launch line sets in a scenario.
+#[derive(Debug, Clone)]
+pub struct Launched {
+    /// The scenario with it.
+    pub scenario: Scenario,
+    /// Paths of what the line sets.
+    pub set: Vec<&'static str>,
+    /// Paths of what the line does not say: the GPU and the model stay as they were, adapters are none.
+    pub assumed: Vec<&'static str>,
+    /// Flags that have no parameter, or whose value has none.
+    pub unknown: Vec<String>,
+}
+
+/// Flags by which a server serves adapters.
+const LORA_FLAGS: [&str; 3] = ["enable-lora", "lora-modules", "lora-paths"];
+
 impl Server {
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -127,6 +145,9 @@ impl Server {
         if self == Self::Vllm {
             settings.push("scheduler.kind=vllm_v1".to_owned());
         }
+        if self.has_no_adapters(&words) {
+            settings.push(format!("{}=0", Id::Adapters.row().id));
+        }
         settings.extend(model(&words).map(|model| format!("{}={model}", Id::FleetModel.row().id)));
         for (at, word) in words.iter().enumerate() {
             let Some(flag) = word.strip_prefix('-').map(|flag| flag.trim_start_matches('-')) else {
@@ -137,7 +158,7 @@ impl Server {
             let name = flag.replace('_', "-");
             let (name, is_negated) = name.strip_prefix("no-").map_or((&*name, false), |name| (name, true));
             let Some((_, id, meaning)) = FLAGS.iter().find(|(names, ..)| names.contains(&name)) else {
-                if word.starts_with("--") && !NAMED.contains(&name) {
+                if word.starts_with("--") && !NAMED.contains(&name) && !LORA_FLAGS.contains(&name) {
                     unknown.push(format!("--{flag}"));
                 }
                 continue;
@@ -151,10 +172,70 @@ impl Server {
         (settings, unknown)
     }
 
+    /// Whether the line switches adapters on nowhere. TensorRT-LLM's are in a file beside it.
+    fn has_no_adapters(self, words: &[&str]) -> bool {
+        let is_on = |word: &&str| {
+            let flag = word.trim_start_matches('-').split('=').next().unwrap_or("").replace('_', "-");
+            word.starts_with("--") && LORA_FLAGS.contains(&&*flag)
+        };
+        self != Self::TrtLlm && !words.iter().any(is_on)
+    }
+
+    /// A scenario with what a line sets. The linear iteration times are of no server that is launched so: measured kernels of the
+    /// scenario's GPU stand in their place, or the roofline where there are none.
+    pub fn launched(self, text: &str, before: &Scenario) -> Launched {
+        let (settings, mut unknown) = self.settings(text);
+        let mut scenario = before.clone();
+        let mut set = Vec::new();
+        for setting in settings {
+            let Some((path, value)) = setting.split_once('=') else { continue };
+            match (scenario.set_text(path, value), Id::from_path(path)) {
+                (Ok(()), Some(id)) => set.push(id.row().id),
+                _ => unknown.push(setting),
+            }
+        }
+        if scenario.get(Id::CostKind) == Value::Choice(CostKind::Linear.name()) {
+            let kind = if scenario.has_measured_kernels() { CostKind::Kernels } else { CostKind::Roofline };
+            if scenario.set(Id::CostKind, Value::Choice(kind.name())).is_ok() {
+                set.push(Id::CostKind.row().id);
+            }
+        }
+        let mut assumed = vec![Id::FleetGpu.row().id];
+        if !set.contains(&Id::FleetModel.row().id) {
+            assumed.push(Id::FleetModel.row().id);
+        }
+        // It is set because the line is silent about it.
+        if self.has_no_adapters(&words(text)) {
+            set.retain(|path| *path != Id::Adapters.row().id);
+            assumed.push(Id::Adapters.row().id);
+        }
+        Launched { scenario, set, assumed, unknown }
+    }
+
+    /// What a line does not say, in English.
+    pub fn silent_about(self, text: &str) -> String {
+        let words = words(text);
+        let mut missing =
+            vec!["the GPU (its name in the place of GPU; cost.kind=kernels where its kernels were measured)"];
+        if model(&words).is_none() {
+            missing.push("a model of the catalogue (its name in the place of MODEL)");
+        }
+        if self.has_no_adapters(&words) {
+            missing.push("LoRA adapters (none)");
+        }
+        missing.join(", ")
+    }
+
     /// The terminal's command for such a server.
     pub(super) fn command(self, text: &str) -> String {
-        let sets: Vec<String> =
-            self.settings(text).0.iter().map(|setting| format!(" --set {setting}")).collect();
+        let mut settings = self.settings(text).0;
+        let model_path = Id::FleetModel.row().id;
+        settings.push(format!("{}={}", Id::CostKind.row().id, CostKind::Roofline.name()));
+        settings.push(format!("{}=GPU", Id::FleetGpu.row().id));
+        if model(&words(text)).is_none() {
+            settings.push(format!("{model_path}=MODEL"));
+        }
+        let sets: Vec<String> = settings.iter().map(|setting| format!(" --set {setting}")).collect();
         format!("servescope simulate{}", sets.concat())
     }
 }

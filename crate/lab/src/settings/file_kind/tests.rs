@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Scenario;
+use crate::parameters::Id;
 
 fn kind(text: &str) -> FileKind {
     recognise(text.as_bytes()).unwrap_or_else(|unknown| panic!("{}: {text}", unknown.text())).kind
@@ -122,16 +123,43 @@ fn a_kind_is_decided_from_the_head_of_a_long_file() {
 }
 
 #[test]
+fn a_launch_line_takes_times_of_a_gpu_and_no_adapters_unless_it_says_so() {
+    let launched = |line: &str, settings: &[(&str, &str)]| {
+        let Some((server, _)) = Server::of_text(line) else { panic!("{line}") };
+        server.launched(line, &Scenario::of_settings(settings).unwrap())
+    };
+    let plain = launched("vllm serve meta-llama/Llama-3.1-8B-Instruct", &[("fleet.gpu", "h100_sxm")]);
+    assert_eq!(plain.scenario.number(Id::Adapters), 0.0);
+    assert_eq!(plain.scenario.choice(Id::CostKind), "kernels");
+    assert_eq!(plain.assumed, ["fleet.gpu", "workload.adapters.count"]);
+    assert_eq!(plain.set, ["scheduler.kind", "fleet.model", "cost.kind"]);
+    let lora = launched("vllm serve who/knows --enable-lora --max-loras 4", &[("fleet.gpu", "a10g")]);
+    assert_eq!(lora.scenario.number(Id::Adapters), 200.0);
+    assert_eq!(lora.scenario.choice(Id::CostKind), "roofline");
+    assert_eq!(lora.assumed, ["fleet.gpu", "fleet.model"]);
+    assert!(lora.unknown.is_empty(), "{:?}", lora.unknown);
+    let given = launched("vllm serve m", &[("cost.kind", "profile")]);
+    assert_eq!(given.scenario.choice(Id::CostKind), "profile");
+    let sglang = launched("python -m sglang.launch_server --model-path m --lora-paths a=b", &[]);
+    assert_eq!(sglang.scenario.number(Id::Adapters), 200.0);
+    let command = FileKind::LaunchLine(Server::Vllm).command("FILE", "vllm serve meta-llama/Llama-3.1-8B");
+    assert!(command.ends_with(
+        " --set workload.adapters.count=0 --set fleet.model=llama-3.1-8b --set cost.kind=roofline --set fleet.gpu=GPU"
+    ), "{command}");
+}
+
+#[test]
 fn flags_of_a_launch_line_are_settings() {
     let line = "$ CUDA_VISIBLE_DEVICES=0 vllm serve meta-llama/Llama-3.1-8B-Instruct -tp 2 \\\n --max-num-seqs=128 --gpu-memory-utilization 0.95 --no-enable-prefix-caching --max-model-len 8K --kv-cache-dtype fp8_e4m3 --trust-remote-code --port 80";
     let (settings, unknown) = Server::Vllm.settings(line);
     let wanted = [
         "scheduler.kind=vllm_v1",
+        "workload.adapters.count=0",
         "fleet.model=llama-3.1-8b",
         "fleet.tensor_parallel=2",
         "scheduler.max_running_requests=128",
     ];
-    assert_eq!(settings[..4], wanted);
+    assert_eq!(settings[..5], wanted);
     assert_eq!(unknown, ["--trust-remote-code"]);
     let mut scenario = Scenario::default();
     for setting in &settings {
