@@ -20,10 +20,12 @@ const FILES = 'vLLM bench (--save-result), SGLang bench_serving, AIPerf (profile
 export class MeasuredRunSection extends LightElement {
   static override properties = { ...LightElement.properties, run: { attribute: false } };
   declare run: MeasuredRunState;
+  /** What is chosen of what the file does not say, before both runs are compared. */
+  readonly #chosenOf = new Map<string, string>();
 
   protected override watched(): Watchable[] {
     const { run } = this;
-    return [run.answer, run.charts, run.fit, run.ofControls];
+    return [run.answer, run.charts, run.fit, run.ofControls, run.said];
   }
 
   protected override render(): TemplateResult {
@@ -81,6 +83,7 @@ export class MeasuredRunSection extends LightElement {
     if (told.missing.length > 0) return html`${read}${this.#question(told)}`;
     return html`
       ${read}
+      ${this.#said(told)}
       ${told.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: told.unfinished })}</p>`}
       ${told.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
       ${this.#metrics(told)}
@@ -116,22 +119,39 @@ export class MeasuredRunSection extends LightElement {
 
   /** What the file does not say is asked before both runs are compared: on another GPU every difference has that cause. */
   #question({ missing }: OverlayTold): TemplateResult {
-    const { app, run } = this;
+    const { run } = this;
     const say = this.#say;
-    const chosen: Record<string, string> = {};
-    const choice = (path: string): TemplateResult | typeof nothing => {
-      const parameter = app.parameters.get(path);
-      if (parameter?.type !== 'choice') return nothing;
-      const now = String(app.store.resolved.values[path]);
-      chosen[path] = now;
-      return html`<label>${app.text.label(parameter)} <select data-missing=${path} @change=${(event: Event) => { chosen[path] = (event.target as HTMLSelectElement).value; }}>
-        ${parameter.options.map((value) => html`<option value=${value} .selected=${value === now}>${app.text.choice(parameter, value)}</option>`)}</select></label>`;
-    };
+    const { said } = run;
+    // Nothing is chosen beforehand: a GPU that was not looked at would give a verdict of another server.
+    const now = (path: string): string => this.#chosenOf.get(path) ?? said.value[path] ?? '';
+    const choice = (path: string): TemplateResult | typeof nothing => this.#choice(path, now(path), (value) => {
+      this.#chosenOf.set(path, value);
+      this.requestUpdate();
+    });
+    const chosen = Object.fromEntries(missing.map((path) => [path, now(path)]));
     return html`
       <div class="measured-run-question" role="group" aria-label=${say('question')}>
         <p>${say('question')}</p>
-        <p class="measured-run-row">${missing.map(choice)} <button type="button" data-action="compare" @click=${() => { void run.say(chosen); }}>${say('question.compare')}</button></p>
+        <p class="measured-run-row">${missing.map(choice)} <button type="button" data-action="compare" ?disabled=${Object.values(chosen).includes('')} @click=${() => { this.#chosenOf.clear(); void run.say(chosen); }}>${say('question.compare')}</button></p>
       </div>`;
+  }
+
+  /** A choice of a setting; empty as long as nothing is chosen. */
+  #choice(path: string, now: string, choose: (value: string) => void, isSaid = false): TemplateResult | typeof nothing {
+    const { app } = this;
+    const parameter = app.parameters.get(path);
+    if (parameter?.type !== 'choice') return nothing;
+    return html`<label>${app.text.label(parameter)} <select data-missing=${isSaid ? nothing : path} data-said=${isSaid ? path : nothing} @change=${(event: Event) => { choose((event.target as HTMLSelectElement).value); }}>
+      ${now === '' ? html`<option value="" selected>${this.#say('question.choose')}</option>` : nothing}
+      ${parameter.options.map((value) => html`<option value=${value} .selected=${value === now}>${app.text.choice(parameter, value)}</option>`)}</select></label>`;
+  }
+
+  /** What the reader has said in the place of the file, which can be said otherwise. */
+  #said({ taken_over: taken }: OverlayTold): TemplateResult | typeof nothing {
+    const { run } = this;
+    const said = Object.entries(run.said.value).filter(([path]) => !taken.some((one) => one.path === path));
+    if (said.length === 0) return nothing;
+    return html`<p class="measured-run-row" data-item="said">${this.#say('said')} ${said.map(([path, now]) => this.#choice(path, now, (value) => { void run.say({ [path]: value }); }, true))}</p>`;
   }
 
   #cause(cause: OverlayCause, { metrics }: OverlayTold): string {

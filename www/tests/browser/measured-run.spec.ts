@@ -63,9 +63,12 @@ test('the settings in the controls go before what the file tells, where that is 
   await open(page, '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tab=validation');
   await opened(page, AIPERF);
   await ready(page);
-  // The file names its model and not its GPU: no verdict before that is said; the controls' one is offered first.
+  // The file names its model and not its GPU: no verdict before that is said, and none is chosen beforehand.
   await expect(section(page).locator('[data-culprit]')).toHaveCount(0);
   await expect(section(page).locator('[data-missing]')).toHaveCount(1);
+  await expect(section(page).locator('[data-missing]')).toHaveValue('');
+  await expect(section(page).locator('[data-action=compare]')).toBeDisabled();
+  await section(page).locator('[data-missing]').selectOption('h100_sxm');
   await section(page).locator('[data-action=compare]').click();
   await expect(section(page).locator('[data-culprit]')).toHaveCount(1);
   await expectTold(page, told(AIPERF[0] ?? '', ['--set', 'fleet.gpu=h100_sxm']));
@@ -93,6 +96,13 @@ test('a result that is opened anywhere stands in Validation, which asks for the 
   await section(page).locator('[data-missing="fleet.gpu"]').selectOption('h100_sxm');
   await section(page).locator('[data-action=compare]').click();
   await expect(section(page).locator('[data-culprit]')).toHaveCount(1);
+  // It stands in the result, where it can be changed.
+  const said = section(page).locator('[data-said="fleet.gpu"]');
+  await expect(said).toHaveValue('h100_sxm');
+  await said.selectOption('h200_sxm');
+  await ready(page);
+  await expect(said).toHaveValue('h200_sxm');
+  expect(await section(page).locator('[data-action=open-simulation]').getAttribute('href')).toMatch(/(?=.*gpu=h200_sxm)(?=.*\bn=0\b)/u);
   await section(page).locator('[data-item=benchmark]').selectOption('3');
   // Of means: nothing to draw and nothing to fit, and the GPU that was said still stands.
   await expect(section(page).locator('tr[data-overlaid=ttft_s]')).toHaveAttribute('data-measured', '0.045');
@@ -106,6 +116,9 @@ test('a launch line and an adapter that are opened say what they are', async ({ 
   await input.setInputFiles({ name: 'start.sh', mimeType: 'text/x-sh', buffer: Buffer.from('#!/bin/sh\nvllm serve meta-llama/Llama-3.1-8B -tp 2 --max-num-seqs 64\n') });
   await expect(page.locator('.notice')).toContainText('vLLM');
   await expect(page).toHaveURL(/sched=vllm_v1/);
+  await expect(page).toHaveURL(/[#&]n=0/);
+  await expect(page).toHaveURL(/cost=(kernels|roofline)/);
+  await expect(page.locator('[data-notice=launch_line]')).toContainText('does not say: GPU');
   await input.setInputFiles({ name: 'adapter_config.json', mimeType: 'application/json', buffer: Buffer.from('{"peft_type": "LORA", "r": 64, "lora_alpha": 16}') });
   await expect(page.locator('[data-notice=file_adapter_config]')).toContainText('LoRA');
 });

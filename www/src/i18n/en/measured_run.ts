@@ -15,6 +15,8 @@ export const measuredRun = area('measured_run', {
   'benchmark': 'Run of the file',
   'question': 'The file does not say on which server the run was measured. Choose, then both runs are compared:',
   'question.compare': 'Compare',
+  'question.choose': 'Choose…',
+  'said': 'Simulated with, as you chose:',
   'unfinished': '{n} {n|request does|requests do} not end in the simulated run and {n|is|are} left out.',
   'no_times': 'The file has no times of single requests, so there is nothing to draw or to fit.',
   'table': 'Means of both runs, and errors of single requests',

@@ -15,6 +15,8 @@ export const measuredRun: Translation<typeof english> = {
   'benchmark': '文件中的运行',
   'question': '文件没有说明这次运行是在什么服务器上测得的。请选择，然后对照两次运行：',
   'question.compare': '对照',
+  'question.choose': '请选择……',
+  'said': '按你的选择模拟：',
   'unfinished': '{n} 个请求在模拟中没有结束，不计入。',
   'no_times': '文件没有给出单个请求的时间，因此无法画图或拟合。',
   'table': '两次运行的均值，以及单个请求的误差',

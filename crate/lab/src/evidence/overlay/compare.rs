@@ -11,6 +11,8 @@ use crate::run::Run;
 
 /// Windows over which throughputs are compared.
 const WINDOWS: usize = 20;
+/// The share of the mean rate that every window reaches where the relative errors of the windows are averaged.
+const LEAST_RATE: f64 = 0.25;
 /// Buckets of prompt lengths.
 const BUCKETS: usize = 4;
 /// Fewest requests of a bucket.
@@ -185,6 +187,13 @@ fn mape(measured: &[f64], simulated: &[f64]) -> Option<f64> {
     (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
 }
 
+/// Whether a mean of relative errors over the windows says something: one window in which hardly anything was produced, as at
+/// the end of a run, outweighs all others.
+fn is_steady(measured: &[f64]) -> bool {
+    let mean = measured.iter().sum::<f64>() / measured.len().max(1) as f64;
+    measured.iter().all(|&rate| rate >= LEAST_RATE * mean)
+}
+
 /// Pearson's correlation; none of fewer than three, or where one side does not change.
 fn correlation(x: &[f64], y: &[f64]) -> Option<f64> {
     let n = x.len() as f64;
@@ -270,7 +279,7 @@ fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<PairedM
             name,
             measured,
             simulated,
-            mape: windows.and_then(|(m, s)| mape(m, s)),
+            mape: windows.filter(|(m, _)| is_steady(m)).and_then(|(m, s)| mape(m, s)),
             bias: measured.zip(simulated).and_then(|(measured, simulated)| relative(simulated, measured)),
             correlation: windows.and_then(|(m, s)| correlation(m, s)),
             measured_distribution: Distribution::default(),
@@ -313,6 +322,12 @@ mod tests {
         assert_eq!(correlation(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), Some(-1.0));
         assert_eq!(correlation(&[1.0, 1.0, 1.0], &[3.0, 2.0, 1.0]), None);
         assert_eq!(relative(1.5, 2.0), Some(-0.25));
+    }
+
+    #[test]
+    fn windows_with_hardly_a_request_have_no_mean_error() {
+        assert!(is_steady(&[3.0, 4.0, 2.0]));
+        assert!(!is_steady(&[4.0, 4.0, 0.1]) && !is_steady(&[4.0, 0.0, 4.0]));
     }
 
     #[test]
