@@ -162,17 +162,26 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
     lines.join("\n") + "\n"
 }
 
+/// How much more than the load: from twice the load on as a factor.
+fn room(headroom: f64) -> String {
+    if headroom >= 1.0 {
+        format!("{:.1} times as many", 1.0 + headroom)
+    } else {
+        format!("{:.0} % more", 100.0 * headroom)
+    }
+}
+
 /// What serves the load, what its simulation showed, and what limits the deployment.
 fn load_text(ranked: &Ranked) -> Vec<String> {
     let Some(need) = ranked.standing.need else { return Vec::new() };
     let usd = need.usd_per_hour.map_or_else(String::new, |usd| format!(", {usd:.2} USD/h"));
     let replicas = if need.replicas == 1 { "replica" } else { "replicas" };
     let mut lines = vec![format!(
-        "your load     {:.4} requests/s: {} {replicas}{usd}; the goal holds up to {:.4} requests/s, {:.0} % more",
+        "your load     {:.4} requests/s: {} {replicas}{usd}; the goal holds up to {:.4} requests/s, {}",
         need.load_rps,
         need.replicas,
         need.load_rps * (1.0 + need.headroom),
-        100.0 * need.headroom,
+        room(need.headroom),
     )];
     if need.is_tight {
         lines.push("              tight: less than 15 % headroom".to_owned());

@@ -28,7 +28,7 @@ use servescope_workload::statistics::PrefixHits;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Param};
 use crate::expected_error::ExpectedError;
 use crate::notes::{Note, NoteContext, Purpose, notes, unused};
 use crate::parameters::Id;
@@ -344,7 +344,14 @@ impl Run {
         let run = self.numbers(table_rows, spans, self.token_gaps());
         let mut warnings = warnings(&run, self.report.gateway.is_some());
         if run.requests.rejected_total > 0 {
-            warnings.extend(limits::warning(&self.scenario, &self.report));
+            let of_length = limits::warning(&self.scenario, &self.report);
+            let all = Param::Number(run.requests.rejected_total as f64);
+            let counts_all = |told: &Diagnostic| told.params.get("rejected") == Some(&all);
+            // It has the same count, with the reason and what to set.
+            if of_length.as_ref().is_some_and(counts_all) {
+                warnings.retain(|told| told.code != "some_refused");
+            }
+            warnings.extend(of_length);
         }
         warnings.extend(limits::cut_warning(&self.scenario, &self.report.trace, run.cut_outputs));
         warnings.extend(self.backlog());
@@ -416,7 +423,7 @@ impl Run {
 
     /// The warning about them.
     fn backlog(&self) -> Option<Diagnostic> {
-        self.waiting().map(|(waiting, backlog)| backlog::warning(&self.report, waiting, backlog))
+        self.waiting().map(|(waiting, backlog)| backlog::warning(&self.report, self.generated, waiting, backlog))
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {

@@ -98,9 +98,11 @@ export class CapacityPage extends LightElement {
     const say = app.text.say(capacity);
     const { format } = app.text;
     const info = app.traceFile.info.value;
-    if (info !== null) return say('load.file', { name: info.name, requests: format.whole(info.requests) });
     const { values } = app.store.resolved;
-    return say('load.generated', { rate: format.short(Number(values['workload.rate_rps'])), duration: format.seconds(Number(values['workload.duration_s'])) });
+    const count = info === null ? Number(values['workload.adapters.count']) : info.traffic.adapters === 0 ? 0 : info.settings['workload.adapters.count'];
+    const adapters = count === 0 ? say('load.no_adapters') : count === undefined ? say('load.some_adapters') : say('load.adapters', { adapters: count });
+    if (info !== null) return say('load.file', { name: info.name, requests: format.whole(info.requests), adapters });
+    return say('load.generated', { adapters, rate: format.short(Number(values['workload.rate_rps'])), duration: format.seconds(Number(values['workload.duration_s'])) });
   }
 
   #parameters(ids: readonly string[]): TemplateResult {
@@ -125,9 +127,14 @@ export class CapacityPage extends LightElement {
       const parameter = app.parameters.get(id);
       return value === '' || id === 'fleet.replicas' ? [] : [say('answer.setting', { name: parameter === undefined ? id : app.text.label(parameter), value: axisValue(app, id, value) })];
     });
-    const { replicas, load_rps, usd_per_hour, headroom } = need;
+    const { replicas, cautious_replicas, load_rps, usd_per_hour, headroom } = need;
     const price = usd_per_hour === null ? '' : say('answer.price', { usd: format.of('number', usd_per_hour) });
-    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas}>${say('answer.need', { replicas, price, load: format.short(load_rps), headroom: format.share(headroom) })}
+    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas} data-cautious=${cautious_replicas ?? nothing}>${say('answer.need', {
+      replicas, price, load: format.short(load_rps),
+      cautious: cautious_replicas === null || cautious_replicas <= replicas ? '' : say('answer.cautious', { replicas: cautious_replicas }),
+      // A share of several hundred per cent is read as a factor.
+      headroom: headroom < 1 ? say('answer.headroom', { replicas, headroom: format.share(headroom) }) : say('answer.headroom_times', { replicas, times: format.short(1 + headroom) }),
+    })}
       ${settings.length === 0 ? nothing : html`<small>${say('answer.settings', { settings: app.text.list(settings) })}</small>`}</p>
       ${this.#outsideSlo(row)}`;
   }
@@ -148,14 +155,14 @@ export class CapacityPage extends LightElement {
     if (row === undefined) return '';
     if (row.errors.length > 0) return say('cannot_run', { message: app.text.diagnostics(row.errors) });
     if (row.capacity === null) return search.answer.value.state === 'running' ? say('goal.running') : '';
-    const { rate_rps, missed_rps, miss, run_s, deviation, notes } = row.capacity;
+    const { rate_rps, missed_rps, miss, run_s, deviation, notes, price: { replicas } } = row.capacity;
     const { format } = app.text;
     const reason = miss === null ? '' : missWords(app, miss);
     const missed = format.of('number', missed_rps);
     if (rate_rps === null && miss?.kind === 'too_long') return say('goal.never', { reason });
     if (rate_rps === null) return say('goal.none', { missed, reason });
     const rate = format.short(rate_rps);
-    const found = miss === null ? say('goal.most', { rate }) : say('goal.found', { rate, missed, reason });
+    const found = miss === null ? say('goal.most', { rate, replicas }) : say('goal.found', { rate, missed, reason, replicas });
     const run = format.of('seconds', run_s);
     const known = deviation === null ? say('goal.run', { run }) : say('goal.precision', { run, deviation: format.share(deviation) });
     const told = [known, ...notes.map((note) => app.named(note))];

@@ -134,7 +134,7 @@ fn last_empty_us(report: &Report, until_us: f64) -> f64 {
 }
 
 /// The warning about the backlog of a run.
-pub(crate) fn warning(report: &Report, waiting: usize, backlog: Backlog) -> Diagnostic {
+pub(crate) fn warning(report: &Report, is_generated: bool, waiting: usize, backlog: Backlog) -> Diagnostic {
     let requests = report.results.len();
     let rate = Id::Rate.row().id;
     let warning = match backlog {
@@ -162,6 +162,13 @@ pub(crate) fn warning(report: &Report, waiting: usize, backlog: Backlog) -> Diag
                 "{waiting} of {requests} requests wait at the last arrival: no request waited at {empty_s:.1} s, and over the whole traffic the backlog grows no more than chance explains"
             );
             Diagnostic::warning("backlog_burst", rate, message).number("time", empty_s.round())
+        }
+        // The duration of a file is its own.
+        Backlog::TooShort { .. } if !is_generated => {
+            let message = format!(
+                "{waiting} of {requests} requests wait at the last arrival: the trace is too short to tell whether the backlog grows"
+            );
+            Diagnostic::warning("backlog_short_trace", rate, message)
         }
         Backlog::TooShort { needs_s } => {
             let message = format!(
@@ -191,7 +198,7 @@ mod tests {
         let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
         let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         let found = backlog(&run.report);
-        let warning = found.map(|(waiting, backlog)| warning(&run.report, waiting, backlog));
+        let warning = found.map(|(waiting, backlog)| warning(&run.report, true, waiting, backlog));
         (found.map(|own| own.1), warning)
     }
 

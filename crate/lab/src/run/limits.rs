@@ -87,7 +87,7 @@ pub(crate) fn warning(scenario: &Scenario, report: &Report) -> Option<Diagnostic
     };
     let requests = report.results.len();
     let message = format!(
-        "{rejected} of {requests} requests are longer than the limits of the server; {} accepts them{rest}",
+        "{rejected} of {requests} requests are rejected: they are longer than the limits of the server; {} accepts them{rest}",
         options.join(" ")
     );
     Some(

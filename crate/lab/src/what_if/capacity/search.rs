@@ -418,7 +418,7 @@ impl Search {
         let needs_s = needs_s.filter(|_| changing.is_none());
         let deviation = if changing.is_some() { f64::INFINITY } else { deviation };
         if let (Some(run_s), Some(needs_s)) = (run_s, needs_s) {
-            notes.push(short_run(run_s, needs_s));
+            notes.push(short_run(run_s, needs_s, self.loaded.is_some()));
         }
         notes.extend(passed.and_then(|p| cut_outputs(p.measures.cut_outputs, &self.scenario)));
         notes.extend(changing.zip(run_s).map(|(id, run_s)| changing_traffic(id, run_s)));
@@ -479,9 +479,14 @@ fn squared(x: f64) -> f64 {
 }
 
 /// That the runs were too short for the tolerance.
-fn short_run(run_s: f64, needs_s: f64) -> Diagnostic {
+fn short_run(run_s: f64, needs_s: f64, is_loaded: bool) -> Diagnostic {
     let path = Id::Duration.row().id;
     let [run_s, needs_s] = [run_s, needs_s].map(libm::ceil);
+    // The duration of a file is its own.
+    if is_loaded {
+        let message = format!("the trace, which lasts {run_s} s at this rate, is too short for the tolerance");
+        return Diagnostic::warning("short_trace", Id::TimeScale.row().id, message).number("run", run_s);
+    }
     let message =
         format!("{path}: a run of {run_s} s is too short for the tolerance; about {needs_s} s are needed");
     Diagnostic::warning("short_run", path, message).number("run", run_s).number("needs", needs_s)
