@@ -16,3 +16,14 @@ export function controlNote({ belonging, session, text }: Pick<App, 'belonging' 
   const note = [...warnings, ...unneeded].find(({ code, path }) => path === id && isOfControl(code));
   return note === undefined || belonging.stale.value !== null ? null : text.diagnostic(note);
 }
+
+/** The policy by which requests are served where they wait at the gateway: that of an engine, whose queue is short then, changes little. */
+export const GATEWAY_ORDER = 'gateway.order';
+
+/** Whether requests of the shown run wait at the gateway, so that the engine's scheduling policy has few to choose among. */
+export function isOrderedAtGateway({ belonging, session, store }: Pick<App, 'belonging' | 'session' | 'store'>, id: string): boolean {
+  if (id !== 'scheduler.order' || store.resolved.values['gateway.kind'] !== 'proxy' || belonging.stale.value !== null) return false;
+  const summary = session.value.answer?.summary;
+  const held = Object.values(summary?.gateway?.held ?? {}).reduce((sum, count) => sum + count, 0);
+  return held > 0;
+}

@@ -8,7 +8,7 @@ import { pageError, type Diagnostic, type Parameter, type ParameterValue } from 
 import { randomSeed } from '../simulation/module.js';
 import { reveal } from '../panels/reveal.js';
 import { partsOf, type Watchable } from '../state/topic.js';
-import { controlNote } from './control-note.js';
+import { controlNote, GATEWAY_ORDER, isOrderedAtGateway } from './control-note.js';
 import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable, remedyOf, remedyWords, whyOf } from './inactive.js';
 import { lessonLink, wantLessonLink } from './lesson-link.js';
 import { parseTyped } from './typed.js';
@@ -50,7 +50,7 @@ export class ParameterControl extends LightElement {
     const { id } = parameter;
     const problem = app.problem(id);
     const about = problem === undefined ? '' : `${problem.code} ${problem.message}`;
-    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${controlNote(app, id, unneeded(app)) ?? ''}|${about}|${String(fileValue(app, parameter))}`;
+    return `${String(this.#value)}|${String(app.store.resolved.defaults[id])}|${inactiveMark(app, parameter)}|${controlNote(app, id, unneeded(app)) ?? ''}|${String(isOrderedAtGateway(app, id))}|${about}|${String(fileValue(app, parameter))}`;
   }
 
   /** A file's own number where it decides the parameter: null where it has none. */
@@ -97,7 +97,18 @@ export class ParameterControl extends LightElement {
       <p class="control-help" id="${id}-help" data-changes=${parameter.changes} ?hidden=${this.helpOpen !== true}>${text.help(parameter)}
         ${parameter.changes === 'score' ? text.t('control.score') : nothing} ${this.helpOpen === true ? lessonLink(app, parameter.id) : nothing}</p>
       <div class="control-reason" ?hidden=${inactive === null}>${inactive} ${disabled && this.near === true ? html`${this.#use()}${this.#why()}` : nothing}</div>
+      ${this.#elsewhere()}
       <p class="control-error" id="${id}-error" role=${problem === undefined ? nothing : 'alert'} data-code=${problem?.code ?? ''} ?hidden=${problem === undefined}>${problem === undefined ? nothing : text.diagnostic(problem)}</p>`;
+  }
+
+  /** Where requests wait at the gateway its own policy decides. */
+  #elsewhere(): TemplateResult | typeof nothing {
+    const { app, parameter } = this;
+    if (!isOrderedAtGateway(app, parameter.id)) return nothing;
+    const other = app.parameters.get(GATEWAY_ORDER);
+    if (other === undefined) return nothing;
+    return html`<p class="control-reason" data-elsewhere=${GATEWAY_ORDER}>${app.text.t('control.at_gateway')}
+      <button type="button" class="act" @click=${() => { reveal(app, other); }}>${app.text.label(other)}</button></p>`;
   }
 
   #help(): void {

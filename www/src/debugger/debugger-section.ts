@@ -16,6 +16,8 @@ import './debugger.css';
 
 const KINDS = ['rejection', 'preemption', 'load'] as const;
 
+const NAMES: readonly string[] = ['request', 'other', 'adapter', 'user', 'replica'];
+
 export class DebuggerSection extends LightElement {
   readonly #state: DebuggerState;
   #kind: StepKind = 'preemption';
@@ -100,13 +102,13 @@ export class DebuggerSection extends LightElement {
     const { text } = this.app;
     const say = text.say(debuggerTexts);
     const { candidate, rule, replica } = view;
-    const place = say('place', { step: text.format.whole(view.step), last: text.format.whole(view.steps - 1), time: view.time_s.toFixed(6) });
+    const place = say('place', { step: text.format.whole(view.step), last: text.format.whole(view.steps - 1), time: text.format.fixed(view.time_s, 6) });
     return html`
       <div class="step-told" aria-live="polite" data-verdict=${view.verdict}>
         <p class="step-place">${place}${replica === null ? say('before_replica') : say('replica', { replica })}</p>
         <p class="step-verdict">${this.#sentence(view.told)} ${view.test === null ? nothing : this.#sentence(view.test.told)}</p>
         ${candidate === null ? nothing : html`<p>${say('candidate', {
-          request: String(candidate.request), user: candidate.user, adapter: adapterName(text, candidate.adapter), arrival: candidate.arrival_s.toFixed(3),
+          request: String(candidate.request), user: candidate.user, adapter: adapterName(text, candidate.adapter), arrival: text.format.fixed(candidate.arrival_s, 3),
           input: candidate.input_tokens, most: candidate.max_tokens,
         })} <button type="button" class="quiet" data-action="explain" @click=${() => { void this.app.select(candidate.request); }}>${say('show')}</button></p>`}
         <p>${say('rule')}<a data-rule=${rule.code} href=${docsPage(rule.doc)}>${text.ofModule(`rule.${rule.code}`) ?? rule.name}</a> · ${say('source')}<code>${rule.source}</code></p>
@@ -125,7 +127,9 @@ export class DebuggerSection extends LightElement {
     const template = text.ofModule(`sentence.${code}`);
     if (template === undefined) return english;
     const { reason } = params;
-    return text.fill(template, typeof reason === 'string' ? { ...params, reason: text.outcome(reason) } : params);
+    // A request has a number for a name, which is written without separators.
+    const named = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, NAMES.includes(name) ? String(value) : value]));
+    return text.fill(template, typeof reason === 'string' ? { ...named, reason: text.outcome(reason) } : named);
   }
 }
 

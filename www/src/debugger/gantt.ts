@@ -13,7 +13,7 @@ type Go = (way: 'time' | 'request', number: number) => void;
 export function ganttOf(text: Text, { gantt, view }: DebuggerStep, go: Go): TemplateResult {
   const say = text.say(debuggerTexts);
   const { from_s, to_s, count, lanes } = gantt;
-  const values = { count, from: from_s.toFixed(2), to: to_s.toFixed(2), time: view.time_s.toFixed(3) };
+  const values = { count, from: text.format.fixed(from_s, 2), to: text.format.fixed(to_s, 2), time: text.format.fixed(view.time_s, 3) };
   const listed = lanes.length;
   return html`<section class="gantt" data-part="gantt" aria-label=${say('gantt')}>
     <h4>${say('gantt')}</h4>

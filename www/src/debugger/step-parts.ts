@@ -56,7 +56,7 @@ function queue(text: Text, { at, key, count, rows, rule }: StepQueue): TemplateR
   const values = { count, key: by, rule: text.ofModule(`rule.${rule.code}`) ?? rule.name };
   const about = rows.length < count ? say('queue.listed', { ...values, listed: rows.length }) : say('queue.about', values);
   const shown = (row: StepQueueRow): Row => [
-    String(row.request), row.user, short(text, row.adapter), row.key === null ? say('preempted_first') : row.key.toFixed(3), row.arrival_s.toFixed(3),
+    String(row.request), row.user, short(text, row.adapter), row.key === null ? say('preempted_first') : text.format.fixed(row.key, 3), text.format.fixed(row.arrival_s, 3),
     text.format.whole(row.prompt_tokens), stateOf(text, row),
   ];
   const heads = (['request', 'user', 'adapter', 'key', 'arrival', 'prompt', 'state'] as const).map((column) => say(`column.${column}`));
@@ -156,7 +156,7 @@ function adapters(text: Text, { slots, used, resident, list: all }: StepAdapters
 function counters(text: Text, { by, rows }: StepCounters): TemplateResult {
   const say = text.say(debuggerTexts);
   const name = (client: number): string => (by === 'user' ? say('client.user', { index: client }) : adapterName(text, client));
-  return part('counters', say('counters'), table(say('counters'), [say('column.client'), say('column.counter')], rows.map(({ client, counter }): Row => [name(client), counter.toFixed(1)])));
+  return part('counters', say('counters'), table(say('counters'), [say('column.client'), say('column.counter')], rows.map(({ client, counter }): Row => [name(client), text.format.fixed(counter, 1)])));
 }
 
 function gateway(text: Text, own: StepGateway): TemplateResult {

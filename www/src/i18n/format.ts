@@ -35,6 +35,11 @@ export class Format {
     return this.#exact.format(value);
   }
 
+  /** With so many places behind the point. */
+  fixed(value: number, places: number): string {
+    return new Intl.NumberFormat(LOCALE[this.language], { minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
+  }
+
   seconds(value: number): string {
     const [amount, unit] = secondsParts(value);
     return `${this.short(amount)}${THIN}${SECONDS[this.language][unit]}`;

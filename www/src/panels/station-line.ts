@@ -13,6 +13,9 @@ import { belongings, STATIONS, type Station } from '../state/stations.js';
 import { part } from '../part.js';
 import { loadText } from './load-number.js';
 
+/** By this share of the rate that was set the one that arrives may differ by chance. */
+const OF_CHANCE = 0.2;
+
 interface Reading { value: string; unit: string; more?: string }
 
 export class StationLine extends LightElement {
@@ -93,19 +96,19 @@ export class StationLine extends LightElement {
   /** A proxy's queue, and what was rejected until then; without a proxy what the server rejected. */
   #atGateway({ gateway, requests }: Summary, moment: Moment | null): Reading {
     const { t, format } = this.app.text;
-    const rejected = (count: number): Reading => ({ value: format.whole(count), unit: t('station.gateway.unit') });
+    const rejected = (count: number): Reading => ({ value: format.whole(count), unit: t(gateway === null && count > 0 ? 'station.gateway.unit_engine' : 'station.gateway.unit') });
     if (gateway === null || moment === null) return rejected(moment?.rejected ?? requests.rejected_total);
     const queued = { value: format.whole(moment.at_gateway), unit: t('station.waiting.unit_now') };
     return requests.rejected_total === 0 ? queued : { ...queued, more: `${format.whole(moment.rejected)} ${t('station.gateway.unit')}` };
   }
 
-  /** As it was asked for, or as the file has it at the speed it is played. */
+  /** As it was asked for where that is what arrives, or as the file has it at the speed it is played. */
   #offered({ requests }: Summary): number | null {
     const { belonging, store } = this.app;
     const { values } = belonging.stale.value === null || belonging.shown === null ? store.resolved : resolve(belonging.shown.values);
     const trace = (belonging.stale.value === null ? null : belonging.shown)?.traffic.info ?? this.app.traceFile.info.value;
     const [rate, stretch] = [values['workload.rate_rps'], values['workload.trace.time_scale']];
-    if (trace === null) return typeof rate === 'number' ? rate : null;
+    if (trace === null) return arriving(rate, requests.offered, Math.max(Number(values['workload.duration_s']), this.app.session.value.answer?.trafficEnd ?? 0));
     return trace.span_s > 0 && typeof stretch === 'number' ? requests.offered / (trace.span_s * stretch) : null;
   }
 
@@ -127,6 +130,13 @@ export class StationLine extends LightElement {
       if (chart !== undefined) reveal(`[data-chart="${chart}"]`);
     });
   }
+}
+
+/** The rate that was set; the one that arrives where they differ by more than chance, as where a request brings its session's next ones. */
+function arriving(rate: unknown, requests: number, duration_s: number): number | null {
+  if (typeof rate !== 'number') return null;
+  const found = duration_s > 0 ? requests / duration_s : rate;
+  return rate > 0 && Math.abs(found / rate - 1) <= OF_CHANCE ? rate : hundredths(found);
 }
 
 /** Hundredths are enough of a mean of requests, and fit on a phone. */

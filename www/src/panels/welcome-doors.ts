@@ -15,9 +15,28 @@ export class WelcomeDoors extends LightElement {
   static override properties = { ...LightElement.properties, own: { state: true }, closed: { state: true } };
   declare own: boolean;
   declare closed: boolean;
+  /** Until a file of the reader's is open. */
+  #isEntering = false;
+  #forget: () => void = () => undefined;
 
   protected override watched(): Watchable[] {
     return [];
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#forget = this.app.traceFile.info.subscribe((info) => {
+      if (info === null || !this.#isEntering) return;
+      this.#isEntering = false;
+      // The numbers of the file stand below the traffic source.
+      this.app.showSource(false);
+      document.querySelector('headline-numbers')?.scrollIntoView({ block: 'nearest' });
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#forget();
   }
 
   protected override render(): TemplateResult | typeof nothing {
@@ -43,6 +62,7 @@ export class WelcomeDoors extends LightElement {
       return;
     }
     this.own = true;
+    this.#isEntering = true;
     this.app.showSource(true);
   }
 }

@@ -2,6 +2,7 @@
 import { html, type TemplateResult } from 'lit';
 import { refused } from '../belonging-words.js';
 import { LightElement } from '../element.js';
+import { formatName } from '../i18n/format-names.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { Watchable } from '../state/topic.js';
@@ -28,7 +29,7 @@ export class ExportSection extends LightElement {
     return html`
       <p class="about">${say('export.about')}</p>
       <div class="choices">${(this.formats ?? []).map((format) => html`
-        <button type="button" data-export=${format} aria-label=${say('export.format', { format })} @click=${() => { void this.#save(format); }}>${format}</button>`)}</div>`;
+        <button type="button" data-export=${format} aria-label=${say('export.format', { format: formatName(format) })} @click=${() => { void this.#save(format); }}>${formatName(format)}</button>`)}</div>`;
   }
 
   async #save(format: string): Promise<void> {
@@ -40,7 +41,7 @@ export class ExportSection extends LightElement {
       const { bytes, lost } = await studio.call('export', { format });
       const lines = JSON_LINES.includes(format);
       const say = app.text.say(workload);
-      if (lost.length > 0) app.notices.info('export_lost', () => say('export.lost', { format, lost: lossWords(app, lost) }));
+      if (lost.length > 0) app.notices.info('export_lost', () => say('export.lost', { format: formatName(format), lost: lossWords(app, lost) }));
       download(`workload-${format}.${lines ? 'jsonl' : 'csv'}`, new Blob([bytes], { type: lines ? 'application/jsonl' : 'text/csv' }));
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;

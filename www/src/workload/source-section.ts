@@ -8,6 +8,7 @@ import type { Watchable } from '../state/topic.js';
 import './refused-file.js';
 import { chosenTraffic, editOf, realTraffic, type RealTraffic } from './real-traffic.js';
 import type { Say } from '../i18n/area.js';
+import { formatName } from '../i18n/format-names.js';
 import { workload } from '../i18n/en/workload.js';
 
 const TRAFFIC = realTraffic();
@@ -35,7 +36,7 @@ export class SourceSection extends LightElement {
     return html`
       ${sources.length === 0 ? html`<p class="generated">${say('source.generated', { requests, span: format.seconds(duration) })}</p>` : nothing}
       ${sources.map((file) => html`<p class="source" data-name=${file.name} data-format=${file.format} data-requests=${file.requests}>${say('source.file', {
-        name: file.name, format: file.format === '' ? '–' : file.format, requests: file.requests, span: format.seconds(file.span_s),
+        name: file.name, format: formatName(file.format), requests: file.requests, span: format.seconds(file.span_s),
         rate: format.of('number', file.rate_rps), input: format.short(file.input_tokens_mean), output: format.short(file.output_tokens_mean), pd: format.of('number', file.pd_ratio),
       })}</p>
       ${file.bad_rows.total === 0 ? nothing : this.#badRows(say, file)}`)}

@@ -145,3 +145,13 @@ test('a scenario file is opened', async ({ page }) => {
   await expect(page.locator('.notice.error')).toContainText('broken.json');
   await expect(control(page, 'workload.rate_rps').locator('input.value')).toHaveValue('3.5');
 });
+
+test('behind the door of one’s own trace the numbers are in sight once the file is open', async ({ page }) => {
+  await open(page, '');
+  await page.locator('[data-door=own]').click();
+  const rows = Array.from({ length: 200 }, (_, place) => `${String(place)},${String(100 + place)},20`);
+  await page.locator('input[data-file=open]').setInputFiles({ name: 'own.csv', mimeType: 'text/csv', buffer: Buffer.from(`arrival_s,input_tokens,output_tokens\n${rows.join('\n')}\n`) });
+  await expect(page.locator('.trace-in-use')).toContainText('Servescope');
+  await expect(page.locator('details.traffic-source')).not.toHaveAttribute('open');
+  await expect(page.locator('headline-numbers')).toBeInViewport();
+});

@@ -76,7 +76,7 @@ export const parameters: ParameterTexts = {
   'scheduler.prediction.of': { label: '预测的基准', help: '预测以什么为中心：真实输出长度，或请求的 max_tokens。' },
   'scheduler.prediction.range': { label: '预测误差', help: '预测值在基准上下这一比例之内均匀分布；0 即完全准确。' },
   'scheduler.round_robin.quantum': { label: 'DRR 每轮额度', help: '客户端每轮可得的服务量；0 表示KV 池的二十分之一。' },
-  'scheduler.rpm.limit': { label: '每分钟请求数', help: '每个客户端最近 60 秒内的请求数上限；超出的请求被拒绝。' },
+  'scheduler.rpm.limit': { label: '策略的请求数上限', help: '每个客户端最近 60 秒内的请求数上限；超出的请求被拒绝。' },
   'scheduler.early_abort.bound_s': { label: '提前中止期限', help: '赶不上这一首 token 期限的请求会被提前中止（early abort），提前 0.5 秒判定。' },
   'scheduler.cluster.adapters': { label: '适配器聚簇阈值', help: '批次用到这么多适配器后，使用这些适配器的请求优先（batch_num_adapters）。' },
   'scheduler.priority.classes': { label: '优先级', help: '循环分配给各客户端的等级；数字越小优先级越高。' },

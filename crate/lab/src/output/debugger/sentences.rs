@@ -125,7 +125,9 @@ impl Sentence {
         let mut text = of_table(SENTENCES, code).map_or(code, |row| row.1).to_owned();
         for (name, value) in &params {
             let value = match value {
-                Param::Number(number) => number.to_string(),
+                // A request, an adapter or a user has a number for a name.
+                Param::Number(number) if NAMES.contains(name) => number.to_string(),
+                Param::Number(number) => in_thousands(*number),
                 Param::Text(text) if *name == "reason" => {
                     of_table(REASONS, text).map_or(text.as_str(), |row| row.1).to_owned()
                 }
@@ -135,6 +137,25 @@ impl Sentence {
         }
         Self { code, params, text }
     }
+}
+
+/// Parameters that name something.
+const NAMES: [&str; 5] = ["request", "other", "adapter", "user", "replica"];
+
+/// A number with a comma between its thousands.
+fn in_thousands(number: f64) -> String {
+    let plain = number.to_string();
+    let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
+    let digits = whole.len() - usize::from(whole.starts_with('-'));
+    let mut told = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        let left = whole.len() - place;
+        if left < digits && left.is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told + rest
 }
 
 fn number(value: u32) -> Param {
@@ -215,4 +236,14 @@ pub(crate) fn loaded(adapters: &[u32], count: u32) -> Sentence {
     // One that was loaded and evicted within the look is not on the list.
     let list = if list.is_empty() { count.to_string() } else { list.join(", ") };
     Sentence::new("loaded", [("adapters", Param::Text(list))])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands_are_kept_apart() {
+        for (number, told) in [(7.0, "7"), (999.0, "999"), (1000.0, "1,000"), (-1234567.5, "-1,234,567.5"), (-123.0, "-123")] {
+            assert_eq!(super::in_thousands(number), told);
+        }
+    }
 }

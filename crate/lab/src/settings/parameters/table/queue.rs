@@ -92,7 +92,7 @@ macro_rules! queue {
                 .doc("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
             RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
                 .when(&[when_in(Id::SchedulerOrder, &["rpm"])])
-                .doc("Requests a minute", "Accepted requests per client in any 60 s; further ones are rejected.");
+                .doc("Request limit of the policy", "Accepted requests per client in any 60 s; further ones are rejected.");
             AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
                 .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
                 .doc("Early-abort deadline", "A request whose first token cannot come by then is rejected (early abort); that is decided 0.5 s before.");
