@@ -423,7 +423,8 @@ impl Run {
 
     /// The warning about them.
     fn backlog(&self) -> Option<Diagnostic> {
-        self.waiting().map(|(waiting, backlog)| backlog::warning(&self.report, self.generated, waiting, backlog))
+        self.waiting()
+            .map(|(waiting, backlog)| backlog::warning(&self.report, self.generated, waiting, backlog))
     }
 
     fn add_expected_shares(&self, summary: &mut Summary) {

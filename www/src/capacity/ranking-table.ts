@@ -114,7 +114,7 @@ export class RankingTable extends LightElement {
           ${row.capacity === null ? nothing : html`<span class="row-actions">${this.#actions(row)}</span>`}</td>
         <td data-cautious=${standing?.need?.cautious_replicas ?? ''}>${this.#replicas(row)}</td>
         <td>${app.text.format.of(USD.kind, USD.of(row))}</td>
-        <td data-tight=${standing?.need?.is_tight ?? nothing}>${app.text.format.of(HEADROOM.kind, HEADROOM.of(row))}
+        <td data-tight=${standing?.need?.is_tight ?? nothing}>${this.#headroom(row)}
           ${standing?.need?.is_tight === true ? html`<small class="tight">${definition(`about-tight-${String(row.place)}`, say('headroom.tight'), say('headroom.tight.about'))}</small>` : nothing}</td>
         <td class="reason" data-check=${checkState(row)} data-digest=${checkOf(row)?.digest ?? ''}>${this.#check(row)}</td>
         <td class="reason" data-limit=${row.capacity?.binding?.parameter ?? row.checks.at(-1)?.limit?.cause ?? ''}>${this.#limit(row)}</td>
@@ -131,6 +131,13 @@ export class RankingTable extends LightElement {
     const { cautious_replicas: cautious, replicas, gpus } = need;
     return html`${text.format.whole(replicas)} <small>${say('replicas.gpus', { gpus })}</small>
       ${error === null || cautious === null ? nothing : html`<small class="cautious">${say('replicas.cautious', { replicas: cautious, error: text.format.share(error) })}</small>`}`;
+  }
+
+  /** A share of several hundred per cent is read as a factor. */
+  #headroom(row: Row): string {
+    const { format } = this.app.text;
+    const share = HEADROOM.of(row);
+    return share !== null && share >= 1 ? this.app.text.say(capacity)('headroom.times', { times: format.short(1 + share) }) : format.of(HEADROOM.kind, share);
   }
 
   #actions(row: Row): TemplateResult {

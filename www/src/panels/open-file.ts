@@ -101,17 +101,18 @@ function launchText({ text, parameters }: App, name: string, { detail, set, assu
     const parameter = parameters.get(path);
     return parameter === undefined ? '' : text.label(parameter);
   }).filter((label) => label !== '');
-  const told = text.t('notice.launch_line', { name, server: detail, settings: labels.length === 0 ? '–' : labels.join(', ') });
   const others = assumed.flatMap((path) => {
     const parameter = parameters.get(path);
     const value = scenario?.[path] ?? parameter?.default;
     return parameter === undefined || value === undefined ? [] : [`${text.label(parameter)} ${text.value(parameter, value)}`];
   });
   return [
-    told,
+    text.t('notice.launch_line', { name, server: detail }),
+    // First, since a long notice is cut off.
     ...(others.length === 0 ? [] : [text.t('notice.launch_assumed', { settings: text.list(others) })]),
+    ...(labels.length === 0 ? [] : [text.t('notice.launch_sets', { settings: text.list(labels) })]),
     ...(unknown.length === 0 ? [] : [text.t('notice.launch_flags', { flags: unknown.join(', ') })]),
-  ].join(' ');
+  ].join(text.language === 'zh' ? '' : ' ');
 }
 
 /** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */

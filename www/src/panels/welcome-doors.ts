@@ -30,7 +30,7 @@ export class WelcomeDoors extends LightElement {
       this.#isEntering = false;
       // The numbers of the file stand below the traffic source.
       this.app.showSource(false);
-      document.querySelector('headline-numbers')?.scrollIntoView({ block: 'nearest' });
+      requestAnimationFrame(() => { document.querySelector('headline-numbers .metric')?.scrollIntoView({ block: 'nearest' }); });
     });
   }
 

@@ -189,10 +189,10 @@ test('a fit shows its twins beside the source, and a twin can be simulated', asy
 });
 
 const KINDS: [string, RegExp][] = [
-  ['mooncake_conversation_trace.jsonl', /\(mooncake\): 12,031 requests/],
-  ['BurstGPT_1_rows_0001-0250.csv', /\(burstgpt\): \d+ requests/],
-  ['claude_code_sessions_a.jsonl.gz', /\(agent_sessions\): [\d,]+ requests/],
-  ['vidur_splitwise_code.csv', /\(vidur\): [\d,]+ requests/],
+  ['mooncake_conversation_trace.jsonl', /\(Mooncake\): 12,031 requests/],
+  ['BurstGPT_1_rows_0001-0250.csv', /\(BurstGPT\): \d+ requests/],
+  ['claude_code_sessions_a.jsonl.gz', /\(agent sessions\): [\d,]+ requests/],
+  ['vidur_splitwise_code.csv', /\(Vidur\): [\d,]+ requests/],
 ];
 
 for (const [place, [name, told]] of KINDS.entries()) {

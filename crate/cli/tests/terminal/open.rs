@@ -47,7 +47,10 @@ fn a_line_and_a_link_are_read_from_standard_input() {
     assert!(told.contains("fleet.tensor_parallel=2, scheduler.max_running_requests=128"), "{told}");
     assert!(told.contains("no parameter for --trust-remote-code"), "{told}");
     assert!(told.contains("not in it  the GPU") && told.contains("LoRA adapters (none)"), "{told}");
-    assert!(told.contains("--set workload.adapters.count=0") && told.contains("--set fleet.gpu=GPU"), "{told}");
+    assert!(
+        told.contains("--set workload.adapters.count=0") && told.contains("--set fleet.gpu=GPU"),
+        "{told}"
+    );
     let (code, told) = of_input("https://x.test/#v=3&R=2");
     assert!(code == Some(0) && told.contains("--link 'https://x.test/#v=3&R=2'"), "{told}");
     let (code, told) = of_input("dear reader");

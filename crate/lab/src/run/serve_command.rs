@@ -62,8 +62,7 @@ mod tests {
             ("profile", "a100_80_sxm", "llama-2-7b"),
             ("profile", "h200_sxm", "llama-3.1-8b"),
         ] {
-            let text =
-                command(&[("cost.kind", kind), ("fleet.gpu", gpu), ("fleet.model", model)]).unwrap();
+            let text = command(&[("cost.kind", kind), ("fleet.gpu", gpu), ("fleet.model", model)]).unwrap();
             assert!(text.contains("--tensor-parallel-size 1"), "{kind}: {text}");
         }
     }

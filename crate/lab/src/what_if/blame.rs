@@ -314,7 +314,10 @@ mod tests {
         assert_eq!(suspects, 2);
         assert!(matches!(&causes[..], [Cause { suspect: "replicas", .. }]), "{causes:?}");
         let sentence = causes[0].sentence();
-        assert!(sentence.contains("with twice as many replicas 3.19 req/s in place of 2.17 (20 seeds)"), "{sentence}");
+        assert!(
+            sentence.contains("with twice as many replicas 3.19 req/s in place of 2.17 (20 seeds)"),
+            "{sentence}"
+        );
     }
 
     #[test]
@@ -373,7 +376,8 @@ mod tests {
             ("workload.rate_rps", "10"),
             ("workload.duration_s", "120"),
         ];
-        let batch = [&slots[..4], &[("workload.adapters.count", "0"), ("scheduler.max_num_seqs", "8")]].concat();
+        let batch =
+            [&slots[..4], &[("workload.adapters.count", "0"), ("scheduler.max_num_seqs", "8")]].concat();
         let batch = [&batch[..], &[("workload.rate_rps", "12"), ("workload.duration_s", "100")]].concat();
         for (settings, expected) in [(&slots[..], "adapter_slots"), (&batch[..], "batch_cap")] {
             let (_, found) = causes(settings, None);

@@ -83,6 +83,7 @@ export const capacity = area('capacity', {
   'replicas.cautious': '{replicas} for a load {error} larger: the expected error of the times',
   'column.error': 'Expected error',
   'column.headroom': 'Headroom until a bound breaks',
+  'headroom.times': '{times} times your rate',
   'headroom.tight': 'tight',
   'headroom.tight.about': 'Less than 15 % headroom. A day with more traffic, or times that are longer than simulated, break a bound.',
   'column.in_slo': 'Requests within the SLO',

@@ -83,6 +83,7 @@ export const capacity: Translation<typeof english> = {
   'replicas.cautious': '按耗时的预期误差，负载增大 {error} 时需要 {replicas} 个',
   'column.error': '预期误差',
   'column.headroom': '超出上限之前的余量',
+  'headroom.times': '到达速率的 {times} 倍',
   'headroom.tight': '余量小',
   'headroom.tight.about': '余量不足 15%。流量稍大，或耗时比模拟的更长，就会超出上限。',
   'column.in_slo': '满足 SLO 的请求',

@@ -242,7 +242,9 @@ pub(crate) fn loaded(adapters: &[u32], count: u32) -> Sentence {
 mod tests {
     #[test]
     fn thousands_are_kept_apart() {
-        for (number, told) in [(7.0, "7"), (999.0, "999"), (1000.0, "1,000"), (-1234567.5, "-1,234,567.5"), (-123.0, "-123")] {
+        for (number, told) in
+            [(7.0, "7"), (999.0, "999"), (1000.0, "1,000"), (-1_234_567.5, "-1,234,567.5"), (-123.0, "-123")]
+        {
             assert_eq!(super::in_thousands(number), told);
         }
     }

@@ -484,7 +484,8 @@ fn short_run(run_s: f64, needs_s: f64, is_loaded: bool) -> Diagnostic {
     let [run_s, needs_s] = [run_s, needs_s].map(libm::ceil);
     // The duration of a file is its own.
     if is_loaded {
-        let message = format!("the trace, which lasts {run_s} s at this rate, is too short for the tolerance");
+        let message =
+            format!("the trace, which lasts {run_s} s at this rate, is too short for the tolerance");
         return Diagnostic::warning("short_trace", Id::TimeScale.row().id, message).number("run", run_s);
     }
     let message =
