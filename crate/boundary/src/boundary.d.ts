@@ -558,6 +558,10 @@ export type Delayed = {
 
 /** What a page shows. */
 export type DeploymentView = {
+  /** The pool's name; empty where it has none. */
+  name: string,
+  /** How many replicas it has at the beginning. */
+  replicas: number,
   /** GPU. */
   gpu: string,
   /** Model. */
@@ -586,6 +590,8 @@ export type DeploymentView = {
   cost: CostOrigin,
   /** Where they come from, for timed operators. */
   timed: TimedSource | null,
+  /** The other pools of the fleet. */
+  others: Array<DeploymentView>,
 };
 
 /**
@@ -829,6 +835,8 @@ export type FittedProfile = {
 export type FleetSummary = {
   /** GPU seconds of all replicas by class of operator; of several stages their mean. Classes without time are left out. */
   operators_s: { [key in string]: number },
+  /** Every pool. */
+  per_pool: Array<PoolRow>,
   /** Every replica. */
   per_replica: Array<ReplicaRow>,
   /** Execution time of the iterations of a request. */
@@ -1051,6 +1059,16 @@ export type LengthBucket = {
   e2e_bias: number | null,
 };
 
+/** A scenario that draws its lengths from a file. */
+export type LengthsFile = {
+  /** The scenario. */
+  scenario: ScenarioPatch,
+  /** Pairs of lengths that it draws from. */
+  taken: number,
+  /** Pairs of the file. */
+  pairs: number,
+};
+
 /** A row that could not be read. */
 export type ListedRow = {
   /** Line of the file, the header included. */
@@ -1165,8 +1183,12 @@ export type Moment = {
   computing: number,
   /** Replicas that load adapters before an iteration. */
   loading: number,
-  /** All replicas. */
+  /** Replicas that can compute: those that are ready, and those that drain. */
   replicas: number,
+  /** Replicas that are paid and not ready yet. */
+  starting: number,
+  /** Of `replicas` those that get no new request. */
+  draining: number,
   /** Prompt tokens of the iterations under way. */
   prompt_tokens: number,
   /** Requests that decode a token in them. */
@@ -1470,6 +1492,34 @@ export type PlotFrame = {
   y_max: number,
 };
 
+/** One pool over the run. */
+export type PoolRow = {
+  /** Index. */
+  id: number,
+  /** What it is called; empty where it has no name. */
+  name: string,
+  /** Replicas that there were. */
+  replicas: number,
+  /** How long they are paid, all together. */
+  paid_s: number,
+  /** Requests that the router gave them. */
+  requests: number,
+  /** Of these, served to the end. */
+  completed: number,
+  /** Share of their time in iterations. */
+  busy: number | null,
+  /** KV memory in use, mean over their time. */
+  mean_kv: number | null,
+  /** KV memory of each of them, tokens. */
+  kv_tokens: number,
+  /** Preemptions of their requests. */
+  preemptions: number,
+  /** Time to first token of their completed requests. */
+  ttft_s: Distribution,
+  /** Time per output token of those. */
+  tpot_s: Distribution,
+};
+
 /** Predicted against true outputs of the requests that were forwarded. */
 export type PredictionError = {
   /** Predicted over true. */
@@ -1504,7 +1554,11 @@ export type Price = {
   gpus: number,
   /** Replicas. */
   replicas: number,
-  /** The id of the GPU; "" where the cost model names none. */
+  /** GPUs of the first pool's replicas. */
+  first_gpus: number,
+  /** USD for those of the other pools and an hour; `None` where a price is missing. */
+  others_usd_per_hour: number | null,
+  /** The id of the GPU of the first pool; "" where the cost model names none. */
   gpu: string,
   /** USD for one of them and an hour; `None` where no price of this kind is known. */
   usd_per_gpu_hour: number | null,
@@ -1623,7 +1677,7 @@ export type ReadResult = {
 export type RecognisedFile = {
   /**
    * Its kind (`scenario`, `trace`, `lengths`, `clients`, `result`, `model_config`, `adapter_config`, `operator_table`,
-   * `table`, `curve`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `table`, `text`, `binary`, `empty`).
+   * `table`, `curve`, `launch_line`, `link`, `summary`); where it is of no known one, what it looks like (`json`, `yaml`, `table`, `text`, `binary`, `empty`).
    */
   kind: string,
   /** The name of the tool, the format or the server. */
@@ -1664,10 +1718,20 @@ export type ReplicaLoad = {
   share: number,
 };
 
-/** One replica over the makespan. */
+/** One replica over the time for which it is paid. */
 export type ReplicaRow = {
   /** Index. */
   id: number,
+  /** Its pool. */
+  pool: number,
+  /** When it was asked for; 0 of those of the beginning. */
+  start_s: number,
+  /** When it could be given its first request. */
+  ready_s: number,
+  /** When it stopped; missing where it did not. */
+  stop_s: number | null,
+  /** How long it is paid up to the end of the run. */
+  paid_s: number,
   /** Requests that the router gave it. */
   requests: number,
   /** Of these, served to the end. */
@@ -1916,6 +1980,8 @@ export type Series = {
   x2: Float64Array,
   /** Request ids of points, or none. */
   id: Float64Array,
+  /** What stands at the line of a [`Mark::RuleY`], and at the upper edge where its place is above the axis; "" for nothing. */
+  label: string,
 };
 
 /** How much a [`Diagnostic`] matters. */
@@ -2357,6 +2423,10 @@ export type Summary = {
   prefix: PrefixSummary | null,
   /** Of a fleet: what else is to be said of it. */
   fleet: FleetSummary | null,
+  /** Replicas that there were, of all pools. */
+  replicas: number,
+  /** GPU seconds for which the replicas are paid, from when each was asked for until it stops or the run ends. */
+  gpu_s: number,
   /** What the proxy did, if there was one. */
   gateway: GatewaySummary | null,
   /** How far these times are to be expected from a real server's. */

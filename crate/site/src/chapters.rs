@@ -19,7 +19,16 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
     Chapter { title: "Start", pages: &["tutorial", "lessons", "features", "model", "limits", "glossary"] },
     Chapter {
         title: "Set up a service",
-        pages: &[PARAMETERS, "orders", "gateway", "adapters", "fleets", "what-combines", "roofline", "own-model"],
+        pages: &[
+            PARAMETERS,
+            "orders",
+            "gateway",
+            "adapters",
+            "fleets",
+            "what-combines",
+            "roofline",
+            "own-model",
+        ],
     },
     Chapter {
         title: "Traffic",
