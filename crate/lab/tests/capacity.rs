@@ -245,7 +245,7 @@ fn a_trace_is_played_faster_until_it_fails() {
     let (rate, missed) = (found.rate_rps.unwrap(), found.missed_rps.unwrap());
     assert!(rate < missed && missed <= rate * 1.0201);
     // A file does not go on: where it is too short, that is said.
-    assert!(found.needs_s.unwrap() > found.run_s.unwrap() && found.notes[0].code == "short_run");
+    assert!(found.needs_s.unwrap() > found.run_s.unwrap() && found.notes[0].code == "short_trace");
     // The same requests at the rate found, given as a time scale, pass as they did in the search.
     let span_s = (trace.trace.arrival_us.last().unwrap() - trace.trace.arrival_us[0]) / 1e6;
     let natural = trace.trace.len() as f64 / span_s;

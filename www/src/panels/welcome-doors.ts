@@ -28,9 +28,9 @@ export class WelcomeDoors extends LightElement {
     this.#forget = this.app.traceFile.info.subscribe((info) => {
       if (info === null || !this.#isEntering) return;
       this.#isEntering = false;
-      // The numbers of the file stand below the traffic source.
+      // The numbers of the file stand below the traffic source, and on a phone behind the controls.
       this.app.showSource(false);
-      requestAnimationFrame(() => { document.querySelector('headline-numbers .metric')?.scrollIntoView({ block: 'nearest' }); });
+      requestAnimationFrame(() => { document.querySelector('headline-numbers .metric')?.scrollIntoView({ block: 'center' }); });
     });
   }
 
