@@ -40,7 +40,7 @@ export class PoolsEditor extends LightElement {
         <label><span>${say('pools.name')}</span><input type="text" autocomplete="off" maxlength="40" .value=${pool.name}
           @change=${(event: Event) => { this.#set(place, { ...pool, name: (event.target as HTMLInputElement).value.replace(/[,|=]/gu, ' ').trim() }); }}></label>
         ${FIELDS.map((id) => this.#field(pool, place, id))}
-        <label class="wide"><span>${say('pools.others')}</span><input type="text" autocomplete="off" spellcheck="false" placeholder=${say('pools.others.example')}
+        <label class="wide"><span>${say('pools.others')}</span><input type="text" autocomplete="off" spellcheck="false"
           .value=${others.map(([id, value]) => `${id}=${value}`).join(', ')} @change=${(event: Event) => { this.#setOthers(place, pool, (event.target as HTMLInputElement).value); }}></label>
         <button type="button" class="quiet" aria-label=${say('pools.remove', { name: title })} title=${say('pools.remove', { name: title })}
           @click=${() => { this.#write(this.#pools.filter((_, other) => other !== place)); }}>×</button>

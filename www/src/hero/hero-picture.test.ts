@@ -10,7 +10,7 @@ const series = (role: string, y: number[]): Series => ({
 
 const NOWHERE: Moment = {
   time_s: 0, last_arrival_s: 0, end_s: 1, coming_s: [], coming_users: [], coming_ids: [], at_gateway: 0, gateway_users: [], gateway_ids: [], rejected: 0,
-  waiting: 0, waiting_users: [], waiting_ids: [], running: 0, running_users: [], running_ids: [], running_phases: [], computing: 0, loading: 0, replicas: 1,
+  waiting: 0, waiting_users: [], waiting_ids: [], running: 0, running_users: [], running_ids: [], running_phases: [], computing: 0, loading: 0, replicas: 1, starting: 0, draining: 0,
   prompt_tokens: 0, decodes: 0, iteration_s: 0, kv_tokens: 0, adapter_tokens: 0, pool_tokens: 0,
 };
 

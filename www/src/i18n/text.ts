@@ -97,6 +97,15 @@ export class Text {
 
   /** The page's own words where they can be filled in, the module's English otherwise. */
   diagnostic(diagnostic: Diagnostic): string {
+    const { pool } = diagnostic.params;
+    const words = this.#told(diagnostic);
+    // A text that names the pool itself needs no name before it.
+    if (pool === undefined || placesOf(this.find(diagnostics, diagnostic.code) ?? '').has('pool')) return words;
+    const own = `pool ${String(pool)}: `;
+    return this.t('list.of_pool', { pool: String(pool), words: words.startsWith(own) ? words.slice(own.length) : words });
+  }
+
+  #told(diagnostic: Diagnostic): string {
     const template = this.find(diagnostics, diagnostic.code);
     const filled = template === undefined ? undefined : this.fill(template, shownParams(this, this.parameters(), diagnostic));
     if (filled !== undefined && placesOf(filled).size === 0) return filled;

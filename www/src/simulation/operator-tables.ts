@@ -33,23 +33,25 @@ export class OperatorTables {
   }
 
   /**
-   * Does `work`, and once more when the table that it lacks is there. False where it is not wanted any more by then. Without
-   * the table it throws what `work` has thrown.
+   * Does `work`, and again each time a table that it lacks is there: every pool may need one of its own. False where it is
+   * not wanted any more by then. Without a table it throws what `work` has thrown.
    */
   async have(work: () => void, isWanted: () => boolean): Promise<boolean> {
-    try {
-      work();
-      return true;
-    } catch (thrown) {
-      const file = missing(thrown)?.params['file'];
-      if (typeof file !== 'string') throw thrown;
-      const left = new Promise<boolean>((resolve) => { this.#leave = (): void => { resolve(false); }; });
-      const isThere = await Promise.race([this.#comes(file), left]);
-      if (!isWanted()) return false;
-      if (!isThere) throw thrown;
+    const asked = new Set<string>();
+    for (;;) {
+      try {
+        work();
+        return true;
+      } catch (thrown) {
+        const file = missing(thrown)?.params['file'];
+        if (typeof file !== 'string' || asked.has(file)) throw thrown;
+        asked.add(file);
+        const left = new Promise<boolean>((resolve) => { this.#leave = (): void => { resolve(false); }; });
+        const isThere = await Promise.race([this.#comes(file), left]);
+        if (!isWanted()) return false;
+        if (!isThere) throw thrown;
+      }
     }
-    work();
-    return true;
   }
 
   /** Brings a table, unless it is under way already, in place of another one that is. */

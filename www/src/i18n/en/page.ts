@@ -426,6 +426,7 @@ export const page = area('page', {
   'list.items': ', ',
   'list.sentences': '; ',
   'list.more': '… and {count} more',
+  'list.of_pool': 'Pool {pool}: {words}',
 
   'welcome.label': 'What Servescope is',
   'welcome.what': 'Servescope simulates an LLM inference service in your browser: requests of many users arrive, wait in a queue, and are batched on GPUs. Drag a control, and every number and chart follows.',

@@ -27,7 +27,6 @@ export const replicas = area('replicas', {
   'role.replica_count.running': 'ready',
   'role.replica_count.load': 'starting',
   'role.replica_count.refused': 'draining',
-  'section.pools': 'Statistics per pool',
   'pools.caption': 'The pools of the fleet, over the whole run',
   'pools.id': 'Pool',
   'pools.replicas': 'Replicas',

@@ -145,6 +145,7 @@ export const module: ModuleTexts = {
   'expected.a number within its bounds': '范围内的数',
   'expected.a whole number within its bounds': '范围内的整数',
   'expected.at least two': '至少两个',
+  'expected.a time from start_time on': '不早于 start_time 的时间',
   'reason_at': '{at}：{reason}',
   'reason.range_form': '应写成起点与终点，以冒号分隔',
   'reason.sweep_form': '应写成起点、终点与个数，以冒号分隔；或写成各个取值，以逗号分隔',

@@ -426,6 +426,7 @@ export const page: Translation<typeof english> = {
   'list.items': '、',
   'list.sentences': '；',
   'list.more': '……另有 {count} 项',
+  'list.of_pool': '资源池 {pool}：{words}',
 
   'welcome.label': 'Servescope 是什么',
   'welcome.what': 'Servescope 在浏览器中模拟 LLM 推理服务：众多用户的请求到达、排队，并在 GPU 上组成批次。拖动任一控件，所有数字和图表随之变化。',

@@ -144,7 +144,7 @@ export const parameters: ParameterTexts = {
   'fleet.memory_margin': { label: '显存余量', help: '每块 GPU 留着不用的显存比例。' },
   'fleet.kv_cache_gib': { label: 'KV 缓存大小', help: '每块 GPU 分给 KV 缓存的显存（vLLM 的 --kv-cache-memory-bytes，同样按每块 GPU 计）；一个副本能缓存的 token 数由模型每个 token 的字节数得出，此时不再使用显存余量。也可以输入 5g（5,000,000,000 字节）、512m、5GiB 这样的写法。0 表示按规划分配。' },
   'fleet.replicas': { label: '副本数', help: '有多少台相同的服务器分担流量；每台有自己的队列和KV 池。' },
-  'fleet.pools': { label: '更多资源池', help: '与上面不同的副本，位于同一个路由器之后：每个资源池一段文本，写出它的设置，例如 fleet.gpu=l4,fleet.replicas=2|name=large,fleet.gpu=h100_sxm,fleet.tensor_parallel=2。没有写出的设置与上面相同；没有写副本数时为一个副本。' },
+  'fleet.pools': { label: '更多资源池', help: '与上面不同的副本，位于同一个路由器之后：每个资源池一段文本，资源池之间用竖线、设置之间用逗号分隔。没有写出的设置与上面相同；没有写副本数时为一个副本。' },
   'fleet.autoscaling.schedule': { label: '副本数随时间变化', help: '从给定的秒数起改为另外的副本数，例如 60:4,300:1；第一个时间之前为上面的副本数。多余的副本不再接收新请求，处理完已有的请求后停止。' },
   'fleet.cold_start.delay_s': { label: '启动时间', help: '从决定启动一个副本到它可以接收请求的时间：节点、镜像、权重、编译与图。从决定时起计费，启动后缓存为空。' },
   'fleet.router': { label: '负载均衡策略', help: '新到的请求交给哪个副本；分到之后不再更换。“前缀亲和”选择已收到最长匹配前缀的副本（SGLang 路由器的 cache_aware），“适配器亲和”选择已收到该适配器的副本，过载时除外；许多请求共享的内容会保留在许多副本上。' },

@@ -27,7 +27,6 @@ export const replicas: Translation<typeof english> = {
   'role.replica_count.running': '就绪',
   'role.replica_count.load': '启动中',
   'role.replica_count.refused': '排空中',
-  'section.pools': '各资源池统计',
   'pools.caption': '各资源池，按整次运行统计',
   'pools.id': '资源池',
   'pools.replicas': '副本数',

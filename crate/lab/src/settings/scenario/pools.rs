@@ -248,11 +248,11 @@ fn setting(id: Id, value: &str) -> String {
     format!("{}={}", id.row().id, value.replace(',', ";"))
 }
 
-/// An error of a pool other than the first, at the parameter that has its text.
+/// An error of a pool other than the first, at the parameter that has its text; its code stays, for a table that it lacks is fetched.
 fn at_pool(place: usize, error: Diagnostic) -> Diagnostic {
     let path = Id::Pools.row().id;
     let message = format!("{path}: pool {place}: {}", error.message);
-    Diagnostic::error("bad_pool", path, message).number("pool", place as f64).text("reason", &error.message)
+    Diagnostic { path: path.to_owned(), message, ..error }.number("pool", place as f64)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ macro_rules! replicas {
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
                 .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
             Pools = row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
-                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool with its settings, as fleet.gpu=l4,fleet.replicas=2|name=large,fleet.gpu=h100_sxm,fleet.tensor_parallel=2. What a pool does not set it has as above; it has one replica unless it says otherwise.");
+                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. What a pool does not set it has as above; it has one replica unless it says otherwise.");
             PoolSchedule = row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
                 .doc("Replicas over time", "Other numbers of replicas from given seconds on, as 60:4,300:1; before the first of them, the number above. Replicas that are too many get no new request, finish those that they have and stop.");
             StartUp = row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
