@@ -17,7 +17,13 @@ export function expectedError(app: App): TemplateResult | typeof nothing {
     const isProfile = app.store.resolved.values['cost.kind'] === 'profile';
     return isProfile ? html`<p class="headline-details" data-expected="unknown">${text.t('expected.unknown')}</p>` : nothing;
   }
-  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot} data-doubted=${error.doubted?.rows ?? nothing}>${errorWords(text, error)} ${errorBand(app, summary)}</p>`;
+  return html`<p class="headline-details" data-expected=${error.of} data-ttft=${error.ttft} data-tpot=${error.tpot} data-doubted=${error.doubted?.rows ?? nothing}>${errorWords(text, error)}${ofFirstPool(app)} ${errorBand(app, summary)}</p>`;
+}
+
+/** The measurements are looked up for the first pool's deployment. */
+function ofFirstPool({ store, text }: App): string {
+  const pools = store.resolved.values['fleet.pools'];
+  return pools === '' || pools === undefined ? '' : `${text.language === 'zh' ? '' : ' '}${text.t('expected.first_pool')}`;
 }
 
 /** What is known of the error; empty where nothing is. */
