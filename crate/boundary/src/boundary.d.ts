@@ -161,6 +161,8 @@ export type CapacityEntry = {
   gpus: number,
   /** Replicas that they make. */
   replicas: number,
+  /** Whether the fleet is taken as it is, with no replica more or fewer. */
+  is_fixed: boolean,
   /** Which GPUs; "" where the cost model names none. */
   gpu: string,
   /** What one of them costs. */
@@ -236,11 +238,11 @@ export type CapacityMiss = { "kind": "bound",
   growth: number,
 };
 
-/** What serves the load: as many replicas as a replica's share of the capacity goes into it. */
+/** What serves the load: as many replicas as a replica's share of the capacity goes into it, or the fleet as it is. */
 export type CapacityNeed = {
   /** The load, requests a second. */
   load_rps: number,
-  /** Replicas: the load over the capacity of one, rounded up. */
+  /** Replicas: the load over the capacity of one, rounded up; of a fleet that is taken as it is all that it has. */
   replicas: number,
   /** Their GPUs. */
   gpus: number,
@@ -248,11 +250,17 @@ export type CapacityNeed = {
   usd_per_hour: number | null,
   /** The load as a share of their capacity. */
   load_share: number,
-  /** By which share of itself the load can rise until it is at their capacity, where the goal breaks. */
+  /**
+   * By which share of itself the load can rise until it is at their capacity, where the goal breaks; negative where a fleet that is
+   * taken as it is does not serve it.
+   */
   headroom: number,
   /** Whether that is less than 15 %. */
   is_tight: boolean,
-  /** Replicas for a load that is larger by the expected error of the times; none where that is not known. */
+  /**
+   * Replicas for a load that is larger by the expected error of the times; none where that is not known or the fleet is taken
+   * as it is.
+   */
   cautious_replicas: number | null,
 };
 
@@ -1554,13 +1562,11 @@ export type Price = {
   gpus: number,
   /** Replicas. */
   replicas: number,
-  /** GPUs of the first pool's replicas. */
-  first_gpus: number,
-  /** USD for those of the other pools and an hour; `None` where a price is missing. */
-  others_usd_per_hour: number | null,
+  /** Whether the fleet is planned as it is ([`Scenario::is_fleet_fixed`]). */
+  is_fixed: boolean,
   /** The id of the GPU of the first pool; "" where the cost model names none. */
   gpu: string,
-  /** USD for one of them and an hour; `None` where no price of this kind is known. */
+  /** USD for one of them and an hour, the mean over the pools; `None` where no price of this kind is known. */
   usd_per_gpu_hour: number | null,
   /** `own` where it was set, otherwise the value of `capacity.price_kind`; "" where the cost model names no GPU. */
   kind: string,

@@ -162,10 +162,12 @@ fn only_text(only: &Ranked, quantiles: [f64; METRICS.len()]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How much more than the load: from twice the load on as a factor.
+/// How much more or less than the load: from twice the load on as a factor.
 fn room(headroom: f64) -> String {
     if headroom >= 1.0 {
         format!("{:.1} times as many", 1.0 + headroom)
+    } else if headroom < 0.0 {
+        format!("{:.0} % less", -100.0 * headroom)
     } else {
         format!("{:.0} % more", 100.0 * headroom)
     }

@@ -266,6 +266,10 @@ pub const REASONS: &[(&str, &[&str])] = &[
     ("fit_no_times", &[]),
     ("overlay_no_pairs", &[]),
     ("overlay_not_text", &["file"]),
+    ("pool_form", &["value"]),
+    ("pool_fleet_setting", &["name"]),
+    ("pool_set_twice", &["name"]),
+    ("pool_name_twice", &["name"]),
 ];
 
 /// Why something was rejected: the code of [`REASONS`] and its parameters. The sentence is the caller's.

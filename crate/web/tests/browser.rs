@@ -136,7 +136,7 @@ fn objects_have_the_declared_keys() {
     let series: js_sys::Array =
         js_sys::Reflect::get(&chart, &"series".into()).expect("series").unchecked_into();
     assert_eq!(names(&series.get(0)), declared("Series"));
-    assert_eq!(charts.length(), 15);
+    assert_eq!(charts.length(), 16);
     let reply = published_figures("S1", "n");
     let figures = js_sys::Reflect::get(&reply, &"figures".into()).expect("figures");
     let figure = &json_of(figures)[0];
@@ -151,7 +151,7 @@ fn objects_have_the_declared_keys() {
     let own = json_of(simulator.fleet().ok().expect("a fleet"));
     assert_eq!(keys(&own), declared("FleetSummary"));
     assert_eq!(keys(&own["per_replica"][0]), declared("ReplicaRow"));
-    assert_eq!(charts.length(), 15);
+    assert_eq!(charts.length(), 16);
     let events = simulator.export("events.csv").ok().expect("a file");
     assert!(events.starts_with("time_s,event,request,replica,attempt,reason\n"));
     let options = |client: &str| {

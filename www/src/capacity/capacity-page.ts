@@ -129,7 +129,7 @@ export class CapacityPage extends LightElement {
     });
     const { replicas, cautious_replicas, load_rps, usd_per_hour, headroom } = need;
     const price = usd_per_hour === null ? '' : say('answer.price', { usd: format.of('number', usd_per_hour) });
-    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas} data-cautious=${cautious_replicas ?? nothing}>${say('answer.need', {
+    return html`<p class="plan-answer" data-plan="answer" data-replicas=${replicas} data-cautious=${cautious_replicas ?? nothing}>${say(row.capacity?.price.is_fixed === true ? 'answer.fleet' : 'answer.need', {
       replicas, price, load: format.short(load_rps),
       cautious: cautious_replicas === null || cautious_replicas <= replicas ? '' : say('answer.cautious', { replicas: cautious_replicas }),
       // A share of several hundred per cent is read as a factor.

@@ -238,9 +238,8 @@ export function checkOf({ checks, standing }: Row): CapacityChecked | null {
 /** What serves the load, as it was simulated: opened in Explore, it is the run with the digest of the check. */
 export function chosenOf(row: Row): ScenarioPatch {
   const scenario = Object.fromEntries(Object.entries(row.scenario).filter(([id]) => id !== GRID));
-  const replicas = row.standing?.need?.replicas;
   const check = checkOf(row);
-  return { ...scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
+  return { ...scenario, ...plannedReplicas(row), ...(check === null ? {} : { 'workload.duration_s': check.duration_s }) };
 }
 
 /** The larger of the expected errors of TTFT and TPOT. */
@@ -248,12 +247,18 @@ export function larger(error: Capacity['expected_error']): number | null {
   return error === null ? null : Math.max(error.ttft, error.tpot);
 }
 
+/** The replicas that the load needs; nothing of a fleet that is taken as it is. */
+export function plannedReplicas({ capacity, standing }: Row): ScenarioPatch {
+  const replicas = standing?.need?.replicas;
+  return replicas === undefined || capacity?.price.is_fixed === true ? {} : { 'fleet.replicas': replicas };
+}
+
 /** Configurations of one workload are compared with each other. */
 function entryOf({ capacity, checks, errors, values }: Row, axes: readonly string[]): CapacityEntry {
   const workload = values.filter((_, place) => axes[place]?.startsWith('workload.') === true);
   const [ttft_s = null, tbt_s = null] = capacity?.measures?.quantile_s ?? [];
-  const { gpus = 0, replicas = 0, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
+  const { gpus = 0, replicas = 0, is_fixed = false, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
   const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
   const tried = capacity !== null && errors.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
-  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, gpu, usd_per_gpu_hour, error: larger(capacity?.expected_error ?? null), ttft_s, tbt_s, tried };
+  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, is_fixed, gpu, usd_per_gpu_hour, error: larger(capacity?.expected_error ?? null), ttft_s, tbt_s, tried };
 }

@@ -12,7 +12,7 @@ import { Refusal } from '../simulation/worker-link.js';
 import { why } from '../i18n/en/why.js';
 import { causeOf } from '../why/causes.js';
 import type { Watchable } from '../state/topic.js';
-import { checkOf, chosenOf, larger, type CapacityState, type Row } from './capacity-state.js';
+import { checkOf, chosenOf, larger, plannedReplicas, type CapacityState, type Row } from './capacity-state.js';
 import { cannotRun, failuresLine } from './failures.js';
 import { COLUMNS, HEADROOM, REPLICAS, sorted, USD, type Column } from './ranking-columns.js';
 import { csvOf } from './ranking-csv.js';
@@ -164,8 +164,7 @@ export class RankingTable extends LightElement {
   /** Takes the configuration over, with the replicas that the load needs; the ranking stays. */
   #use(row: Row): void {
     const { app, search } = this;
-    const replicas = row.standing?.need?.replicas;
-    search.take(row, { ...row.scenario, ...(replicas === undefined ? {} : { 'fleet.replicas': replicas }) }, 'plan');
+    search.take(row, { ...row.scenario, ...plannedReplicas(row) }, 'plan');
     const name = this.#name(row);
     app.notices.info('configuration_used', () => app.text.say(capacity)('grid.used', { name }));
   }

@@ -28,6 +28,7 @@ export const capacity = area('capacity', {
   'goal.stopped': 'Stopped.',
   'goal.stop': 'Stop',
   'goal.again': 'Search again',
+  'answer.fleet': 'The fleet of {replicas} {replicas|replica|replicas}{price} serves your {load} req/s{cautious}; {headroom}.',
   'answer.need': 'Your {load} req/s need {replicas} {replicas|replica|replicas}{price}{cautious}; {headroom}.',
   'answer.cautious': ', or {replicas} within the expected error of the times',
   'answer.headroom': 'with {replicas} the SLO holds up to {headroom} more',

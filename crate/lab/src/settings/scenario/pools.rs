@@ -5,7 +5,7 @@ use servescope_engine::{CountChange, Fleet, FleetConfig, Pool};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::{Id, Value, string_list};
 
 /// Most pools beside the first one.
@@ -68,36 +68,58 @@ impl Scenario {
         let mut pools =
             vec![ScenarioPool { name: String::new(), scenario: base.clone(), changed: Vec::new() }];
         for (place, text) in (2..).zip(&texts) {
-            pools.push(base.other_pool(place, text)?);
+            let pool = base.other_pool(place, text)?;
+            let is_called = |other: &&ScenarioPool| !pool.name.is_empty() && other.name == pool.name;
+            if let Some(other) = pools.iter().find(is_called) {
+                let reason = Reason::new("pool_name_twice").text("name", &other.name);
+                return Err(bad_pool(place, &format!("another pool is called {}", other.name), reason));
+            }
+            pools.push(pool);
         }
         Ok(pools)
     }
 
+    /// Whether other pools or counts that change with time say how many replicas there are. What one replica more would serve is
+    /// not known then, so that a plan takes the fleet as it is.
+    pub fn is_fleet_fixed(&self) -> bool {
+        self.is_active(Id::Replicas)
+            && (!self.text(Id::Pools).is_empty() || !self.text(Id::PoolSchedule).is_empty())
+    }
+
+    /// Takes as many replicas as a plan says, unless the fleet is fixed.
+    ///
+    /// # Errors
+    /// [`Diagnostic`] at `fleet.replicas`: there cannot be so many.
+    pub fn plan_replicas(&mut self, replicas: u32) -> Result<(), Diagnostic> {
+        if self.is_fleet_fixed() {
+            return Ok(());
+        }
+        self.set(Id::Replicas, Value::Number(replicas.into()))
+    }
+
     fn other_pool(&self, place: usize, text: &str) -> Result<ScenarioPool, Diagnostic> {
-        let path = Id::Pools.row().id;
-        let bad = |why: &str| {
-            let message = format!("{path}: pool {place}: {why}");
-            Diagnostic::error("bad_pool", path, message).number("pool", place as f64).text("reason", why)
-        };
         let mut pool = ScenarioPool { name: String::new(), scenario: self.clone(), changed: Vec::new() };
         // One replica unless it says otherwise, and as many all the time: the counts of the first pool are its own.
         pool.scenario.reset(Id::Replicas);
         pool.scenario.reset(Id::PoolSchedule);
         for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
             let Some((name, value)) = setting.split_once('=') else {
-                return Err(bad(&format!("PATH=VALUE expected, got {setting:?}")));
+                let reason = Reason::new("pool_form").text("value", setting);
+                return Err(bad_pool(place, &format!("PATH=VALUE expected, got {setting:?}"), reason));
             };
             let (name, value) = (name.trim(), value.trim().replace(';', ","));
             if name == "name" {
                 pool.name = value;
                 continue;
             }
-            pool.scenario.set_text(name, &value).map_err(|error| bad(&error.message))?;
+            pool.scenario.set_text(name, &value).map_err(|error| at_pool(place, error))?;
             let Some(id) = Id::from_path(name).filter(|&id| is_of_pool(id)) else {
-                return Err(bad(&format!("{name} is a setting of the whole fleet")));
+                let reason = Reason::new("pool_fleet_setting").text("name", name);
+                return Err(bad_pool(place, &format!("{name} is a setting of the whole fleet"), reason));
             };
             if pool.changed.contains(&id) {
-                return Err(bad(&format!("{name} is set twice")));
+                let reason = Reason::new("pool_set_twice").text("name", name);
+                return Err(bad_pool(place, &format!("{name} is set twice"), reason));
             }
             pool.changed.push(id);
         }
@@ -248,6 +270,16 @@ fn setting(id: Id, value: &str) -> String {
     format!("{}={}", id.row().id, value.replace(',', ";"))
 }
 
+/// The text of a pool that cannot be read.
+fn bad_pool(place: usize, why: &str, reason: Reason) -> Diagnostic {
+    let path = Id::Pools.row().id;
+    let message = format!("{path}: pool {place}: {why}");
+    Diagnostic::error("bad_pool", path, message)
+        .number("pool", place as f64)
+        .text("reason", why)
+        .because(reason)
+}
+
 /// An error of a pool other than the first, at the parameter that has its text; its code stays, for a table that it lacks is fetched.
 fn at_pool(place: usize, error: Diagnostic) -> Diagnostic {
     let path = Id::Pools.row().id;
@@ -290,6 +322,7 @@ mod tests {
             ("scheduler.fair.lift=max", "is a setting of the whole fleet"),
             ("workload.rate_rps=3", "is a setting of the whole fleet"),
             ("fleet.gpu=l4,fleet.gpu=a10g", "pool 2: fleet.gpu is set twice"),
+            ("name=a|name=b|name=a", "pool 4: another pool is called a"),
             ("fleet.replicas=0", "pool 2: fleet.replicas: 0 is not between 1"),
         ] {
             let error = pools(text).unwrap_err();

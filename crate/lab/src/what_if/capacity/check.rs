@@ -172,7 +172,7 @@ fn checked_scenario(
 ) -> Result<Scenario, Vec<Diagnostic>> {
     let one = |error| vec![error];
     let mut scenario = scenario.clone();
-    scenario.set(Id::Replicas, Value::Number(replicas.into())).map_err(one)?;
+    scenario.plan_replicas(replicas).map_err(one)?;
     let can_go_on = loaded.is_none()
         && scenario.changes_with_time().is_none()
         && scenario.number(Id::CapacityMostRequests) > 0.0;

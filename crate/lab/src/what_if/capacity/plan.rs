@@ -84,8 +84,7 @@ impl Ranked {
     /// The scenario that serves the load with the configuration: as it was simulated, where it was.
     pub fn serving(&self, all: &[Configuration]) -> Option<Scenario> {
         let mut scenario = all[self.standing.place].scenario.clone();
-        let replicas = f64::from(self.standing.need?.replicas);
-        scenario.set(Id::Replicas, Value::Number(replicas)).ok()?;
+        scenario.plan_replicas(self.standing.need?.replicas).ok()?;
         if let Some(check) = self.check() {
             scenario.set(Id::Duration, Value::Number(check.duration_s)).ok()?;
         }

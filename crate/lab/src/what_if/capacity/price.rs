@@ -16,13 +16,11 @@ pub struct FleetPrice {
     pub gpus: u32,
     /// Replicas.
     pub replicas: u32,
-    /// GPUs of the first pool's replicas.
-    pub first_gpus: u32,
-    /// USD for those of the other pools and an hour; `None` where a price is missing.
-    pub others_usd_per_hour: Option<f64>,
+    /// Whether the fleet is planned as it is ([`Scenario::is_fleet_fixed`]).
+    pub is_fixed: bool,
     /// The id of the GPU of the first pool; "" where the cost model names none.
     pub gpu: &'static str,
-    /// USD for one of them and an hour; `None` where no price of this kind is known.
+    /// USD for one of them and an hour, the mean over the pools; `None` where no price of this kind is known.
     pub usd_per_gpu_hour: Option<f64>,
     /// `own` where it was set, otherwise the value of `capacity.price_kind`; "" where the cost model names no GPU.
     pub kind: &'static str,
@@ -75,16 +73,27 @@ impl FleetPrice {
         let kind = scenario.chosen(PriceKind::ID);
         let pools = scenario.fleet_pools().unwrap_or_default();
         let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
+        let other_gpus: u32 = others.iter().map(|pool| pool.gpus).sum();
         let (each, gpu) = deployed(scenario);
         let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(gpu, kind));
         let of_kind = quote.filter(|quote| quote.kind == kind.name());
+        let own_usd = set.or(of_kind.map(|quote| quote.usd_per_gpu_hour));
+        let gpus = replicas * each + other_gpus;
+        // Of one pool as it is listed, to the last bit.
+        let mean_usd = if other_gpus == 0 {
+            own_usd
+        } else {
+            let other_usd: Option<f64> = others.iter().map(Self::usd_per_hour).sum();
+            own_usd
+                .zip(other_usd)
+                .map(|(own, other)| (own * f64::from(replicas * each) + other) / f64::from(gpus))
+        };
         Self {
-            gpus: replicas * each + others.iter().map(|pool| pool.gpus).sum::<u32>(),
+            gpus,
             replicas: replicas + others.iter().map(|pool| pool.replicas).sum::<u32>(),
-            first_gpus: replicas * each,
-            others_usd_per_hour: others.iter().map(Self::usd_per_hour).sum(),
+            is_fixed: scenario.is_fleet_fixed(),
             gpu: gpu.map_or("", |gpu| gpu.id),
-            usd_per_gpu_hour: set.or(of_kind.map(|quote| quote.usd_per_gpu_hour)),
+            usd_per_gpu_hour: mean_usd,
             kind: match (set, gpu) {
                 (Some(_), _) => OWN,
                 (None, None) => "",
@@ -96,7 +105,7 @@ impl FleetPrice {
 
     /// USD for all of them and an hour.
     pub fn usd_per_hour(&self) -> Option<f64> {
-        Some(self.usd_per_gpu_hour? * f64::from(self.first_gpus) + self.others_usd_per_hour?)
+        Some(self.usd_per_gpu_hour? * f64::from(self.gpus))
     }
 
     /// The kind of price, where it is from, or why there is none, in English.

@@ -44,6 +44,8 @@ pub struct CapacityEntry {
     pub gpus: u32,
     /// Replicas that they make.
     pub replicas: u32,
+    /// Whether the fleet is taken as it is, with no replica more or fewer.
+    pub is_fixed: bool,
     /// Which GPUs; "" where the cost model names none.
     pub gpu: String,
     /// What one of them costs.
@@ -69,13 +71,13 @@ pub struct Tried {
     pub holds: Option<bool>,
 }
 
-/// What serves the load: as many replicas as a replica's share of the capacity goes into it.
+/// What serves the load: as many replicas as a replica's share of the capacity goes into it, or the fleet as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "CapacityNeed"))]
 pub struct Need {
     /// The load, requests a second.
     pub load_rps: f64,
-    /// Replicas: the load over the capacity of one, rounded up.
+    /// Replicas: the load over the capacity of one, rounded up; of a fleet that is taken as it is all that it has.
     pub replicas: u32,
     /// Their GPUs.
     pub gpus: u32,
@@ -83,11 +85,13 @@ pub struct Need {
     pub usd_per_hour: Option<f64>,
     /// The load as a share of their capacity.
     pub load_share: f64,
-    /// By which share of itself the load can rise until it is at their capacity, where the goal breaks.
+    /// By which share of itself the load can rise until it is at their capacity, where the goal breaks; negative where a fleet that is
+    /// taken as it is does not serve it.
     pub headroom: f64,
     /// Whether that is less than 15 %.
     pub is_tight: bool,
-    /// Replicas for a load that is larger by the expected error of the times; none where that is not known.
+    /// Replicas for a load that is larger by the expected error of the times; none where that is not known or the fleet is taken
+    /// as it is.
     pub cautious_replicas: Option<u32>,
 }
 
@@ -136,6 +140,7 @@ impl CapacityEntry {
                 load_rps: 0.0,
                 gpus: 0,
                 replicas: 0,
+                is_fixed: false,
                 gpu: String::new(),
                 usd_per_gpu_hour: None,
                 error: None,
@@ -151,6 +156,7 @@ impl CapacityEntry {
             load_rps: capacity.load_rps,
             gpus: capacity.price.gpus,
             replicas: capacity.price.replicas,
+            is_fixed: capacity.price.is_fixed,
             gpu: capacity.price.gpu.to_owned(),
             usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
             error: capacity.expected_error.map(|error| error.larger()),
@@ -179,7 +185,13 @@ impl CapacityEntry {
         if !needed.is_finite() {
             return None;
         }
-        let needed = if self.failed() > 0 { needed + 1.0 } else { needed };
+        let needed = if self.is_fixed {
+            replicas
+        } else if self.failed() > 0 {
+            needed + 1.0
+        } else {
+            needed
+        };
         let gpus = needed * (f64::from(self.gpus) / replicas);
         let capacity = needed * of_one;
         let headroom = capacity / self.load_rps - 1.0;
@@ -192,7 +204,7 @@ impl CapacityEntry {
             load_share: self.load_rps / capacity,
             headroom,
             is_tight: headroom < LEAST_HEADROOM,
-            cautious_replicas: self.error.map(cautious),
+            cautious_replicas: self.error.filter(|_| !self.is_fixed).map(cautious),
         })
     }
 
@@ -203,15 +215,15 @@ impl CapacityEntry {
 
     /// Why it is not ranked, whatever it costs.
     fn excluded(&self) -> Option<Unranked> {
-        if self.need().is_none() {
-            return Some(Unranked::NoRate);
-        }
-        (self.failed() > 1).then_some(Unranked::Fails)
+        let Some(need) = self.need() else { return Some(Unranked::NoRate) };
+        // One replica more is tried, of a fleet that may have one.
+        let fails = if self.is_fixed { need.headroom < 0.0 || self.failed() > 0 } else { self.failed() > 1 };
+        fails.then_some(Unranked::Fails)
     }
 
     /// Whether what serves the load was simulated, or cannot be.
     fn is_settled(&self) -> bool {
-        self.tried.last().is_some_and(|tried| tried.holds != Some(false))
+        self.tried.last().is_some_and(|tried| self.is_fixed || tried.holds != Some(false))
     }
 }
 
@@ -561,6 +573,22 @@ mod tests {
         assert_eq!(front(&[None, Some((1.0, 1.0))]), [false, true]);
     }
 
+    #[test]
+    fn a_fixed_fleet_is_taken_as_it_is() {
+        let of = |rate_rps: f64, tried: Vec<Tried>| {
+            let entry = CapacityEntry { is_fixed: true, tried, ..entry("a", rate_rps, Some(1.0)) };
+            let [standing] = standings(&[entry])[..] else { panic!("one of one") };
+            let need = standing.need.unwrap();
+            assert_eq!((need.replicas, need.gpus, need.usd_per_hour), (2, 4, Some(4.0)));
+            (standing.rank, standing.unranked, standing.is_next, need.headroom)
+        };
+        let seen = |holds: bool| vec![Tried { replicas: 2, holds: Some(holds) }];
+        assert_eq!(of(40.0, Vec::new()), (Some(1), None, true, 3.0));
+        assert_eq!(of(40.0, seen(true)), (Some(1), None, false, 3.0));
+        assert_eq!(of(40.0, seen(false)), (None, Some(Unranked::Fails), false, 3.0));
+        assert_eq!(of(5.0, Vec::new()), (None, Some(Unranked::Fails), false, -0.5));
+    }
+
     fn entry(gpu: &str, rate_rps: f64, usd: Option<f64>) -> CapacityEntry {
         CapacityEntry {
             workload: Vec::new(),
@@ -568,6 +596,7 @@ mod tests {
             load_rps: 10.0,
             gpus: 4,
             replicas: 2,
+            is_fixed: false,
             gpu: gpu.to_owned(),
             usd_per_gpu_hour: usd,
             error: None,
