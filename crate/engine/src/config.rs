@@ -258,6 +258,11 @@ pub(crate) fn blocks_of(tokens: u32, block_size: u32) -> u32 {
 }
 
 impl PoolConfig {
+    /// KV memory of a replica, tokens.
+    pub(crate) fn kv_tokens(&self) -> u32 {
+        self.blocks.saturating_mul(self.block_size)
+    }
+
     /// Blocks that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {

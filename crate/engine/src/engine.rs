@@ -421,7 +421,9 @@ impl Fleet {
             return self.record.ends(id);
         }
         let Ok(candidates) = candidates else { return };
-        let view = RoutingView { pools: &self.pools, replicas: &self.replicas, trace: &self.trace, now_us };
+        let config_of = |pool: u16| &self.pools[usize::from(pool)].config;
+        let view =
+            RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
         let place = self.router.pick(&view, candidates.as_deref().unwrap_or(&self.ready), id);
         self.requests[i].total = self.requests[i].total.min(self.pool_of(place).most_tokens());
         self.counting.see(&self.queueing, &self.trace, id);

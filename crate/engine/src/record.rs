@@ -2,6 +2,7 @@
 
 pub mod decisions;
 pub mod observer;
+pub(crate) mod replica_life;
 pub mod request_phases;
 pub(crate) mod request_state;
 pub mod request_timings;

@@ -32,6 +32,7 @@ use servescope_workload::{RequestId, Trace};
 
 use crate::config::PoolConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
+use crate::record::replica_life::ReplicaLife;
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
@@ -45,7 +46,6 @@ use crate::replica::longest_gap::{SharedGaps, longer_of};
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
 use crate::replica::snapshot::ReplicaCamera;
-use crate::report::ReplicaLife;
 use crate::request::{BlockReason, Outcome};
 
 /// The state of one replica.

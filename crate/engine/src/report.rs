@@ -11,6 +11,7 @@ use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::Decision;
+use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
@@ -76,32 +77,6 @@ impl PartialEq for PoolReport {
     fn eq(&self, other: &Self) -> bool {
         let of = |pool: &Self| (pool.scheduler, pool.kv_blocks, pool.kv_tokens);
         self.name == other.name && of(self) == of(other)
-    }
-}
-
-/// The life of a replica. Times are microseconds; infinite: not in this run.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReplicaLife {
-    /// Its pool, by its place in [`Report::pools`].
-    pub pool: u16,
-    /// When it was asked for: from then on it is paid.
-    pub start_us: f64,
-    /// When it could be given its first request.
-    pub ready_us: f64,
-    /// When it was given its last one at the latest.
-    pub drain_us: f64,
-    /// When it stopped, with its last request.
-    pub stop_us: f64,
-}
-
-impl ReplicaLife {
-    /// Of a replica of the first pool that is there all the time.
-    pub const WHOLE: Self =
-        Self { pool: 0, start_us: 0.0, ready_us: 0.0, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
-
-    /// How long it is paid of the time up to `end_us`, microseconds.
-    pub fn paid_us(&self, end_us: f64) -> f64 {
-        (self.stop_us.min(end_us) - self.start_us).max(0.0)
     }
 }
 

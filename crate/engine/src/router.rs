@@ -8,8 +8,7 @@ use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
-use crate::config::{FleetConfig, RouterKind};
-use crate::engine::pools::PoolState;
+use crate::config::{FleetConfig, PoolConfig, RouterKind};
 use crate::replica::Replica;
 use crate::router::affinity::{Affinity, Candidate};
 
@@ -28,7 +27,8 @@ pub(crate) struct Router {
 
 /// What a router sees when a request arrives.
 pub(crate) struct RoutingView<'a> {
-    pub(crate) pools: &'a [PoolState],
+    /// The settings of a pool, by its place.
+    pub(crate) config_of: &'a dyn Fn(u16) -> &'a PoolConfig,
     pub(crate) replicas: &'a [Replica],
     pub(crate) trace: &'a Trace,
     pub(crate) now_us: f64,
@@ -110,13 +110,13 @@ fn least(candidates: &[ReplicaIndex], load: impl Fn(ReplicaIndex) -> u64) -> Rep
 }
 
 impl RoutingView<'_> {
-    fn pool(&self, place: ReplicaIndex) -> &PoolState {
-        &self.pools[usize::from(self.replicas[place].life.pool)]
+    fn config(&self, place: ReplicaIndex) -> &PoolConfig {
+        (self.config_of)(self.replicas[place].life.pool)
     }
 
     /// KV memory of a replica that is in use or promised to its waiting queue, in tokens: blocks of pools may differ in size.
     fn kv_tokens(&self, place: ReplicaIndex) -> u64 {
-        let (replica, config) = (&self.replicas[place], &self.pool(place).config);
+        let (replica, config) = (&self.replicas[place], self.config(place));
         let blocks = u64::from(replica.used_at(config, self.now_us)) + replica.waiting_prompt_blocks;
         blocks * u64::from(config.block_size)
     }
@@ -132,7 +132,7 @@ impl RoutingView<'_> {
     /// Blocks of prompts that are remembered of a replica: as many as its KV cache has room for.
     fn most_keys(&self, place: ReplicaIndex) -> usize {
         let prefix = self.trace.metadata.as_deref().map(|metadata| &metadata.prefix);
-        let tokens = u64::from(self.pool(place).kv_tokens());
+        let tokens = u64::from(self.config(place).kv_tokens());
         prefix
             .filter(|prefix| !prefix.is_empty())
             .map_or(usize::MAX, |prefix| (tokens / u64::from(prefix.block_tokens.max(1))).max(1) as usize)

@@ -14,13 +14,14 @@ use super::events::Event;
 use super::pipeline::Pipeline;
 use super::rejection::rejection;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
+use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
 use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
-use crate::report::{PoolReport, ReplicaLife};
+use crate::report::PoolReport;
 use crate::request::Rejection;
 
 /// A pool as the engine works with it.
@@ -68,11 +69,6 @@ impl PoolState {
     /// Tokens of prompt and output at which every output is cut.
     pub(super) fn most_tokens(&self) -> u32 {
         self.facts.cuts_outputs_at
-    }
-
-    /// KV memory of a replica, tokens.
-    pub(crate) fn kv_tokens(&self) -> u32 {
-        self.config.blocks.saturating_mul(self.config.block_size)
     }
 
     pub(super) fn into_report(self) -> PoolReport {
