@@ -3,7 +3,7 @@ import { brush, control, digest, drawn, expect, exported, link, metric, open, op
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
-const REPLICA_CHARTS = ['lanes', 'operators', 'batch', 'utilisation', 'preemptions'];
+const REPLICA_CHARTS = ['lanes', 'replica_count', 'operators', 'batch', 'utilisation', 'preemptions'];
 
 const plot = (page: Page, name: string) => page.locator(`[data-chart="${name}"] .plot`);
 
@@ -187,7 +187,7 @@ for (const reducedMotion of ['reduce', 'no-preference'] as const) {
     await page.locator('.station[data-station="gpu"]').click();
     await expect(page.locator('[data-chart="memory"]')).toHaveClass(/marked/);
     await expect(page.locator('#group-memory')).toHaveAttribute('open', '');
-    await expect(page.locator('#group-memory > summary')).toBeInViewport();
+    await expect(page.locator('#group-fleet > summary')).toBeInViewport();
     await expect(page.locator('[data-chart="memory"]')).toBeInViewport();
     await openGroups(page);
   });
