@@ -109,7 +109,7 @@ export class ControlPanel extends LightElement {
       <details class="group ${this.#marked(group)}" id="group-${group}" .open=${open} @toggle=${(event: Event) => { this.#toggled(group, event); }}>
         <summary><h3>${app.text.named('group.', group)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters, open)}
-        ${group === 'fleet' ? this.#pools() : nothing}
+        ${group === 'fleet' && open ? this.#pools() : nothing}
         ${group === 'fleet' && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
       </details>`;
   }
