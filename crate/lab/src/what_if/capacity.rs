@@ -27,6 +27,7 @@ mod probe;
 mod ranking;
 mod rates;
 mod search;
+mod standing;
 pub mod steadiness;
 
 pub use check::{CHECKED, CapacityCheck, Checked, Limit};
@@ -36,9 +37,7 @@ pub use limits::BindingLimit;
 pub use plan::{plan, search, to_json};
 pub use price::{FleetPrice, Quote, quote};
 pub use probe::{Measures, Miss, Probe};
-pub use ranking::{
-    CapacityEntry, CapacityStanding, Found, Need, Ranked, Tried, Unranked, columns, costs, csv, rank,
-    rank_again, standings,
-};
+pub use ranking::{Found, Ranked, columns, csv, rank, rank_again};
 pub use rates::{CapacityRates, quick_search};
 pub use search::{Capacity, Search};
+pub use standing::{CapacityEntry, CapacityStanding, Need, Tried, Unranked, costs, standings};

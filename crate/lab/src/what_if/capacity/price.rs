@@ -164,3 +164,30 @@ fn deployed(scenario: &Scenario) -> (u32, Option<&'static Gpu>) {
     let deployment = scenario.deployment();
     (deployment.gpus(), Some(deployment.gpu))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_costs_what_its_pools_cost() {
+        let of = |pools: &str| {
+            let mut scenario = Scenario::default();
+            for (path, value) in
+                [("cost.kind", "roofline"), ("fleet.gpu", "h100_sxm"), ("fleet.pools", pools)]
+            {
+                scenario.set_text(path, value).unwrap();
+            }
+            FleetPrice::of(&scenario)
+        };
+        let (first, other) = (of(""), of("fleet.gpu=a100_80_sxm|fleet.gpu=l4,fleet.replicas=2"));
+        let listed = |id: &str| {
+            let gpu = servescope_cost::gpus::GPUS.iter().find(|gpu| gpu.id == id).unwrap();
+            gpu.price_of(ListedKind::OnDemand).unwrap().usd_per_hour
+        };
+        assert_eq!((first.gpus, first.is_fixed, first.usd_per_hour()), (1, false, Some(listed("h100_sxm"))));
+        assert_eq!((other.gpus, other.replicas, other.is_fixed), (4, 4, true));
+        let sum = listed("h100_sxm") + listed("a100_80_sxm") + 2.0 * listed("l4");
+        assert!((other.usd_per_hour().unwrap() - sum).abs() < 1e-12, "{other:?} {sum}");
+    }
+}
