@@ -46,6 +46,14 @@ describe('Text', () => {
     expect(chinese.diagnostic(diagnostic)).toBe('须在 0 与 9 之间（现为 -1）。');
   });
 
+  it('names the pool that a diagnostic is of, once', () => {
+    const diagnostic = pageError('out_of_range', 'fleet.pools: pool 2: fleet.replicas: 0 is not between 1 and 9', 'fleet.pools', { value: 0, min: 1, max: 9, pool: 2 });
+    expect(english.diagnostic(diagnostic)).toBe('Pool 2: Must be between 1 and 9 (got 0).');
+    expect(chinese.diagnostic(diagnostic)).toBe('资源池 2：须在 1 与 9 之间（现为 0）。');
+    expect(english.diagnostic({ ...diagnostic, code: 'unheard_of', message: 'fleet.pools: pool 2: no room' })).toBe('Pool 2: no room');
+    expect(english.diagnostic(pageError('bad_pool', '', 'fleet.pools', { pool: 3, reason: 'no settings' }))).toBe('Pool 3: no settings.');
+  });
+
   it('falls back to the module’s English when it cannot fill a message', () => {
     const diagnostic = pageError('out_of_range', 'the module knows best', '', {});
     expect(chinese.diagnostic(diagnostic)).toBe('the module knows best');

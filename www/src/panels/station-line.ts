@@ -124,9 +124,8 @@ export class StationLine extends LightElement {
     };
     const [chart] = belonging?.charts ?? [];
     void this.updateComplete.then(() => {
-      // A group whose settings do not apply is not there.
-      const group = belonging?.groups.map((name) => `#group-${name}`).find((selector) => document.querySelector(selector) !== null);
-      if (group !== undefined) reveal(group);
+      // The uppermost of those that are there: a group whose settings do not apply is not.
+      if (belonging !== null) reveal(belonging.groups.map((name) => `#group-${name}`).join());
       if (chart !== undefined) reveal(`[data-chart="${chart}"]`);
     });
   }

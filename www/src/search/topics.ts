@@ -49,8 +49,8 @@ export const LIMITS: readonly Limit[] = [
     id: 'autoscaling', row: 'rules of autoscalers, failures of replicas',
     title: { en: 'Rules of autoscalers and failures: not modelled', zh: '自动扩缩容规则与故障：未建模' },
     instead: {
-      en: 'No rule chooses the number of replicas. Instead: give the numbers yourself under Replicas over time, with the start-up delay of a replica, and see what they cost and who waits.',
-      zh: '没有规则来决定副本数。替代办法：在“副本数随时间变化”中自行给出副本数和启动时间，查看费用以及哪些请求在等待。',
+      en: 'No rule chooses the number of replicas. Instead: set the replica counts and their times under Replicas over time, with the start-up delay of a replica: the run shows what they cost and which requests wait.',
+      zh: '没有规则来决定副本数。替代办法：在“副本数随时间变化”中设置各时刻的副本数，并设置副本的启动时间：运行会显示其费用以及哪些请求在等待。',
     },
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },

@@ -187,7 +187,7 @@ for (const reducedMotion of ['reduce', 'no-preference'] as const) {
     await page.locator('.station[data-station="gpu"]').click();
     await expect(page.locator('[data-chart="memory"]')).toHaveClass(/marked/);
     await expect(page.locator('#group-memory')).toHaveAttribute('open', '');
-    await expect(page.locator('#group-fleet > summary')).toBeInViewport();
+    await expect(page.locator('#group-memory > summary')).toBeInViewport();
     await expect(page.locator('[data-chart="memory"]')).toBeInViewport();
     await openGroups(page);
   });
