@@ -14,7 +14,7 @@ pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: 
         return Some(Rejection::LoraRank);
     }
     let (scheduler, facts) = (config.policy(), config.facts());
-    if config.reference_quirks && facts.is_of_vidur {
+    if config.reference_quirks && facts.reference_accepts_all {
         return None;
     }
     if input_tokens > config.max_input_tokens {

@@ -289,8 +289,8 @@ pub(crate) enum SchedulerMessage {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct SchedulerFacts {
-    /// Vidur has it, and lets requests that it can never serve block the queue.
-    pub(crate) is_of_vidur: bool,
+    /// The implementation that it follows accepts requests that it can never serve, and lets them block the queue.
+    pub(crate) reference_accepts_all: bool,
     /// A request that with its adapter never fits is accepted all the same, and then blocks the queue.
     pub(crate) may_block_queue: bool,
     /// Tokens of prompt and output at which every output is cut.
@@ -329,7 +329,7 @@ impl SchedulerFacts {
     /// Those of continuous batching with requests that grow block by block, as vLLM's first scheduler has it.
     pub(crate) fn of_iterations(config: &PoolConfig) -> Self {
         Self {
-            is_of_vidur: true,
+            reference_accepts_all: true,
             may_block_queue: false,
             cuts_outputs_at: u32::MAX,
             max_queued_tokens: None,

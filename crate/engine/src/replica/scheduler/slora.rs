@@ -52,7 +52,7 @@ impl SchedulerRules for Slora {
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
-            is_of_vidur: false,
+            reference_accepts_all: false,
             may_block_queue: config.reference_quirks,
             allocates_on_demand: true,
             looks_at_queue: false,

@@ -125,7 +125,7 @@ impl SchedulerRules for VllmV1 {
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
-            is_of_vidur: false,
+            reference_accepts_all: false,
             cuts_outputs_at: config.max_request_tokens,
             // vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
             max_queued_tokens: config.vllm.max_num_queued_tokens,
