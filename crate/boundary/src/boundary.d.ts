@@ -1509,7 +1509,7 @@ export type PoolRow = {
   /** Replicas that there were. */
   replicas: number,
   /** How long they are paid, all together. */
-  paid_s: number,
+  billed_s: number,
   /** Requests that the router gave them. */
   requests: number,
   /** Of these, served to the end. */
@@ -1724,7 +1724,7 @@ export type ReplicaLoad = {
   share: number,
 };
 
-/** One replica over the time for which it is paid. */
+/** One replica over the time for which it is billed. */
 export type ReplicaRow = {
   /** Index. */
   id: number,
@@ -1736,8 +1736,8 @@ export type ReplicaRow = {
   ready_s: number,
   /** When it stopped; missing where it did not. */
   stop_s: number | null,
-  /** How long it is paid up to the end of the run. */
-  paid_s: number,
+  /** How long it is billed up to the end of the run. */
+  billed_s: number,
   /** Requests that the router gave it. */
   requests: number,
   /** Of these, served to the end. */

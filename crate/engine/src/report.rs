@@ -138,20 +138,20 @@ impl Report {
         Some(self.served.requests[id].first_token_us).filter(|t| !t.is_nan())
     }
 
-    /// Time for which replicas are paid up to `end_us`, all of them together, each with a weight, microseconds.
-    pub fn paid_us(&self, end_us: f64, weight: impl Fn(&PoolReport) -> f64) -> f64 {
-        let mut paid_us = 0.0;
+    /// Time for which replicas are billed up to `end_us`, all of them together, each with a weight, microseconds.
+    pub fn billed_us(&self, end_us: f64, weight: impl Fn(&PoolReport) -> f64) -> f64 {
+        let mut billed_us = 0.0;
         for (place, pool) in (0..).zip(&self.pools) {
             let lives = self.replicas.iter().filter(|life| life.pool == place);
             // Equal times are multiplied, not added up, which would round.
             let (mut whole, mut parts_us) = (0.0, 0.0);
             for life in lives {
-                let own_us = life.paid_us(end_us);
+                let own_us = life.billed_us(end_us);
                 if own_us == end_us { whole += 1.0 } else { parts_us += own_us }
             }
-            paid_us += (end_us * whole + parts_us) * weight(pool);
+            billed_us += (end_us * whole + parts_us) * weight(pool);
         }
-        paid_us
+        billed_us
     }
 
     /// The pool of a replica.

@@ -16,7 +16,7 @@ use crate::router::affinity::{Affinity, Candidate};
 #[derive(Debug, Clone)]
 pub(crate) struct Router {
     kind: RouterKind,
-    /// The replica behind the one that got the last request.
+    /// Round robin: the index after that of the replica that got the last request.
     turn: usize,
     draws: Stream,
     /// What Python's `random` draws, where that is wanted.

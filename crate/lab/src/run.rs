@@ -309,7 +309,8 @@ impl Run {
         let end_us = self.report.end_us();
         let lives = self.report.replicas.iter();
         let of = |life: &ReplicaLife| {
-            pools.get(usize::from(life.pool)).map_or(0.0, |pool| gpus(&pool.scenario)) * life.paid_us(end_us)
+            pools.get(usize::from(life.pool)).map_or(0.0, |pool| gpus(&pool.scenario))
+                * life.billed_us(end_us)
         };
         lives.map(of).sum::<f64>() / 1e6
     }

@@ -19,9 +19,9 @@ const COLUMNS = {
 /** What a table of replicas says of their lives, where they are not the same all the time. */
 const LIFE = { start_s: 'seconds', ready_s: 'seconds', stop_s: 'seconds' } as const satisfies Partial<Record<keyof ReplicaRow, NumberKind>>;
 
-const POOL_COLUMNS: Readonly<Record<'replicas' | 'paid_s' | 'requests' | 'completed' | 'busy' | 'mean_kv' | 'kv_tokens' | 'preemptions' | 'ttft_mean' | 'ttft_p99' | 'tpot_mean', [NumberKind, (row: PoolRow) => number | null]>> = {
+const POOL_COLUMNS: Readonly<Record<'replicas' | 'billed_s' | 'requests' | 'completed' | 'busy' | 'mean_kv' | 'kv_tokens' | 'preemptions' | 'ttft_mean' | 'ttft_p99' | 'tpot_mean', [NumberKind, (row: PoolRow) => number | null]>> = {
   replicas: ['count', ({ replicas }) => replicas],
-  paid_s: ['number', ({ paid_s }) => paid_s / 3600],
+  billed_s: ['number', ({ billed_s }) => billed_s / 3600],
   requests: ['count', ({ requests }) => requests],
   completed: ['count', ({ completed }) => completed],
   busy: ['share', ({ busy }) => busy],

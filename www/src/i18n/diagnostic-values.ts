@@ -9,6 +9,7 @@ export type Parameters = ReadonlyMap<string, Parameter>;
 const ORDER = 'scheduler.order';
 const SCHEDULER = 'scheduler.kind';
 const WEIGHTS = 'fleet.weights';
+const NETWORK = 'fleet.network';
 /** Keys of parameters within a text. */
 const KEY = /\b[a-z][a-z0-9]*(?:[._][a-z0-9]+)+\b/g;
 
@@ -18,6 +19,14 @@ type Show = (value: string, text: Text, parameters: Parameters, diagnostic: Diag
 const choices = (of: string | null): Show => (value, text, parameters, { path }) => {
   const parameter = parameters.get(of ?? path);
   return text.list(value.split(', ').map((one) => (parameter === undefined ? text.option(one) : text.choice(parameter, one))));
+};
+
+/** Nodes by their names as the control has them, one with the setting that it is known for. */
+const networks: Show = (value, text, parameters) => {
+  const parameter = parameters.get(NETWORK);
+  const [name = '', ...degrees] = value.split(': ');
+  const shown = [parameter === undefined ? name : text.choice(parameter, name), ...degrees].join(text.language === 'zh' ? '：' : ': ');
+  return withLabels(text, parameters, shown);
 };
 
 /** Of codes whose values are no names for readers: how each is shown. */
@@ -35,6 +44,8 @@ const SHOWN: Readonly<Partial<Record<Diagnostic['code'], Readonly<Record<string,
   all_refused: { reasons: outcomes },
   some_refused: { reasons: outcomes },
   limits_too_low: { settings },
+  pool_setting_without_effect: { name: labels },
+  no_network: { known: networks },
 };
 
 /** Sentences of the module within a message. */

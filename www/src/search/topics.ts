@@ -86,19 +86,19 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     id: 'all_gather', row: 'all-gather in timed operators',
-    title: { en: 'All-gather in timed operators: not modelled', zh: '计时算子中的 all-gather：未建模' },
+    title: { en: 'All-gather in operator profiles: not modelled', zh: '算子 profile 中的 all-gather：未建模' },
     instead: {
-      en: 'Vidur timed all-reduces and messages only, so the operator tables have no other collective. Instead: choose measured kernels, which have all-gather and reduce-scatter where experts need them.',
-      zh: 'Vidur 只测量了 all-reduce 与点对点消息，因此算子表中没有其他集合通信。替代办法：选择实测内核，它在专家需要处含有 all-gather 与 reduce-scatter。',
+      en: 'Vidur timed all-reduces and messages only, so operator profiles have no other collective. Instead: choose measured kernels, which have all-gather and reduce-scatter where experts need them.',
+      zh: 'Vidur 只测量了 all-reduce 与点对点消息，因此算子 profile 中没有其他集合通信。替代办法：选择实测 kernel，其中含有专家所需的 all-gather 与 reduce-scatter。',
     },
     words: 'collective collectives all-gather allgather reduce-scatter all-to-all NCCL Vidur operators profile 集合通信',
   },
   {
     id: 'azure_groups', row: "AIBrix's grouping of Azure traces and collections of prompts in the page",
-    title: { en: 'AIBrix’s grouped Azure traces and prompt collections: in the terminal', zh: 'AIBrix 的 Azure 轨迹分组与提示词集合：仅在终端' },
+    title: { en: 'AIBrix’s grouped Azure traces and prompt collections: in the terminal', zh: 'AIBrix 的 Azure trace 分组与提示词集合：仅在终端' },
     instead: {
       en: 'The page opens an Azure trace with its own times, and simulates lengths, not texts. Instead: group a trace and send prompts with the terminal.',
-      zh: '页面按 Azure 轨迹自身的时间打开它，模拟的是长度而非文字。替代办法：在终端中分组轨迹并发送提示词。',
+      zh: '页面按 Azure trace 自身的时间打开它，模拟的是长度而非文字。替代办法：在终端中对 trace 分组并发送提示词。',
     },
     words: 'AIBrix Azure grouping group interval prompts prompt collection ShareGPT dataset bodies tokenizer 分组 提示词集合',
   },
@@ -111,7 +111,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'adapters', title: { en: 'Where adapters are kept', zh: '适配器存放在哪里' }, words: 'LoRA slots unified memory 适配器' },
   { page: 'bring-your-own', title: { en: 'Bring your own trace and profile', zh: '使用自己的 trace 与 profile' }, words: 'import own data upload 导入' },
   { page: 'citing', title: { en: 'How to cite Servescope', zh: '如何引用 Servescope' }, words: 'cite citation citing BibTeX reference CITATION.cff paper 引用 论文 文献' },
-  { page: 'fleets', title: { en: 'Fleets: unequal pools, and replicas that start and stop', zh: '副本群：不同的资源池，以及启动与停止的副本' }, words: 'fleet pools heterogeneous GPUs autoscaling schedule cold start draining replicas over time 资源池 异构 扩容 缩容 启动时间 排空' },
+  { page: 'fleets', title: { en: 'Fleets: unequal pools, and replicas that start and stop', zh: '集群：不同的资源池，以及启动与停止的副本' }, words: 'fleet pools heterogeneous GPUs autoscaling schedule cold start draining replicas over time 资源池 异构 扩容 缩容 启动时间 排空' },
   { page: 'capacity', title: { en: 'How much load a deployment can serve', zh: '部署能承载多少负载' }, words: 'capacity planning sizing cheapest 容量 规划 最便宜' },
   { page: 'debugger', title: { en: 'The scheduler debugger', zh: '调度器调试器' }, words: 'step decisions 单步' },
   { page: 'features', title: { en: 'What you can simulate', zh: '能模拟什么' }, words: 'features supported list 功能' },

@@ -1,8 +1,8 @@
 //! The pools of a fleet, and the lives of their replicas: started, ready, draining, stopped.
 //!
-//! A replica that starts is paid for and gets no request until it is ready; then its caches are empty. One that drains gets no new
-//! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are not ready yet are
-//! given up first, the newest one first; of the others the one with the fewest requests drains, the newest of equal ones.
+//! A replica that starts is billed and gets no request until it is ready; then its caches are empty. One that drains gets no new
+//! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are still starting are
+//! cancelled first, the newest first; of the others the one with the fewest requests drains, the newest of equal ones.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ pub(crate) struct PoolState {
     pub(super) stages: u32,
     /// Whether several of its batches are under way, or may be.
     pub(super) is_pipelined: bool,
-    /// Whether each stage ends its batch by itself, of several: something is written down when the first one takes it.
-    /// Otherwise it is known from the beginning when a batch leaves the last one, and that is all that ends.
+    /// Whether every pipeline stage has an end event of its own. Otherwise a batch has one event, when it leaves the last stage,
+    /// whose time is known when the batch starts.
     pub(super) stages_end: bool,
     schedule: Vec<CountChange>,
     start_up_us: f64,
@@ -89,7 +89,7 @@ impl Fleet {
         &self.pools[usize::from(self.replicas[place].life.pool)]
     }
 
-    /// Columns with an entry a request that schedulers of the pools need.
+    /// Allocates the columns with an entry for each request that the pools' schedulers need.
     pub(super) fn keep_columns(&mut self) {
         let any = |is: fn(&PoolState) -> bool| self.pools.iter().any(is);
         let (requests, count) = (&mut self.requests, self.trace.len());
@@ -169,7 +169,7 @@ impl Fleet {
         Ok(Some(self.ready.iter().copied().filter(is_able).collect()))
     }
 
-    /// Tokens' worth of KV memory that replicas set apart for adapters, of the first pool that does.
+    /// KV tokens that a replica reserves for adapters: the largest reservation of any pool.
     pub(super) fn reserved_tokens(&self) -> u32 {
         self.pools.iter().map(|pool| pool.config.adapters.reserved_tokens).max().unwrap_or(0)
     }
@@ -200,7 +200,7 @@ impl Fleet {
         }
     }
 
-    /// A replica has started, unless it was given up meanwhile.
+    /// A replica has started, unless it was cancelled meanwhile.
     pub(super) fn replica_is_ready(&mut self, place: ReplicaIndex) {
         if self.replicas[place].life.drain_us == f64::INFINITY {
             self.ready.push(place);

@@ -14,7 +14,7 @@ use crate::record::request_timings::PrefixLookups;
 use crate::replica_index::ReplicaIndex;
 use crate::report::{PoolReport, Report};
 
-/// One replica over the time for which it is paid.
+/// One replica over the time for which it is billed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ReplicaRow {
@@ -28,8 +28,8 @@ pub struct ReplicaRow {
     pub ready_s: f64,
     /// When it stopped; missing where it did not.
     pub stop_s: Option<f64>,
-    /// How long it is paid up to the end of the run.
-    pub paid_s: f64,
+    /// How long it is billed up to the end of the run.
+    pub billed_s: f64,
     /// Requests that the router gave it.
     pub requests: u32,
     /// Of these, served to the end.
@@ -67,7 +67,7 @@ pub struct PoolRow {
     /// Replicas that there were.
     pub replicas: u32,
     /// How long they are paid, all together.
-    pub paid_s: f64,
+    pub billed_s: f64,
     /// Requests that the router gave them.
     pub requests: u32,
     /// Of these, served to the end.
@@ -109,8 +109,9 @@ pub struct FleetSummary {
 impl FleetSummary {
     /// The mean over the time of the replicas, where it is known of all; what stood idle counts as 0.
     pub fn mean(&self, of: impl Fn(&ReplicaRow) -> Option<f64>) -> Option<f64> {
-        let longest_s = self.per_replica.iter().map(|row| row.paid_s).fold(0.0, f64::max);
-        let weight = |row: &ReplicaRow| if row.paid_s == longest_s { 1.0 } else { row.paid_s / longest_s };
+        let longest_s = self.per_replica.iter().map(|row| row.billed_s).fold(0.0, f64::max);
+        let weight =
+            |row: &ReplicaRow| if row.billed_s == longest_s { 1.0 } else { row.billed_s / longest_s };
         let sum: Option<f64> = self.per_replica.iter().map(|row| Some(of(row)? * weight(row))).sum();
         sum.map(|sum| sum / self.per_replica.iter().map(weight).sum::<f64>())
     }
@@ -140,12 +141,12 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
         .map(|(id, sum)| {
             let iterations = sum.iterations as f64;
             let (life, pool) = (report.replicas[id], report.pool(ReplicaIndex::new(id as u16)));
-            let paid_us = life.paid_us(makespan_us);
+            let billed_us = life.billed_us(makespan_us);
             let share = |of: fn(Work) -> f64, most: fn(servescope_cost::Peak) -> f64| {
                 let (peak, stages) = peak(pool)?;
                 // What never ran did nothing; those that ran show that the model does not know its work.
                 let work = if sum.iterations == 0 { Work::default() } else { sum.work? };
-                over(of(work), most(peak) * f64::from(stages) * paid_us / 1e6)
+                over(of(work), most(peak) * f64::from(stages) * billed_us / 1e6)
             };
             ReplicaRow {
                 id: id as u32,
@@ -156,11 +157,11 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
                 start_s: life.start_us / 1e6,
                 ready_s: life.ready_us / 1e6,
                 stop_s: Some(life.stop_us / 1e6).filter(|stop_s| stop_s.is_finite()),
-                paid_s: paid_us / 1e6,
-                busy: over(sum.busy_us, paid_us),
+                billed_s: billed_us / 1e6,
+                busy: over(sum.busy_us, billed_us),
                 mean_size: over(sum.sizes, iterations),
                 tokens_per_iteration: over(sum.tokens, iterations),
-                mean_kv: held.get(id).and_then(|held| held.mean_usage(pool, paid_us)),
+                mean_kv: held.get(id).and_then(|held| held.mean_usage(pool, billed_us)),
                 prefix_hit_rate: report.prefix_lookups.get(id).and_then(PrefixLookups::hit_rate),
                 peak_kv: over(sum.blocks.into(), pool.kv_blocks.into()),
                 preemptions: 0,
@@ -183,10 +184,10 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
 fn pools(report: &Report, replicas: &[ReplicaRow]) -> Vec<PoolRow> {
     let row = |(id, pool): (u16, &PoolReport)| {
         let own = || replicas.iter().filter(|row| row.pool == id);
-        let paid_s = own().map(|row| row.paid_s).sum::<f64>();
+        let billed_s = own().map(|row| row.billed_s).sum::<f64>();
         let over_time = |of: fn(&ReplicaRow) -> Option<f64>| {
-            let sum = own().filter_map(|row| Some(of(row)? * row.paid_s)).sum::<f64>();
-            (paid_s > 0.0).then(|| sum / paid_s)
+            let sum = own().filter_map(|row| Some(of(row)? * row.billed_s)).sum::<f64>();
+            (billed_s > 0.0).then(|| sum / billed_s)
         };
         let completed = || {
             let ids = (0..report.results.len()).filter(|&id| report.is_completed(id));
@@ -199,7 +200,7 @@ fn pools(report: &Report, replicas: &[ReplicaRow]) -> Vec<PoolRow> {
             id,
             name: pool.name.clone(),
             replicas: own().count() as u32,
-            paid_s,
+            billed_s,
             requests: own().map(|row| row.requests).sum(),
             completed: own().map(|row| row.completed).sum(),
             busy: over_time(|row| row.busy),

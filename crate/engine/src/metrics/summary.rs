@@ -276,7 +276,7 @@ pub fn summarise_spans(
         decode: part(4),
     };
     let tokens = (samples.input_tokens + samples.output_tokens) as f64;
-    let replica_us = report.paid_us(makespan_us, |_| 1.0);
+    let replica_us = report.billed_us(makespan_us, |_| 1.0);
     let mean_over_time = |integral: f64| (replica_us > 0.0).then(|| integral / replica_us);
     let pool = &report.pools[0];
     Summary {
@@ -422,10 +422,10 @@ pub(super) struct HeldKv {
 }
 
 impl HeldKv {
-    /// Over the KV memory of a replica of a pool that is paid for `paid_us`: the tokens held, at most the blocks.
-    pub(super) fn mean_usage(&self, pool: &PoolReport, paid_us: f64) -> Option<f64> {
+    /// Over the KV memory of a replica of a pool that is billed for `billed_us`: the tokens held, at most the blocks.
+    pub(super) fn mean_usage(&self, pool: &PoolReport, billed_us: f64) -> Option<f64> {
         let [tokens, blocks] = [pool.kv_tokens, pool.kv_blocks].map(f64::from);
-        (paid_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / paid_us)
+        (billed_us > 0.0).then(|| (self.kv_integral / tokens).min(self.block_integral / blocks) / billed_us)
     }
 
     /// Nothing runs before a time.
@@ -458,7 +458,7 @@ impl IterationTotals {
 
     /// Over the KV memory of all replicas up to `end_us`: the tokens held, at most the blocks.
     fn mean_usage(&self, report: &Report, end_us: f64) -> Option<f64> {
-        let memory = report.paid_us(end_us, |pool| f64::from(pool.kv_tokens));
+        let memory = report.billed_us(end_us, |pool| f64::from(pool.kv_tokens));
         let blocks = |(place, held): (usize, &HeldKv)| {
             held.block_integral * report.pool(ReplicaIndex::new(place as u16)).block_tokens()
         };

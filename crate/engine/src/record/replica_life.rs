@@ -5,7 +5,7 @@
 pub struct ReplicaLife {
     /// Its pool, by its place in [`Report::pools`](crate::Report::pools).
     pub pool: u16,
-    /// When it was asked for: from then on it is paid.
+    /// When it was asked for: from then on it is billed.
     pub start_us: f64,
     /// When it could be given its first request.
     pub ready_us: f64,
@@ -20,8 +20,8 @@ impl ReplicaLife {
     pub const WHOLE: Self =
         Self { pool: 0, start_us: 0.0, ready_us: 0.0, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
 
-    /// How long it is paid of the time up to `end_us`, microseconds.
-    pub fn paid_us(&self, end_us: f64) -> f64 {
+    /// How long it is billed of the time up to `end_us`, microseconds.
+    pub fn billed_us(&self, end_us: f64) -> f64 {
         (self.stop_us.min(end_us) - self.start_us).max(0.0)
     }
 }

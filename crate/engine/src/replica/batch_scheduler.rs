@@ -44,7 +44,7 @@ pub(crate) struct ScheduleContext<'a> {
 
 /// What is known of a kind of batch scheduler: facts, what it can never serve, and how one begins.
 pub(crate) trait SchedulerRules: std::fmt::Debug + Sync {
-    /// One of an empty replica.
+    /// A new scheduler for an empty replica.
     fn scheduler(&self, config: &PoolConfig, trace: &Trace) -> Box<dyn BatchScheduler>;
 
     /// What holds of it with these settings, whatever happens.
@@ -281,7 +281,7 @@ pub(crate) enum SchedulerMessage {
     Arrived(RequestId, f64),
     /// A request came in that was over its client's rate limit.
     Rejected(RequestId),
-    /// A waiting request was given up, or the client of a request has gone.
+    /// A waiting request was dropped, or a request was cancelled by its client.
     Ended(RequestId, Outcome),
 }
 

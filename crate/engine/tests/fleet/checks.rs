@@ -116,7 +116,7 @@ pub(crate) fn check_memory(report: &Report) {
         assert!(row.busy.is_none_or(|busy| busy <= 1.0 + 1e-9), "{row:?}");
         assert!(row.prefix_hit_rate.is_none_or(|rate| (0.0..1.0).contains(&rate)), "{row:?}");
     }
-    let weight = |row: &ReplicaRow| f64::from(report.pools[usize::from(row.pool)].kv_tokens) * row.paid_s;
+    let weight = |row: &ReplicaRow| f64::from(report.pools[usize::from(row.pool)].kv_tokens) * row.billed_s;
     let all: f64 = rows.iter().map(weight).sum();
     let mean = rows.iter().filter_map(|row| Some(row.mean_kv? * weight(row))).sum::<f64>() / all;
     assert!(

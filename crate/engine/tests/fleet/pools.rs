@@ -163,7 +163,7 @@ fn a_pool_grows_after_its_start_up_and_drains() {
     let last_us = last.filter_map(|id| report.results[id].finish_us).fold(0.0, f64::max);
     assert_eq!((life.drain_us, life.stop_us), (20_000.0, last_us));
     // Paid from when it was asked for.
-    let second_us = report.replicas[1].paid_us(report.end_us());
+    let second_us = report.replicas[1].billed_us(report.end_us());
     assert_eq!(second_us, report.replicas[1].stop_us.min(report.end_us()) - 1_000.0);
 }
 

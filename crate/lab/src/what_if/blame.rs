@@ -180,7 +180,7 @@ impl Cause {
             "kv" => "the gateway's KV check makes requests wait: without it",
             "fair_share" => "the fair share of each client makes requests wait: without it",
             "adapter_slots" => "requests wait for a LoRA slot: with twice as many LoRA slots",
-            "batch_cap" => "requests wait for a place in the batch: with twice as many running requests",
+            "batch_cap" => "requests wait for a place in the batch: with twice the limit of running requests",
             "token_budget" => "requests wait for the token budget: with twice the token budget",
             _ => "more arrives than the replicas serve: with twice as many replicas",
         };

@@ -97,7 +97,7 @@ export const page = area('page', {
   'stale.back': 'Back to what is shown',
 
   'preset.start': 'Start: a server with some room',
-  'preset.start.about': 'Llama-7B on one A10G, 200 adapters, 1.4 requests/s: 87 % of the rate at which the SLO holds',
+  'preset.start.about': 'Llama-7B on one A10G, 200 adapters, 1.4 requests/s: 87 % of the highest rate at which the SLO holds',
   'preset.s1': 'S1: one rank',
   'preset.s1.about': '200 adapters of rank 8 on one A10G with Llama-7B, 2 requests/s: more than it can serve',
   'preset.s2': 'S2: four ranks',
@@ -227,7 +227,7 @@ export const page = area('page', {
   'cause.limit': 'Requests wait because of {what}. Without it: {better} ({runs}).',
   'cause.replicas': 'More arrives than the replicas serve. With twice as many replicas: {better} ({runs}).',
   'cause.adapter_slots': 'Requests wait for a LoRA slot. With twice as many LoRA slots: {better} ({runs}).',
-  'cause.batch_cap': 'Requests wait for a place in the batch. With twice as many running requests: {better} ({runs}).',
+  'cause.batch_cap': 'Requests wait for a place in the batch. With twice the limit of running requests: {better} ({runs}).',
   'cause.token_budget': 'Requests wait for the token budget of the iterations. With twice the budget: {better} ({runs}).',
   'cause.throughput': '{without} req/s in place of {given}',
   'cause.ttft': 'mean TTFT {without} in place of {given}',

@@ -28,7 +28,7 @@ export const capacity: Translation<typeof english> = {
   'goal.stopped': '已停止。',
   'goal.stop': '停止',
   'goal.again': '重新搜索',
-  'answer.fleet': '共 {replicas} 个副本的副本群{price}能承受你每秒 {load} 个请求{cautious}；{headroom}。',
+  'answer.fleet': '共 {replicas} 个副本的集群{price}能承受你每秒 {load} 个请求；{headroom}。',
   'answer.need': '你的每秒 {load} 个请求需要 {replicas} 个副本{price}{cautious}；{headroom}。',
   'answer.cautious': '，按耗时的预期误差可能需要 {replicas} 个',
   'answer.headroom': '用 {replicas} 个副本时，再增加 {headroom} 之内 SLO 仍达标',

@@ -148,7 +148,7 @@ export const module: ModuleTexts = {
   'expected.a time from start_time on': '不早于 start_time 的时间',
   'reason_at': '{at}：{reason}',
   'reason.pool_form': '应写成“路径=取值”，现为“{value}”',
-  'reason.pool_fleet_setting': '{name}是整个副本群的设置',
+  'reason.pool_fleet_setting': '{name}是整个集群的设置',
   'reason.pool_set_twice': '{name}设置了两次',
   'reason.pool_name_twice': '另一个资源池已名为“{name}”',
   'reason.range_form': '应写成起点与终点，以冒号分隔',

@@ -227,7 +227,7 @@ export const page: Translation<typeof english> = {
   'cause.limit': '请求因{what}而排队。去掉它：{better}（{runs}）。',
   'cause.replicas': '到达的请求多于副本能处理的。副本数加倍：{better}（{runs}）。',
   'cause.adapter_slots': '请求在等待 LoRA 槽位。LoRA 槽位数加倍：{better}（{runs}）。',
-  'cause.batch_cap': '请求在等待批次中的位置。最大并发请求数加倍：{better}（{runs}）。',
+  'cause.batch_cap': '请求在等待批次中的位置。最大运行请求数加倍：{better}（{runs}）。',
   'cause.token_budget': '请求在等待每次迭代的 token 预算。预算加倍：{better}（{runs}）。',
   'cause.throughput': '每秒完成 {without} 个请求，现为 {given} 个',
   'cause.ttft': '平均 TTFT 为 {without}，现为 {given}',

@@ -258,11 +258,6 @@ impl Scenario {
         }
         notes
     }
-
-    /// Whether the number of replicas changes, or pools differ.
-    pub fn has_pools(&self) -> bool {
-        self.get(Id::Pools) != Value::Text(String::new())
-    }
 }
 
 /// A setting in the text of a pool, in which commas stand between settings.

@@ -114,7 +114,7 @@ pub const ROWS: &[Row] = &[
     row("gpu.bandwidth", Number, Share, Neither, "the memory bandwidth used"),
     row("preemptions", Number, Count, Less, "the number of preemptions"),
     row("replicas", Number, Count, Neither, "the number of replicas"),
-    row("gpu_s", Number, Seconds, Less, "the paid GPU time"),
+    row("gpu_s", Number, Seconds, Less, "the billed GPU time"),
     row("adapters.loads", Number, Count, Neither, "the number of adapter loads"),
     row("adapters.mean_resident", Number, Count, Neither, "the mean number of adapters in memory"),
     row("adapters.evictions", Number, Count, Neither, "the number of adapter evictions"),

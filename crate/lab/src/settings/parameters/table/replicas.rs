@@ -49,12 +49,12 @@ macro_rules! replicas {
             Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
                 .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
             Pools = row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
-                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. What a pool does not set it has as above; it has one replica unless it says otherwise.");
+                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.");
             PoolSchedule = row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
-                .doc("Replicas over time", "Other numbers of replicas from given seconds on, as 60:4,300:1; before the first of them, the number above. Replicas that are too many get no new request, finish those that they have and stop.");
+                .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.");
             StartUp = row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
                 .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
-                .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. It is paid from the decision on, and its caches are empty.");
+                .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.");
             Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
                 .when(&[any(&[
                     above(Id::Replicas, 1.0),
