@@ -19,7 +19,7 @@ mod counters;
 mod departures;
 mod events;
 mod one_stage;
-mod one_stage_v1;
+mod one_stage_list;
 mod pipeline;
 mod pipeline_turns;
 pub(crate) mod pools;
@@ -55,7 +55,7 @@ use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
 use crate::record::timeline::{QueueDrop, Timeline};
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::{ScheduleContext, SchedulerMessage};
+use crate::replica::batch_scheduler::{BatchEvent, Effect, ScheduleContext};
 use crate::replica::queue::QueueConfig;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
@@ -240,7 +240,7 @@ impl Fleet {
             let (replica, mut context, _) = self.parts(i, f64::INFINITY);
             replica.close_run(&mut context, &[]);
             replica.close_open(&mut context);
-            replica.with_scheduler(|own, replica| own.settle(replica, &mut context));
+            replica.with_list(|list, replica| list.settle(replica, &mut context));
         }
         let counters = self.final_counters();
         let of_replicas = || self.replicas.iter().map(Replica::loads_and_evictions);
@@ -295,7 +295,6 @@ impl Fleet {
         let pool = &self.pools[usize::from(replica.life.pool)];
         let context = ScheduleContext {
             config: &pool.config,
-            policy: pool.policy,
             facts: &pool.facts,
             trace: &self.trace,
             requests: &mut self.requests,
@@ -411,7 +410,9 @@ impl Fleet {
             self.record.results[i].outcome = Outcome::Rejected(reason);
             let Self { config, pools, record, .. } = self;
             record.decisions.add(|| {
-                let compared = rejection::compared(config, &pools[0].config, [input, max, rank], reason);
+                let cuts_outputs = pools[0].facts.cuts_outputs_at < u32::MAX;
+                let request = [input, max, rank];
+                let compared = rejection::compared(config, &pools[0].config, request, cuts_outputs, reason);
                 Decision::before_router(now_us, id, Verdict::Rejected(reason), compared)
             });
         }
@@ -438,7 +439,7 @@ impl Fleet {
             });
             context.requests[i].status = RequestStatus::Finished;
             context.record.ends(id);
-            if replica.notify(SchedulerMessage::Rejected(id)).is_some() {
+            if replica.happened(&mut context, BatchEvent::Rejected(id)) != Effect::None {
                 self.dirty_replicas.push(place);
             }
             return;
@@ -493,7 +494,9 @@ impl Fleet {
         let pool = self.pool_of(place);
         let (facts, stages, stages_end) = (&pool.facts, pool.stages, pool.stages_end);
         if pool.is_pipelined {
-            let waits_for_end = facts.queues_empty_batches && self.replicas[place].in_flight > 0;
+            // No other batch may be formed before one has ended.
+            let is_full = facts.queues_empty_batches || self.pipelines[place].unused.is_empty();
+            let waits_for_end = facts.lists_running && is_full && self.replicas[place].in_flight > 0;
             if !self.pipelines[place].take_end() && waits_for_end {
                 return self.truncate_fast_forward(place, now_us);
             }
@@ -508,7 +511,8 @@ impl Fleet {
         if self.replicas[place].in_flight == 0 {
             return self.end_and_schedule(place, now_us, true);
         }
-        if facts.arrival_changes_plan || pool.config.loads_ahead() {
+        let loads_ahead = pool.config.adapters.loads_ahead() && facts.managed_adapters.loads_ahead();
+        if facts.arrival_changes_plan || loads_ahead {
             self.truncate_fast_forward(place, now_us);
         }
     }

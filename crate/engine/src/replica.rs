@@ -1,8 +1,8 @@
 //! One replica: its waiting queue, the requests that hold memory, its KV blocks.
 //!
 //! A replica of one pipeline stage keeps the requests that decode in a [`DecodeBatch`]; one of several stages keeps them in
-//! a list, from which up to as many batches as it has stages are in the pipeline. vLLM v1 keeps a list of its own, and has only those
-//! requests in the decode batch that decode in every iteration.
+//! a list, from which up to as many batches as it has stages are in the pipeline. For schedulers that give tokens to requests one by
+//! one it has a [`RunningList`], and only those requests in the decode batch that decode in every iteration.
 
 pub mod adapters;
 pub(crate) mod batch_end;
@@ -21,6 +21,7 @@ mod prefill_end;
 pub mod queue;
 pub(crate) mod requests;
 pub(crate) mod run;
+pub(crate) mod running_list;
 pub(crate) mod scheduler;
 pub mod snapshot;
 mod stage_times;
@@ -37,14 +38,16 @@ use crate::record::request_state::RequestStatus;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::batch_scheduler::{
-    BatchEvent, BatchScheduler, OwnQueue, ScheduleContext, SchedulerMessage,
+    BatchEvent, BatchScheduler, Effect, OwnQueue, ScheduleContext, SchedulerFacts,
 };
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
 use crate::replica::longest_gap::{SharedGaps, longer_of};
+use crate::replica::peak_memory::KvFootprint;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
+use crate::replica::running_list::RunningList;
 use crate::replica::snapshot::ReplicaCamera;
 use crate::request::{BlockReason, Outcome};
 
@@ -56,6 +59,7 @@ pub(crate) struct Replica {
     pub(crate) life: ReplicaLife,
     pub(crate) stages: u32,
     keeps_decode_batch: bool,
+    facts: SchedulerFacts,
     /// Whether the scheduler writes down each iteration's tokens by itself.
     pub(crate) writes_every_iteration: bool,
     pub(crate) waiting: WaitingQueue,
@@ -83,6 +87,8 @@ pub(crate) struct Replica {
     /// Requests whose last token came with the iteration that ends; empty in between.
     pub(crate) ended: Vec<RequestId>,
     pub(crate) decode_batch: DecodeBatch,
+    /// The requests that run, where the scheduler gives tokens to them one by one.
+    pub(crate) running_list: RunningList,
     pub(crate) kv: KvCache,
     pub(crate) adapters: Adapters,
     /// Whether the last scan of the waiting queue passed over requests for whose adapters there is no LoRA slot.
@@ -116,6 +122,8 @@ pub(crate) struct Replica {
     /// The iteration under way, of one that keeps a decode batch.
     pub(crate) batch: Option<Box<ScheduledBatch>>,
     pub(crate) fast_forwarded: u32,
+    /// So many of the iterations under way are not cut short by an arrival.
+    pub(crate) sure_iterations: u32,
     /// Iterations under way whose tokens are charged.
     pub(crate) charged: u32,
     /// What a debugger keeps of the replica while it looks.
@@ -127,17 +135,19 @@ impl Replica {
         index: ReplicaIndex,
         life: ReplicaLife,
         config: &PoolConfig,
+        facts: SchedulerFacts,
         trace: &Trace,
         cost: &dyn BatchCost,
     ) -> Self {
         let stages = cost.stages().max(1);
-        let adapters = Adapters::new(&config.facts().managed_adapters, config.block_size, trace);
-        let keeps_decode_batch = stages == 1 && config.facts().keeps_decode_batch;
+        let adapters = Adapters::new(&facts.managed_adapters, config.block_size, trace);
+        let keeps_decode_batch = stages == 1 && !facts.lists_running;
         Self {
             index,
             life,
             stages,
             keeps_decode_batch,
+            facts,
             writes_every_iteration: false,
             waiting: WaitingQueue::default().listing_by_adapter(trace, adapters.has_short_slots(trace)),
             num_waiting: 0,
@@ -152,7 +162,8 @@ impl Replica {
             scratch: Vec::new(),
             ended: Vec::new(),
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
-            kv: KvCache::new(config),
+            running_list: RunningList::default(),
+            kv: KvCache::new(config, facts.caches_prefixes),
             adapters,
             passes_over: false,
             num_running: 0,
@@ -160,7 +171,7 @@ impl Replica {
             waiting_prompt_blocks: 0,
             in_flight: 0,
             formed: 0,
-            scheduler: Some(config.policy().scheduler(config, trace)),
+            scheduler: None,
             stall_us: 0.0,
             last_token_groups: Vec::new(),
             shared_gaps: SharedGaps::default(),
@@ -170,6 +181,7 @@ impl Replica {
             open: None,
             batch: keeps_decode_batch.then(Box::default),
             fast_forwarded: 0,
+            sure_iterations: 0,
             charged: 0,
             camera: None,
         }
@@ -191,20 +203,34 @@ impl Replica {
         result
     }
 
-    /// Something has happened to its requests, of which the scheduler hears at once.
-    pub(crate) fn happened(&mut self, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
-        self.with_scheduler(|own, replica| own.happened(replica, context, event));
+    /// Gives it its scheduler, before anything happens.
+    pub(crate) fn set_scheduler(&mut self, scheduler: Box<dyn BatchScheduler>) {
+        self.scheduler = Some(scheduler);
     }
 
-    /// Tells the scheduler of something, where it learns of that between two iterations: whether that can change what the replica
-    /// does next.
-    pub(crate) fn notify(&mut self, message: SchedulerMessage) -> Option<bool> {
-        self.scheduler.as_mut().and_then(|own| own.notify(message))
+    /// Tells the scheduler of something that has happened; says what that can change.
+    pub(crate) fn happened(&mut self, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) -> Effect {
+        let effect = self.with_scheduler(|own, replica| own.happened(replica, context, event));
+        if effect == Effect::Next {
+            self.sure_iterations = 0;
+        }
+        effect
     }
 
     /// The waiting queue that the scheduler keeps itself.
-    pub(crate) fn own_queue(&mut self) -> Option<&mut dyn OwnQueue> {
-        self.scheduler.as_mut().and_then(|own| own.own_queue_mut())
+    fn own_queue(&mut self) -> Option<&mut dyn OwnQueue> {
+        self.scheduler.as_mut().and_then(|own| own.queue_mut())
+    }
+
+    /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
+    pub(crate) fn later_blocks(&self, begun: u32) -> u32 {
+        if self.facts.lists_running {
+            self.decode_batch.new_blocks_over(0, begun - 1)
+        } else if self.facts.allocates_on_demand() {
+            self.decode_batch.new_blocks_over(1, begun - 1)
+        } else {
+            0
+        }
     }
 
     /// Requests that decode in the iterations under way.
@@ -218,11 +244,11 @@ impl Replica {
     }
 
     /// KV blocks in use at a time within the iterations under way.
-    pub(crate) fn used_at(&self, config: &PoolConfig, now_us: f64) -> u32 {
+    pub(crate) fn used_at(&self, now_us: f64) -> u32 {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.fast_forwarded > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.fast_forwarded) - run.done;
-                self.kv.used() + self.scheduler().later_blocks(self, config, begun)
+                self.kv.used() + self.later_blocks(begun)
             }
             _ => self.kv.used(),
         }
@@ -345,9 +371,9 @@ impl Replica {
         self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
-        let message = SchedulerMessage::Arrived(id, context.now_us);
-        if let Some(changes) = self.notify(message) {
-            return changes;
+        let effect = self.happened(context, BatchEvent::Arrived(id));
+        if self.facts.keeps_queue {
+            return effect != Effect::None;
         }
         let head = if self.waiting.is_ranked() { self.head(context) } else { None };
         let is_unsteady = self.waiting.push(context.trace, id, context.now_us);
@@ -386,7 +412,8 @@ impl Replica {
 
     /// Whether clients are charged for what they are served.
     pub(crate) fn keeps_counters(&self) -> bool {
-        self.scheduler().own_queue().map_or_else(|| self.waiting.keeps_counters(), OwnQueue::keeps_counters)
+        let own = self.scheduler().counts().queue;
+        own.map_or_else(|| self.waiting.keeps_counters(), OwnQueue::keeps_counters)
     }
 
     /// Every client's counter.
@@ -462,9 +489,22 @@ impl Replica {
         let Some(id) = self.head(context) else { return };
         let (adapter, rank) = context.adapter(id);
         let blocks = self.adapters.blocks_to_load(adapter);
-        if self.scheduler().has_room_ahead(self, context, blocks) {
+        if self.has_room_ahead(context, blocks) {
             self.adapters.prefetch(&mut self.kv, adapter, rank, context.now_us);
         }
+    }
+
+    /// Whether an adapter of `blocks` may be loaded ahead: the memory test still passes beside it, or every request that decodes still
+    /// finds the block that it may need before the adapter's request is admitted.
+    fn has_room_ahead(&self, context: &ScheduleContext<'_>, blocks: u32) -> bool {
+        if let (true, Some(estimate)) = (self.facts.tests_adapters, self.scheduler().counts().estimate) {
+            let no_request = KvFootprint::new(self.decode_batch.step, 0, 0);
+            let of_adapters = i64::from(self.kv.adapter_blocks()) + i64::from(blocks);
+            return self.kv.available() >= blocks
+                && estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters);
+        }
+        let spare = u64::from(context.config.watermark_blocks) + u64::from(self.num_running);
+        u64::from(self.kv.available()) >= u64::from(blocks) + spare
     }
 
     /// An adapter that was loaded ahead for a request that is not the head of the queue any more is offloaded.
@@ -483,7 +523,7 @@ impl Replica {
     /// Blocks that a request holds.
     pub(crate) fn blocks_of(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
         match context.requests[id].status {
-            _ if !context.config.allocates_on_demand() => context.blocks_at_end(id),
+            _ if !context.facts.allocates_on_demand() => context.blocks_at_end(id),
             RequestStatus::Prefilling => context.config.blocks_for(context.requests[id].prompt),
             _ => context.config.blocks_for(self.tokens(context, id) - 1),
         }
@@ -550,7 +590,7 @@ impl Replica {
         self.share_gaps(context, id);
         context.requests[id].stalled_us += self.stall_us;
         self.happened(context, BatchEvent::Left(id, Some(tokens)));
-        let blocks = context.policy.blocks_at_end(context, id, tokens);
+        let blocks = context.blocks_held_at(id, tokens);
         self.finish(context, id, tokens, blocks);
     }
 

@@ -117,7 +117,7 @@ impl RoutingView<'_> {
     /// KV memory of a replica that is in use or promised to its waiting queue, in tokens: blocks of pools may differ in size.
     fn kv_tokens(&self, place: ReplicaIndex) -> u64 {
         let (replica, config) = (&self.replicas[place], self.config(place));
-        let blocks = u64::from(replica.used_at(config, self.now_us)) + replica.waiting_prompt_blocks;
+        let blocks = u64::from(replica.used_at(self.now_us)) + replica.waiting_prompt_blocks;
         blocks * u64::from(config.block_size)
     }
 

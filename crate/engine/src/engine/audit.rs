@@ -7,6 +7,7 @@ use servescope_workload::{BASE_MODEL, RequestId};
 use super::Fleet;
 use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
+use crate::replica::batch_scheduler::BlockAllocation;
 use crate::replica::iteration::{Scheduled, ScheduledBatch};
 
 /// A batch that has been formed and is not done.
@@ -36,14 +37,14 @@ pub struct BatchMember {
 }
 
 impl Fleet {
-    /// The batches under way of a replica of vLLM's engine, the oldest one first.
+    /// The batches under way of a replica that lists its running requests, the oldest one first.
     pub fn batches_under_way(&mut self, replica: ReplicaIndex) -> Vec<BatchUnderWay> {
         let pipelines = std::mem::take(&mut self.pipelines);
         let (own, context, _) = self.parts(replica, 0.0);
         let tell = |batch: &ScheduledBatch| BatchUnderWay {
             number: batch.number,
             formed_us: batch.formed_us,
-            requests: own.scheduler().members(&context, batch).iter().map(BatchMember::of).collect(),
+            requests: own.running_list.members(&context, batch).iter().map(BatchMember::of).collect(),
         };
         let batches = pipelines.get(replica.index()).map(super::pipeline::Pipeline::under_way);
         let mut all: Vec<BatchUnderWay> = batches.into_iter().flatten().map(tell).collect();
@@ -83,7 +84,7 @@ impl Fleet {
     /// KV blocks in use of each replica, counted request by request, which is slow. `None` for static batches, whose
     /// memory belongs to the batch.
     pub fn audited_blocks(&mut self) -> Option<Vec<u32>> {
-        if self.pools.iter().any(|pool| pool.facts.allocates_by_batch) {
+        if self.pools.iter().any(|pool| pool.facts.allocation == BlockAllocation::ForBatch) {
             return None;
         }
         Some(ReplicaIndex::first(self.replicas.len()).map(|place| self.audit(place)).collect())
@@ -91,9 +92,9 @@ impl Fleet {
 
     fn audit(&mut self, place: ReplicaIndex) -> u32 {
         let pool = self.pool_of(place);
-        if let Some(held) =
-            self.replicas[place].scheduler().held_blocks(&self.replicas[place], pool.config.block_size)
-        {
+        if pool.facts.lists_running {
+            let replica = &self.replicas[place];
+            let held = replica.running_list.held_blocks(replica.decode_batch.step, pool.config.block_size);
             return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared;
         }
         let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);
@@ -111,7 +112,7 @@ impl Fleet {
             // The blocks of an iteration are taken when it is formed.
             let coming = batches.iter().find(|(other, _)| *other == id).map(|(_, chunk)| *chunk);
             let held = match (place, coming) {
-                _ if !config.allocates_on_demand() => context.blocks_at_end(id),
+                _ if !context.facts.allocates_on_demand() => context.blocks_at_end(id),
                 (RequestStatus::Decoding, _) if replica.is_single() && decodes(replica) => {
                     config.blocks_for(replica.tokens(&context, id))
                 }

@@ -9,7 +9,7 @@ use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
-use crate::replica::batch_scheduler::SchedulerMessage;
+use crate::replica::batch_scheduler::{BatchEvent, Effect};
 use crate::replica_index::ReplicaIndex;
 use crate::request::Outcome;
 
@@ -39,8 +39,8 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        if self.replicas[self.requests[i].replica].scheduler().own_queue().is_some() {
-            return self.cancel_by_message(id, now_us);
+        if self.pool_of(self.requests[i].replica).facts.cancels_late {
+            return self.cancel_late(id, now_us);
         }
         let result = &mut self.record.results[i];
         if result.outcome != Outcome::Unfinished {
@@ -65,7 +65,9 @@ impl Fleet {
             self.truncate_fast_forward(place, now_us);
         } else {
             let (replica, mut context, _) = self.parts(place, now_us);
-            if !replica.with_scheduler(|own, replica| own.release_aborted(replica, &mut context, id)) {
+            if context.facts.lists_running {
+                replica.with_list(|list, replica| list.release_aborted(replica, &mut context, id));
+            } else {
                 replica.release_aborted(&mut context, id);
             }
             self.note_left(place);
@@ -74,7 +76,7 @@ impl Fleet {
     }
 
     /// The same where the replica learns of it between two iterations.
-    fn cancel_by_message(&mut self, id: RequestId, now_us: f64) {
+    fn cancel_late(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
         let place = self.requests[i].replica;
         if self.record.results[i].outcome == Outcome::Unfinished {
@@ -89,7 +91,8 @@ impl Fleet {
                 replica.drop_waiting(&mut context, id);
             }
         }
-        self.replicas[place].notify(SchedulerMessage::Ended(id, Outcome::Cancelled));
+        let (replica, mut context, _) = self.parts(place, now_us);
+        replica.happened(&mut context, BatchEvent::Dropped(id, Outcome::Cancelled));
         self.dirty_replicas.push(place);
     }
 
@@ -105,7 +108,8 @@ impl Fleet {
         let outcome = context.record.results[id].outcome;
         let may_be_next = replica.drop_waiting(&mut context, id);
         // Behind its head a queue is not scanned, unless requests are skipped whose adapters have no slot.
-        if replica.notify(SchedulerMessage::Ended(id, outcome)).is_some() || may_be_next {
+        let effect = replica.happened(&mut context, BatchEvent::Dropped(id, outcome));
+        if effect != Effect::None || may_be_next {
             self.dirty_replicas.push(place);
         }
     }

@@ -11,8 +11,8 @@ use crate::replica_index::ReplicaIndex;
 impl Fleet {
     /// What the replica does at once ends with the iteration under way.
     pub(super) fn truncate_fast_forward(&mut self, place: ReplicaIndex, now_us: f64) {
-        let least = self.replicas[place].scheduler().least_leap();
         let replica = &mut self.replicas[place];
+        let least = replica.sure_iterations;
         // This many are not cut short, whenever it is.
         if replica.fast_forwarded <= least.max(1) {
             return;
@@ -67,7 +67,7 @@ impl Replica {
             let stalled = if batch.decodes > 0 { 0 } else { self.decode_batch.count };
             self.run = Some(BatchRun::begin(self, context, &batch, time, stalled));
         }
-        let most = scheduler::fast_forward(self, context, &batch).min(longest);
+        let most = scheduler::fast_forward(self, context, &batch, longest);
         self.batch = Some(batch);
         let run = self.run.as_ref()?;
         self.fast_forwarded = most.min(run.valid_for - run.done);
@@ -87,7 +87,7 @@ impl Replica {
         }
         if batch.decodes > 0 {
             self.charge(fast_forward - self.charged);
-            let blocks = self.scheduler().later_blocks(self, context.config, fast_forward);
+            let blocks = self.later_blocks(fast_forward);
             self.kv.allocate(blocks);
             self.decode_batch.advance(fast_forward);
             self.decoded_us = context.now_us;
@@ -125,10 +125,8 @@ impl Replica {
                 self.ended.push(id);
             }
         }
-        if self.ended.len() > 1 {
-            let mut ended = std::mem::take(&mut self.ended);
-            self.scheduler().order_ended(context, &mut ended);
-            self.ended = ended;
+        if context.facts.ends_as_joined {
+            self.ended.sort_by_key(|&id| context.requests.joined[id]);
         }
         for place in 0..self.ended.len() {
             self.finish_decoding(context, self.ended[place]);

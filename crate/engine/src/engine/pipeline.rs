@@ -11,7 +11,7 @@ use super::events::Event;
 use super::pipeline_turns::PipelineTurns;
 use super::stage_passes::Stage;
 use crate::replica::iteration::ScheduledBatch;
-use crate::replica::{batch_end, scheduler};
+use crate::replica::{batch_end, running_list, scheduler};
 
 /// The stages of one replica and the batches in them.
 #[derive(Debug, Clone)]
@@ -225,7 +225,9 @@ impl Fleet {
         let batch = &mut batches[slot as usize];
         batch.began_us = now_us;
         let (replica, mut context, _) = self.parts(place, now_us);
-        replica.with_scheduler(|own, replica| own.begins(replica, &mut context, batch));
+        if context.facts.lists_running {
+            running_list::begins(replica, &mut context, batch);
+        }
         self.pipelines[place].batches = batches;
     }
 
@@ -264,7 +266,9 @@ impl Fleet {
             }
             let batch = &mut batches[slot as usize];
             batch_end::write_down(&mut context, batch);
-            if !replica.with_scheduler(|own, replica| own.end_batch(replica, &mut context, batch)) {
+            if context.facts.lists_running {
+                replica.with_list(|list, replica| list.end_batch(replica, &mut context, batch));
+            } else {
                 replica.end_batch(&mut context, batch);
             }
         }

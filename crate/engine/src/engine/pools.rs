@@ -12,7 +12,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 use super::Fleet;
 use super::events::Event;
 use super::pipeline::Pipeline;
-use super::rejection::rejection;
+use super::rejection::rejection_by;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
@@ -29,7 +29,7 @@ use crate::request::Rejection;
 pub(crate) struct PoolState {
     name: String,
     pub(crate) config: PoolConfig,
-    pub(crate) policy: &'static dyn SchedulerRules,
+    rules: &'static dyn SchedulerRules,
     pub(crate) facts: SchedulerFacts,
     pub(crate) cost: Arc<dyn BatchCost>,
     pub(super) stages: u32,
@@ -47,20 +47,25 @@ impl PoolState {
         let Pool { name, config, cost, schedule, start_up_us } = pool;
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = PoolConfig { replicas, block_size: config.block_size.max(1), ..config };
-        let config = config.policy().configured(config);
+        let rules = config.scheduler.rules();
+        let config = if rules.facts(&config).counts_tokens {
+            PoolConfig { blocks: config.kv_tokens(), block_size: 1, watermark_blocks: 0, ..config }
+        } else {
+            config
+        };
         // Where no request has an adapter, none is asked for one.
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
-        let (policy, facts, stages) = (config.policy(), config.facts(), cost.stages().max(1));
+        let (facts, stages) = (rules.facts(&config), cost.stages().max(1));
         Self {
             name,
             config,
-            policy,
+            rules,
             facts,
             cost,
             stages,
-            is_pipelined: stages > 1 || !facts.keeps_decode_batch,
-            stages_end: stages > 1 && facts.queues_empty_batches,
+            is_pipelined: stages > 1 || facts.lists_running,
+            stages_end: stages > 1 && facts.lists_running,
             schedule,
             start_up_us,
         }
@@ -69,6 +74,11 @@ impl PoolState {
     /// Tokens of prompt and output at which every output is cut.
     pub(super) fn most_tokens(&self) -> u32 {
         self.facts.cuts_outputs_at
+    }
+
+    /// Why a request is rejected on arrival that none of its replicas could ever serve.
+    pub(super) fn rejection(&self, request: [u32; 3]) -> Option<Rejection> {
+        rejection_by(self.rules, &self.facts, &self.config, request)
     }
 
     pub(super) fn into_report(self) -> PoolReport {
@@ -96,13 +106,13 @@ impl Fleet {
         if any(|pool| matches!(pool.config.preemption, Preemption::Swap { .. })) {
             requests.swapped = vec![0; count];
         }
-        if any(|pool| pool.facts.orders_ended) {
+        if any(|pool| pool.facts.ends_as_joined) {
             requests.joined = vec![0; count];
         }
         if any(|pool| pool.stages > 1) {
             requests.execution = vec![WorkTime::default(); count];
         }
-        if any(|pool| !pool.facts.keeps_decode_batch) {
+        if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];
         }
     }
@@ -125,13 +135,13 @@ impl Fleet {
         let place = ReplicaIndex::new(self.replicas.len() as u16);
         let state = &self.pools[usize::from(pool)];
         let life = ReplicaLife { pool, start_us, ready_us, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
-        let mut replica = Replica::new(place, life, &state.config, &self.trace, &*state.cost);
+        let mut replica = Replica::new(place, life, &state.config, state.facts, &self.trace, &*state.cost);
         replica.writes_every_iteration = self.max_fast_forward == 1;
         let batches = state.stages + state.facts.batches_ahead;
-        let wakes_us = replica.scheduler().wakes_us();
         self.pipelines.push(Pipeline::new(state.stages, batches));
         self.replicas.push(replica);
         self.set_queue_policy(place);
+        let wakes_us = self.replicas[place].scheduler().wakes_us();
         if wakes_us < f64::INFINITY {
             self.schedule_completion(wakes_us.max(ready_us), place);
         }
@@ -143,8 +153,8 @@ impl Fleet {
         let replica = &mut self.replicas[place];
         let pool = &self.pools[usize::from(replica.life.pool)];
         let trace = &self.trace;
-        replica.waiting = if let Some(queue) = replica.own_queue() {
-            queue.set_policy(&self.queueing, &pool.config, trace);
+        replica.set_scheduler(pool.rules.scheduler(&pool.config, trace, &self.queueing));
+        replica.waiting = if pool.facts.keeps_queue {
             WaitingQueue::limited(&self.queueing, trace)
         } else {
             let pool_tokens = f64::from(pool.config.blocks) * f64::from(pool.config.block_size);
@@ -159,7 +169,7 @@ impl Fleet {
         &self,
         [input, max, rank]: [u32; 3],
     ) -> Result<Option<Vec<ReplicaIndex>>, Rejection> {
-        let refuses = |pool: &PoolState| rejection(&pool.config, input, max, rank);
+        let refuses = |pool: &PoolState| pool.rejection([input, max, rank]);
         let Some(first) = self.pools.iter().find_map(refuses) else { return Ok(None) };
         let serves: Vec<bool> = self.pools.iter().map(|pool| refuses(pool).is_none()).collect();
         if !serves.contains(&true) {

@@ -4,16 +4,27 @@
 use crate::config::adapters::AdapterMemory;
 use crate::config::{FleetConfig, PoolConfig};
 use crate::record::decisions::{Compared, Test};
+use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
 use crate::request::Rejection;
 
 /// Why a request is rejected on arrival whatever else is in the service; `None`: it is accepted. `max_tokens` is the bound on
 /// its output, `rank` that of its adapter.
 pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
+    let rules = config.scheduler.rules();
+    rejection_by(rules, &rules.facts(config), config, [input_tokens, max_tokens, rank])
+}
+
+/// The same under the rules of a scheduler.
+pub(super) fn rejection_by(
+    rules: &dyn SchedulerRules,
+    facts: &SchedulerFacts,
+    config: &PoolConfig,
+    [input_tokens, max_tokens, rank]: [u32; 3],
+) -> Option<Rejection> {
     let adapters = &config.adapters;
     if adapters.memory == AdapterMemory::Slots && rank > adapters.max_lora_rank {
         return Some(Rejection::LoraRank);
     }
-    let (scheduler, facts) = (config.policy(), config.facts());
     if config.reference_quirks && facts.reference_accepts_all {
         return None;
     }
@@ -21,13 +32,19 @@ pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: 
         return Some(Rejection::InputTooLong);
     }
     let asked_tokens = input_tokens.saturating_add(max_tokens);
-    let total_tokens = match scheduler.longest_request(config, input_tokens, asked_tokens) {
-        Ok(total_tokens) => total_tokens,
-        Err(reason) => return Some(reason),
+    // Where outputs are cut, only the prompt has to leave room for a token.
+    let total_tokens = asked_tokens.min(facts.cuts_outputs_at);
+    let is_too_long = if facts.cuts_outputs_at < u32::MAX {
+        input_tokens >= facts.cuts_outputs_at
+    } else {
+        total_tokens > config.max_request_tokens
     };
+    if is_too_long {
+        return Some(Rejection::RequestTooLong);
+    }
     // Beside its adapter it finds less memory.
     let adapter_blocks = if facts.may_block_queue { 0 } else { adapters.blocks(rank, config.block_size) };
-    let refuses = |blocks: u32| scheduler.refuses(config, blocks, [input_tokens, total_tokens]);
+    let refuses = |blocks: u32| rules.refuses(config, blocks, [input_tokens, total_tokens]);
     let beside_adapter = refuses(config.blocks.saturating_sub(adapter_blocks))?;
     let fits_alone = adapter_blocks > 0 && refuses(config.blocks).is_none();
     Some(if fits_alone { Rejection::NeverFits } else { beside_adapter })
@@ -38,6 +55,7 @@ pub(crate) fn compared(
     fleet: &FleetConfig,
     config: &PoolConfig,
     [input_tokens, max_tokens, rank]: [u32; 3],
+    cuts_outputs: bool,
     reason: Rejection,
 ) -> Compared {
     let total_tokens = input_tokens.saturating_add(max_tokens);
@@ -45,7 +63,7 @@ pub(crate) fn compared(
     match reason {
         Rejection::InputTooLong => of(Test::RequestTokens, input_tokens, config.max_input_tokens),
         // A scheduler that cuts outputs asks for room for a single token.
-        Rejection::RequestTooLong if config.facts().cuts_outputs_at < u32::MAX => {
+        Rejection::RequestTooLong if cuts_outputs => {
             of(Test::RequestTokens, input_tokens.saturating_add(1), config.max_request_tokens)
         }
         Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),

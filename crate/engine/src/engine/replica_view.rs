@@ -22,7 +22,7 @@ impl KvUsageProbe for ReplicaView<'_> {
     fn used_tokens(&self, at_us: f64) -> f64 {
         let tokens = |replica: &Replica| {
             let config = &self.pool(replica).config;
-            let blocks = u64::from(replica.used_at(config, at_us));
+            let blocks = u64::from(replica.used_at(at_us));
             blocks * u64::from(config.block_size) + u64::from(replica.adapters_in_memory().1)
         };
         self.replicas.iter().map(tokens).sum::<u64>() as f64
@@ -41,7 +41,9 @@ impl KvUsageProbe for ReplicaView<'_> {
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {
                 replica.decode_batch.tokens(done).wrapping_add(self.over_at(replica, at_us))
             } else if place == RequestStatus::Decoding {
-                let unwritten = replica.scheduler().unwritten_tokens(self.requests, id);
+                let lists = self.pool(replica).facts.lists_running;
+                let unwritten =
+                    lists.then(|| replica.running_list.unwritten_tokens(self.requests, id)).flatten();
                 done + unwritten.map_or(0, |tokens| tokens + self.over_at(replica, at_us))
             } else {
                 done

@@ -91,7 +91,7 @@ fn may_end_alike(replica: &mut Replica, context: &ScheduleContext<'_>, batch: &m
     let is_told_at_once = context.steps_singly
         || context.record.first_tokens.is_some()
         || replica.waiting.keeps_counters()
-        || context.facts.queues_empty_batches;
+        || context.facts.lists_running;
     let is_plain = batch.chunks.is_empty() && batch.copied_blocks == 0 && batch.load_us == 0.0;
     let may_end = !is_told_at_once
         && is_plain
@@ -162,7 +162,7 @@ fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
             *count -= 1;
         }
         batch.unwritten.write_down(context.requests, id);
-        let blocks = context.policy.blocks_at_end(context, id, total);
+        let blocks = context.blocks_held_at(id, total);
         replica.finish(context, id, total, blocks);
     }
     batch.unwritten.first_done = batch.unwritten.done_with.iter().copied().min().unwrap_or(u32::MAX);
@@ -229,7 +229,7 @@ fn begin_unwritten(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
     let Unwritten { phases, done_with, .. } = unwritten;
     let size = context.config.block_size as usize;
     phases.clear();
-    phases.resize(if context.config.allocates_on_demand() { size } else { 0 }, 0);
+    phases.resize(if context.facts.allocates_on_demand() { size } else { 0 }, 0);
     let (mut first_done, mut last_done, mut fresh) = (u32::MAX, 0, 0);
     done_with.clear();
     done_with.extend(members.iter().map(|&id| {
@@ -312,7 +312,10 @@ pub(crate) fn take_apart(
     batch: &mut ScheduledBatch,
 ) {
     write_down(context, batch);
-    replica.with_scheduler(|own, replica| own.takes_apart(replica, batch));
+    if context.facts.mixes_batches {
+        replica.running.extend_from_slice(&batch.members);
+    }
+    replica.happened(context, BatchEvent::TakenApart(batch));
 }
 
 impl Unwritten {
@@ -348,7 +351,6 @@ impl Replica {
     /// The requests of a batch that left the last stage are further.
     pub(crate) fn end_batch(&mut self, context: &mut ScheduleContext<'_>, batch: &mut ScheduledBatch) {
         self.in_flight -= 1;
-        let scheduler = context.policy;
         let now_us = context.now_us;
         let before = self.num_running;
         let fresh = fresh(context, batch);
@@ -366,7 +368,7 @@ impl Replica {
             context.requests.execution[id] += worked;
             self.waiting.made_token(context.trace, id, false);
             if is_done {
-                let blocks = scheduler.blocks_at_end(context, id, total);
+                let blocks = context.blocks_held_at(id, total);
                 self.finish(context, id, total, blocks);
             } else if mixes_batches {
                 self.running.push(id);
@@ -391,8 +393,7 @@ impl Replica {
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
         self.refused = None;
-        let is_looked_at_anew =
-            batch.changes_again || self.waiting.takes_turns() || context.config.loads_ahead();
+        let is_looked_at_anew = batch.changes_again || self.waiting.takes_turns() || context.loads_ahead();
         if self.num_waiting == 0 || is_looked_at_anew {
             return;
         }
@@ -444,12 +445,9 @@ impl Replica {
     fn admits_none_beside(&mut self, context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> bool {
         if !context.facts.mixes_batches {
             // The queue is not looked at, unless for the adapter of its head.
-            let looks_at_queue = self.num_waiting > 0 && context.config.loads_ahead();
-            let is_alone = self.scheduler().has_no_other_batch();
-            return is_alone
-                && !looks_at_queue
-                && self.pending_aborts.is_empty()
-                && !self.adapters.is_ahead();
+            let looks_at_queue = self.num_waiting > 0 && context.loads_ahead();
+            let stays = self.with_scheduler(|own, replica| own.steady_for(replica, context, 2)).most > 1;
+            return stays && !looks_at_queue && self.pending_aborts.is_empty() && !self.adapters.is_ahead();
         }
         // Batches that are formed in turn may find different reasons: where decisions are kept, each one looks.
         let looks = context.record.decisions.is_on();

@@ -5,7 +5,7 @@ use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
-use super::iteration::{Scheduled, ScheduledBatch};
+use super::iteration::ScheduledBatch;
 use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
 use crate::client::ClientId;
@@ -27,7 +27,6 @@ pub(crate) trait EngineArrivals {
 /// What a replica works on beside its own state.
 pub(crate) struct ScheduleContext<'a> {
     pub(crate) config: &'a PoolConfig,
-    pub(crate) policy: &'static dyn SchedulerRules,
     pub(crate) facts: &'a SchedulerFacts,
     pub(crate) trace: &'a Trace,
     pub(crate) requests: &'a mut Requests,
@@ -44,8 +43,13 @@ pub(crate) struct ScheduleContext<'a> {
 
 /// What is known of a kind of batch scheduler: facts, what it can never serve, and how one begins.
 pub(crate) trait SchedulerRules: std::fmt::Debug + Sync {
-    /// A new scheduler for an empty replica.
-    fn scheduler(&self, config: &PoolConfig, trace: &Trace) -> Box<dyn BatchScheduler>;
+    /// A new scheduler for an empty replica whose requests wait by this policy.
+    fn scheduler(
+        &self,
+        config: &PoolConfig,
+        trace: &Trace,
+        queueing: &QueueConfig,
+    ) -> Box<dyn BatchScheduler>;
 
     /// What holds of it with these settings, whatever happens.
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts;
@@ -53,34 +57,6 @@ pub(crate) trait SchedulerRules: std::fmt::Debug + Sync {
     /// Why a request can never be served where so many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
     /// its prompt and longest output together.
     fn refuses(&self, config: &PoolConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
-
-    /// The most tokens that a request can have whose prompt and longest output have `total_tokens`, or why it is rejected as
-    /// too long.
-    fn longest_request(
-        &self,
-        config: &PoolConfig,
-        _input_tokens: u32,
-        total_tokens: u32,
-    ) -> Result<u32, Rejection> {
-        if total_tokens > config.max_request_tokens {
-            return Err(Rejection::RequestTooLong);
-        }
-        Ok(total_tokens)
-    }
-
-    /// Blocks that a request gives back which is done with this many tokens.
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, id: RequestId, tokens: u32) -> u32 {
-        if context.facts.allocates_on_demand {
-            context.config.blocks_for(tokens - 1)
-        } else {
-            context.blocks_reserved(id)
-        }
-    }
-
-    /// The settings as the scheduler takes them.
-    fn configured(&self, config: PoolConfig) -> PoolConfig {
-        config
-    }
 }
 
 /// The batch scheduler of one replica: it forms iterations, and owns what it keeps between them. While it works on its replica the
@@ -97,24 +73,25 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Send + Sync {
         batch: &mut ScheduledBatch,
     ) -> QueueScan;
 
-    /// Where batches are not mixed: whether none waits for its next iteration.
-    fn has_no_other_batch(&self) -> bool {
-        true
+    /// For how many of the next `most` iterations the plan stays what it is, each request that decodes getting a token, if no
+    /// request arrives, joins or leaves and no block is short. Fewer than it could be is always right.
+    fn steady_for(&self, _replica: &mut Replica, _context: &ScheduleContext<'_>, most: u32) -> Steady {
+        Steady::up_to(most)
     }
 
-    /// The requests of a batch that has ended on several stages are in no batch, and decode on in one that is formed again.
-    fn takes_apart(&mut self, replica: &mut Replica, batch: &ScheduledBatch) {
-        replica.running.extend_from_slice(&batch.members);
+    /// Something has happened at the replica; says what that can change.
+    fn happened(
+        &mut self,
+        _replica: &mut Replica,
+        _context: &mut ScheduleContext<'_>,
+        _event: BatchEvent<'_>,
+    ) -> Effect {
+        Effect::None
     }
 
-    /// For how many of the next `most` iterations this batch stays valid, if no request joins or leaves.
-    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        if context.facts.allocates_on_demand {
-            // The blocks of its first iteration are taken.
-            replica.decode_batch.iterations_within(replica.kv.available(), most)
-        } else {
-            most
-        }
+    /// When a replica that formed nothing looks again, microseconds; infinite: when something happens.
+    fn wakes_us(&self) -> f64 {
+        f64::INFINITY
     }
 
     /// Whether memory alone keeps a waiting request out of this batch, whose requests decode: then a request that another batch could
@@ -123,129 +100,13 @@ pub(crate) trait BatchScheduler: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether an adapter of `blocks` may be loaded ahead. Every request that decodes may need a block before its request is
-    /// admitted.
-    fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-        let spare = u64::from(context.config.watermark_blocks) + u64::from(replica.num_running);
-        u64::from(replica.kv.available()) >= u64::from(blocks) + spare
-    }
-
-    /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
-    fn later_blocks(&self, replica: &Replica, config: &PoolConfig, begun: u32) -> u32 {
-        let grows = config.facts().allocates_on_demand;
-        if grows { replica.decode_batch.new_blocks_over(1, begun - 1) } else { 0 }
-    }
-
-    /// How many of the iterations under way, `most` at the most, may end as one, of a replica of one stage that keeps no
-    /// decode batch: before the last one of them ends they, and those that are formed meanwhile, differ by a token of each
-    /// request only, if nothing arrives.
-    fn iterations_alike(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _most: u32,
-    ) -> u32 {
-        1
-    }
-
-    /// This many of those have ended, the last one now. Returns the blocks taken by the iteration that was formed then.
-    fn end_alike(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _iterations: u32,
-    ) -> u32 {
-        0
-    }
-
-    /// Something has happened to the requests of a replica.
-    fn happened(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _event: BatchEvent<'_>,
-    ) {
-    }
-
-    /// What it counts beside the books of the replica, for a debugger.
+    /// What it counts beside the books of the replica.
     fn counts(&self) -> SchedulerCounts<'_> {
         SchedulerCounts::default()
     }
 
-    /// Puts requests that end together in the order in which they leave; they come by their numbers.
-    fn order_ended(&self, _context: &ScheduleContext<'_>, _ended: &mut [RequestId]) {}
-
-    /// Iterations of those under way that an arrival does not cut short.
-    fn least_leap(&self) -> u32 {
-        0
-    }
-
-    /// When a replica that formed nothing looks again, microseconds; infinite: when it is notified of something.
-    fn wakes_us(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    /// The first stage takes a batch, of a replica that keeps no decode batch.
-    fn begins(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _batch: &ScheduledBatch,
-    ) {
-    }
-
-    /// A batch has left the last stage, of a replica that keeps no decode batch: its requests are further. Says whether that is
-    /// done; otherwise the replica does it as for all.
-    fn end_batch(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _batch: &mut ScheduledBatch,
-    ) -> bool {
-        false
-    }
-
-    /// A request that holds memory goes away. Says whether that is done; otherwise the replica does it as for all.
-    fn release_aborted(
-        &mut self,
-        _replica: &mut Replica,
-        _context: &mut ScheduleContext<'_>,
-        _id: RequestId,
-    ) -> bool {
-        false
-    }
-
-    /// Writes down what was put off while only tokens were made.
-    fn settle(&mut self, _replica: &mut Replica, _context: &mut ScheduleContext<'_>) {}
-
-    /// The requests of a batch in the order in which they were chosen, where the scheduler keeps it.
-    fn members(&self, _context: &ScheduleContext<'_>, batch: &ScheduledBatch) -> Vec<Scheduled> {
-        batch.scheduled.clone()
-    }
-
-    /// Tokens that a request has got and that are not written down, of a replica that keeps no decode batch; `None`: all are.
-    fn unwritten_tokens(&self, _requests: &Requests, _id: RequestId) -> Option<u32> {
-        None
-    }
-
-    /// What requests hold, where the scheduler keeps it itself.
-    fn held_blocks(&self, _replica: &Replica, _block_size: u32) -> Option<HeldBlocks> {
-        None
-    }
-
-    /// Something has happened between two iterations that it learns of at its next one; says whether that can change what the
-    /// replica does next. `None`: it sees the waiting queue of the replica itself.
-    fn notify(&mut self, _message: SchedulerMessage) -> Option<bool> {
-        None
-    }
-
-    /// The waiting queue of a scheduler that has its own.
-    fn own_queue(&self) -> Option<&dyn OwnQueue> {
-        None
-    }
-
-    /// The same, to change it.
-    fn own_queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
+    /// The waiting queue that it keeps itself, in place of the replica's ([`SchedulerFacts::keeps_queue`]).
+    fn queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
         None
     }
 }
@@ -258,31 +119,61 @@ impl Clone for Box<dyn BatchScheduler> {
 
 /// A waiting queue that a scheduler keeps itself, in place of the replica's.
 pub(crate) trait OwnQueue {
-    /// Keeps it, empty, under a policy.
-    fn set_policy(&mut self, queueing: &QueueConfig, config: &PoolConfig, trace: &Trace);
-
     /// Whether it counts service.
-    fn keeps_counters(&self) -> bool;
+    fn keeps_counters(&self) -> bool {
+        false
+    }
 
     /// Charges the clients of requests that decode for iterations.
-    fn charge(&mut self, iterations: u32);
+    fn charge(&mut self, _iterations: u32) {}
 
     /// Every client's counter.
-    fn counters(&mut self) -> Vec<(ClientId, f64)>;
+    fn counters(&mut self) -> Vec<(ClientId, f64)> {
+        Vec::new()
+    }
 
     /// The queue with what came in since the last iteration, as the replica keeps its own.
     fn as_seen(&self, trace: &Trace) -> WaitingQueue;
 }
 
-/// What a scheduler with an inbox is told of between two iterations.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SchedulerMessage {
-    /// A request came in, at this time in microseconds.
-    Arrived(RequestId, f64),
-    /// A request came in that was over its client's rate limit.
-    Rejected(RequestId),
-    /// A waiting request was dropped, or a request was cancelled by its client.
-    Ended(RequestId, Outcome),
+/// What something that happened can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing that the replica does next.
+    None,
+    /// What it does after those iterations under way that an arrival does not cut short.
+    Later,
+    /// What it does after the iteration under way.
+    Next,
+}
+
+/// For how long a plan stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Steady {
+    /// So many iterations.
+    pub(crate) most: u32,
+    /// So many of them whichever request arrives, unless that has [`Effect::Next`].
+    pub(crate) sure: u32,
+}
+
+impl Steady {
+    /// It stays for so many iterations; an arrival may change it at any time.
+    pub(crate) fn up_to(most: u32) -> Self {
+        Self { most, sure: 0 }
+    }
+}
+
+/// How the requests of a scheduler get blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockAllocation {
+    /// They take them as they grow.
+    OnDemand,
+    /// Blocks for its prompt and longest output are reserved for each at its admission.
+    ForRequest,
+    /// Blocks for the longest request are reserved for each at its admission.
+    ForLongest,
+    /// The blocks belong to the batch and not to its requests.
+    ForBatch,
 }
 
 /// What holds of a scheduler under the settings of a pool, whatever happens: by these facts the engine runs its replicas.
@@ -299,10 +190,16 @@ pub(crate) struct SchedulerFacts {
     pub(crate) max_queued_tokens: Option<u32>,
     /// Blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
     pub(crate) caches_prefixes: bool,
-    /// Requests take blocks as they grow; otherwise all are reserved at admission.
-    pub(crate) allocates_on_demand: bool,
-    /// The blocks belong to the batch and not to its requests.
-    pub(crate) allocates_by_batch: bool,
+    /// How requests get blocks.
+    pub(crate) allocation: BlockAllocation,
+    /// Its memory counts tokens, whatever the size of the blocks is, and it leaves none free.
+    pub(crate) counts_tokens: bool,
+    /// Its memory test counts the blocks of adapters, so that an adapter may be loaded ahead wherever the test still passes.
+    pub(crate) tests_adapters: bool,
+    /// It keeps a waiting queue of its own.
+    pub(crate) keeps_queue: bool,
+    /// It learns of clients that go away at its next iteration only.
+    pub(crate) cancels_late: bool,
     /// Requests that decode on several stages are picked from the list of all; otherwise they stay in their batch.
     pub(crate) mixes_batches: bool,
     /// A request that arrives at a busy replica with an empty queue can change what follows the present iteration.
@@ -311,12 +208,12 @@ pub(crate) struct SchedulerFacts {
     pub(crate) looks_at_queue: bool,
     /// The adapters that the replica manages for it.
     pub(crate) managed_adapters: AdapterConfig,
-    /// Requests that end together leave in an order of its own ([`BatchScheduler::order_ended`]).
-    pub(crate) orders_ended: bool,
-    /// The requests that decode may be kept in one decode batch, where a replica has one stage: all of them are then in every
-    /// iteration that decodes.
-    pub(crate) keeps_decode_batch: bool,
-    /// Batches that may be formed and not yet done beyond one for each stage, of a replica that keeps no decode batch.
+    /// Requests that end together leave in the order in which they joined; otherwise by their numbers.
+    pub(crate) ends_as_joined: bool,
+    /// It gives tokens to its running requests one by one, from a list ([`crate::replica::running_list`]). Otherwise a replica of one
+    /// stage keeps those that decode in one decode batch: all of them are then in every iteration that decodes.
+    pub(crate) lists_running: bool,
+    /// Batches that may be formed and not yet done beyond one for each stage, of a replica that lists its running requests.
     pub(crate) batches_ahead: u32,
     /// An empty batch takes the place of another one until those formed before it are done.
     pub(crate) queues_empty_batches: bool,
@@ -326,6 +223,11 @@ pub(crate) struct SchedulerFacts {
 }
 
 impl SchedulerFacts {
+    /// Whether requests take blocks as they grow.
+    pub(crate) fn allocates_on_demand(&self) -> bool {
+        self.allocation == BlockAllocation::OnDemand
+    }
+
     /// Those of continuous batching with requests that grow block by block, as vLLM's first scheduler has it.
     pub(crate) fn of_iterations(config: &PoolConfig) -> Self {
         Self {
@@ -334,14 +236,17 @@ impl SchedulerFacts {
             cuts_outputs_at: u32::MAX,
             max_queued_tokens: None,
             caches_prefixes: false,
-            allocates_on_demand: !config.reserve,
-            allocates_by_batch: false,
+            allocation: if config.reserve { BlockAllocation::ForRequest } else { BlockAllocation::OnDemand },
+            counts_tokens: false,
+            tests_adapters: false,
+            keeps_queue: false,
+            cancels_late: false,
             mixes_batches: true,
             arrival_changes_plan: true,
             looks_at_queue: true,
             managed_adapters: config.adapters,
-            orders_ended: false,
-            keeps_decode_batch: true,
+            ends_as_joined: false,
+            lists_running: false,
             batches_ahead: 0,
             queues_empty_batches: false,
             awaits: [Awaited::Iteration; 2],
@@ -349,7 +254,7 @@ impl SchedulerFacts {
     }
 }
 
-/// What happens to the requests of a replica, in the order of the events of an iteration.
+/// What happens at a replica: to its requests, in the order of the events of an iteration, and to its queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BatchEvent<'a> {
     /// The prompts of an iteration are processed; afterwards those that are whole join or leave, in their order.
@@ -362,10 +267,18 @@ pub(crate) enum BatchEvent<'a> {
     Left(RequestId, Option<u32>),
     /// An iteration has ended in which this many requests finished.
     Ended(&'a ScheduledBatch, u32),
+    /// A batch that left the last of several stages will not be formed again as it is.
+    TakenApart(&'a ScheduledBatch),
+    /// A request came to the waiting queue.
+    Arrived(RequestId),
+    /// A request came that was over its client's rate limit.
+    Rejected(RequestId),
+    /// A waiting request was dropped, or a client cancelled its request.
+    Dropped(RequestId, Outcome),
 }
 
 /// What a scheduler counts beside the books of its replica.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct SchedulerCounts<'a> {
     /// The batch as the memory test knows it, where there is one.
     pub(crate) estimate: Option<&'a PeakKvEstimator>,
@@ -375,6 +288,8 @@ pub(crate) struct SchedulerCounts<'a> {
     pub(crate) batch_adapters: Option<&'a AdapterPool>,
     /// The adapters in GPU memory, where they are those.
     pub(crate) adapters_in_memory: Option<&'a AdapterPool>,
+    /// Its own waiting queue.
+    pub(crate) queue: Option<&'a dyn OwnQueue>,
 }
 
 /// What a request waits for where nothing is in its way.
@@ -395,12 +310,4 @@ pub(crate) enum QueueScan {
     Skipped,
     /// What its head stays for; `None`: no request stays, or requests that do were not looked at for lack of anything but time.
     Stopped(Option<BlockReason>),
-}
-
-/// Requests that hold memory.
-pub(crate) struct HeldBlocks {
-    /// Each with its tokens and its blocks.
-    pub(crate) requests: Vec<(RequestId, u32, u32)>,
-    /// Blocks that are counted more than once because requests share them.
-    pub(crate) shared: u32,
 }

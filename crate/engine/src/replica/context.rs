@@ -4,7 +4,7 @@ use crate::replica_index::ReplicaIndex;
 use servescope_cost::Chunk;
 use servescope_workload::{BASE_MODEL, RequestId};
 
-use super::batch_scheduler::ScheduleContext;
+use super::batch_scheduler::{BlockAllocation, ScheduleContext};
 use super::decode_batch::{DecodeBatch, DecodeSlot};
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
@@ -127,7 +127,7 @@ impl ScheduleContext<'_> {
 
     /// Blocks with which a request is admitted whose prompt takes `prompt_blocks`.
     pub(crate) fn blocks_to_enter(&self, id: RequestId, prompt_blocks: u32) -> u32 {
-        if self.config.allocates_on_demand() { prompt_blocks } else { self.blocks_reserved(id) }
+        if self.facts.allocates_on_demand() { prompt_blocks } else { self.blocks_reserved(id) }
     }
 
     /// Blocks for the prompt and the longest output; the last token is never written to the cache.
@@ -137,9 +137,24 @@ impl ScheduleContext<'_> {
         self.config.blocks_for(longest - 1)
     }
 
+    /// Blocks that a request gives back which is done with this many tokens; those of a batch are given back with it.
+    pub(crate) fn blocks_held_at(&self, id: RequestId, tokens: u32) -> u32 {
+        match self.facts.allocation {
+            BlockAllocation::OnDemand => self.config.blocks_for(tokens - 1),
+            BlockAllocation::ForRequest => self.blocks_reserved(id),
+            BlockAllocation::ForLongest => self.config.slot_blocks(),
+            BlockAllocation::ForBatch => 0,
+        }
+    }
+
+    /// Whether replicas load the adapters of waiting requests ahead.
+    pub(crate) fn loads_ahead(&self) -> bool {
+        self.config.adapters.loads_ahead() && self.facts.managed_adapters.loads_ahead()
+    }
+
     /// Blocks that a request which is done gives back.
     pub(crate) fn blocks_at_end(&self, id: RequestId) -> u32 {
-        self.policy.blocks_at_end(self, id, self.total(id))
+        self.blocks_held_at(id, self.total(id))
     }
 
     /// When a request came in.

@@ -28,8 +28,8 @@ impl Replica {
         by_arrival: bool,
     ) -> bool {
         let new_blocks =
-            if context.config.allocates_on_demand() { self.decode_batch.new_blocks(0) } else { 0 };
-        if self.is_single() && (self.kv.available() > new_blocks || !context.config.allocates_on_demand()) {
+            if context.facts.allocates_on_demand() { self.decode_batch.new_blocks(0) } else { 0 };
+        if self.is_single() && (self.kv.available() > new_blocks || !context.facts.allocates_on_demand()) {
             self.kv.allocate(new_blocks);
             self.schedule_decode_batch(batch);
             return true;
@@ -45,7 +45,7 @@ impl Replica {
             self.scratch = list;
             return false;
         }
-        let asks = u32::from(context.config.allocates_on_demand());
+        let asks = u32::from(context.facts.allocates_on_demand());
         let (mut next, mut end, mut kept) = (0, list.len(), 0);
         while next < end && kept < cap {
             let id = list[next];
@@ -103,7 +103,7 @@ impl Replica {
         if any_prompt && !others.is_empty() {
             return false;
         }
-        if context.config.allocates_on_demand() {
+        if context.facts.allocates_on_demand() {
             if self.kv.available() <= blocks {
                 return false;
             }
@@ -138,6 +138,6 @@ impl Replica {
 
     fn blocks_to_take(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
         let is_full = within_block(self.tokens(context, id) - 1, context.config.block_size as usize) == 0;
-        u32::from(is_full && context.config.allocates_on_demand())
+        u32::from(is_full && context.facts.allocates_on_demand())
     }
 }

@@ -33,12 +33,12 @@ pub(crate) struct KvCache {
 
 impl KvCache {
     /// An empty cache.
-    pub(crate) fn new(config: &PoolConfig) -> Self {
+    pub(crate) fn new(config: &PoolConfig, caches_prefixes: bool) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let keeps_blocks = config.prefix_cache && config.facts().caches_prefixes;
+        let keeps_blocks = config.prefix_cache && caches_prefixes;
         let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
         Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, blocks }
     }
@@ -176,7 +176,7 @@ mod tests {
     fn blocks_are_allocated_swapped_and_freed() {
         let preemption = Preemption::Swap { host_blocks: 3, us_per_block: 1.0 };
         let config = PoolConfig { blocks: 10, preemption, ..PoolConfig::default() };
-        let mut cache = KvCache::new(&config);
+        let mut cache = KvCache::new(&config, false);
         cache.allocate(7);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
         cache.free(4);

@@ -14,7 +14,6 @@ impl Replica {
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
     ) {
-        let policy = context.policy;
         self.happened(context, BatchEvent::PromptsEnded(batch));
         if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
             context.requests.load_us = vec![0.0; context.trace.len()];
@@ -62,7 +61,7 @@ impl Replica {
             let total = context.total(id);
             if tokens >= total {
                 self.happened(context, BatchEvent::Left(id, None));
-                let blocks = policy.blocks_at_end(context, id, total);
+                let blocks = context.blocks_held_at(id, total);
                 self.finish(context, id, total, blocks);
                 continue;
             }

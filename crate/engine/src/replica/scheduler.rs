@@ -10,10 +10,11 @@ mod vllm;
 mod vllm_v1;
 
 use super::batch_scheduler::{
-    Awaited, BatchEvent, BatchScheduler, HeldBlocks, OwnQueue, QueueScan, ScheduleContext, SchedulerCounts,
-    SchedulerFacts, SchedulerMessage, SchedulerRules,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue, QueueScan, ScheduleContext,
+    SchedulerCounts, SchedulerFacts, SchedulerRules, Steady,
 };
 use super::iteration::ScheduledBatch;
+use super::queue::QueueConfig;
 use super::{Replica, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{PoolConfig, SchedulerKind};
@@ -22,8 +23,8 @@ use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
 
 impl SchedulerKind {
-    /// The scheduler.
-    pub(crate) fn policy(self) -> &'static dyn SchedulerRules {
+    /// What is known of the scheduler.
+    pub(crate) fn rules(self) -> &'static dyn SchedulerRules {
         match self {
             Self::Static => &static_batch::Static,
             Self::Orca => &orca::Orca,
@@ -33,28 +34,6 @@ impl SchedulerKind {
             Self::VllmV1 => &vllm_v1::VllmV1,
             Self::Slora => &slora::Slora,
         }
-    }
-}
-
-impl PoolConfig {
-    /// The batch scheduler of every replica.
-    pub(crate) fn policy(&self) -> &'static dyn SchedulerRules {
-        self.scheduler.policy()
-    }
-
-    /// What holds of the batch scheduler.
-    pub(crate) fn facts(&self) -> SchedulerFacts {
-        self.policy().facts(self)
-    }
-
-    /// Whether requests take blocks as they grow.
-    pub fn allocates_on_demand(&self) -> bool {
-        self.facts().allocates_on_demand
-    }
-
-    /// Whether replicas load the adapters of waiting requests ahead.
-    pub(crate) fn loads_ahead(&self) -> bool {
-        self.adapters.loads_ahead() && self.facts().managed_adapters.loads_ahead()
     }
 }
 
@@ -91,7 +70,7 @@ pub(crate) fn schedule_or_retry(
             replica.set_blocked_on(context, stop);
         }
     }
-    if context.config.loads_ahead() && !batch.is_empty() {
+    if context.loads_ahead() && !batch.is_empty() {
         replica.prefetch(context);
     }
     snapshot::ends(replica, context, loads);
@@ -122,26 +101,35 @@ fn schedule(
     scan
 }
 
-/// Fast-forward: for how many iterations in a row the formed one is right, if no request arrives: until a request is done, memory runs
-/// short, or the policy looks again.
+/// Fast-forward of a replica that keeps a decode batch: for how many iterations in a row the formed one is right, `longest` at the
+/// most, if no request arrives: until a request is done, memory runs short, or the scheduler's plan changes.
 pub(crate) fn fast_forward(
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     batch: &ScheduledBatch,
+    longest: u32,
 ) -> u32 {
+    replica.sure_iterations = 0;
     // A preempted request may be admitted again by the next iteration, and others behind those that came back.
     if !batch.chunks.is_empty() || batch.changes_again {
         return 1;
     }
-    let most = replica.decode_batch.until_end().min(steady(replica, context));
-    replica.scheduler().fast_forward_limit(replica, context, most)
+    let most = longest.min(replica.decode_batch.until_end()).min(steady(replica, context));
+    let Steady { most, sure } = replica.with_scheduler(|own, replica| own.steady_for(replica, context, most));
+    replica.sure_iterations = sure;
+    if context.facts.allocates_on_demand() {
+        // The blocks of its first iteration are taken.
+        replica.decode_batch.iterations_within(replica.kv.available(), most)
+    } else {
+        most
+    }
 }
 
 /// For how many iterations the head of the waiting queue stays the same, where that matters to the scheduler. A full batch lets
 /// no request in, but round robin gives quanta when it is looked at.
 fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
     let config = context.config;
-    let loads_ahead = config.loads_ahead();
+    let loads_ahead = context.loads_ahead();
     let looks = context.facts.looks_at_queue || loads_ahead;
     if looks && replica.passes_over && replica.waiting.keeps_counters() {
         // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but

@@ -7,10 +7,10 @@ use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::adapters::pool::AdapterPool;
-use super::batch_scheduler::HeldBlocks;
-use super::batch_scheduler::ScheduleContext;
+use super::batch_scheduler::{BlockAllocation, ScheduleContext};
 use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
+use super::running_list::HeldBlocks;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::record::request_state::RequestStatus;
 pub use crate::replica::adapters::seen::ResidentAdapter;
@@ -231,7 +231,8 @@ impl Replica {
     pub(crate) fn queue_snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
         let mut queue = self
             .scheduler()
-            .own_queue()
+            .counts()
+            .queue
             .map_or_else(|| self.waiting.clone(), |own| own.as_seen(context.trace));
         let is_gone =
             |id: RequestId| context.is_gone(id) || context.record.results[id].outcome != Outcome::Unfinished;
@@ -277,8 +278,9 @@ impl Replica {
     /// Requests that hold memory, and blocks that are counted more than once because requests share them.
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
         let block_size = context.config.block_size;
-        let own = self.scheduler().held_blocks(self, block_size);
-        let (mut holders, shared) = if let Some(HeldBlocks { requests, shared }) = own {
+        let (mut holders, shared) = if context.facts.lists_running {
+            let HeldBlocks { requests, shared } =
+                self.running_list.held_blocks(self.decode_batch.step, block_size);
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
                 KvHolder { id, blocks, tokens, decodes }
@@ -303,9 +305,9 @@ impl Replica {
             // The blocks of an iteration are taken when it is formed.
             let unwritten = self.unwritten(id).filter(|_| decodes);
             let tokens = self.tokens(context, id) + unwritten.unwrap_or(0);
-            let blocks = if context.facts.allocates_by_batch {
+            let blocks = if context.facts.allocation == BlockAllocation::ForBatch {
                 context.config.slot_blocks()
-            } else if unwritten.is_some() && context.config.allocates_on_demand() {
+            } else if unwritten.is_some() && context.facts.allocates_on_demand() {
                 context.config.blocks_for(tokens)
             } else {
                 self.blocks_of(context, id)

@@ -5,8 +5,8 @@
 use servescope_workload::RequestId;
 
 use super::{
-    Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerCounts, SchedulerFacts, SchedulerRules, Trace,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueConfig, QueueScan,
+    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules, Steady, Trace,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
@@ -26,13 +26,19 @@ pub(super) struct LightLlmState {
 }
 
 impl SchedulerRules for LightLlm {
-    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+    fn scheduler(
+        &self,
+        _config: &PoolConfig,
+        _trace: &Trace,
+        _queueing: &QueueConfig,
+    ) -> Box<dyn BatchScheduler> {
         Box::new(LightLlmState::default())
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
-            allocates_on_demand: true,
+            allocation: BlockAllocation::OnDemand,
+            tests_adapters: true,
             looks_at_queue: false,
             awaits: [Awaited::Iteration, Awaited::InterleavingRule],
             ..SchedulerFacts::of_iterations(config)
@@ -69,12 +75,22 @@ impl BatchScheduler for LightLlmState {
         schedule(self, replica, context, batch)
     }
 
-    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+    fn steady_for(&self, replica: &mut Replica, context: &ScheduleContext<'_>, most: u32) -> Steady {
+        Steady::up_to(most.min(until_next_attempt(self, replica, context)))
+    }
+
+    fn happened(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        event: BatchEvent<'_>,
+    ) -> Effect {
         match event {
             BatchEvent::Decoded(iterations) => count_steps(self, context, iterations),
             BatchEvent::Left(id, decoded_to) => leave(self, replica, context, id, decoded_to),
-            BatchEvent::PromptsEnded(_) | BatchEvent::Joined(_) | BatchEvent::Ended(..) => {}
+            _ => {}
         }
+        Effect::None
     }
 
     fn counts(&self) -> SchedulerCounts<'_> {
@@ -83,18 +99,6 @@ impl BatchScheduler for LightLlmState {
             decode_steps: Some(self.decode_steps),
             ..SchedulerCounts::default()
         }
-    }
-
-    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        most.min(until_next_attempt(self, replica, context))
-    }
-
-    /// The batch fits at its worst moment beside it, too.
-    fn has_room_ahead(&self, replica: &Replica, context: &ScheduleContext<'_>, blocks: u32) -> bool {
-        let no_request = KvFootprint::new(replica.decode_batch.step, 0, 0);
-        let of_adapters = i64::from(replica.kv.adapter_blocks()) + i64::from(blocks);
-        replica.kv.available() >= blocks
-            && self.estimate.fits(no_request, i64::from(context.config.blocks) - of_adapters)
     }
 }
 

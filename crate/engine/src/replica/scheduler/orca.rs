@@ -1,12 +1,10 @@
 //! Orca (Yu et al., OSDI 2022) as in Vidur: iteration-level scheduling, whole prompts beside decoding. Each request
 //! reserves memory for the longest one, so no request is ever preempted.
 
-use servescope_workload::RequestId;
-
 use super::static_batch::{admit_to_slots, refuses_slots};
 use super::{
-    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
-    SchedulerRules, Trace,
+    BatchScheduler, BlockAllocation, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext,
+    ScheduledBatch, SchedulerFacts, SchedulerRules, Trace,
 };
 use crate::request::Rejection;
 
@@ -15,20 +13,21 @@ use crate::request::Rejection;
 pub(super) struct Orca;
 
 impl SchedulerRules for Orca {
-    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+    fn scheduler(
+        &self,
+        _config: &PoolConfig,
+        _trace: &Trace,
+        _queueing: &QueueConfig,
+    ) -> Box<dyn BatchScheduler> {
         self.boxed()
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
-        SchedulerFacts { allocates_on_demand: false, ..SchedulerFacts::of_iterations(config) }
+        SchedulerFacts { allocation: BlockAllocation::ForLongest, ..SchedulerFacts::of_iterations(config) }
     }
 
     fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
-    }
-
-    fn blocks_at_end(&self, context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
-        context.config.slot_blocks()
     }
 }
 

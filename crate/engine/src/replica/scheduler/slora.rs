@@ -25,9 +25,9 @@ use servescope_cost::{Batch, Chunk, LoraBatch};
 use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
-    AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, OwnQueue, PoolConfig, QueueScan,
-    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerMessage,
-    SchedulerRules, Trace,
+    AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue,
+    PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerCounts,
+    SchedulerFacts, SchedulerRules, Steady, Trace,
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
@@ -39,29 +39,37 @@ use crate::replica::run::BatchRun;
 use crate::request::{Outcome, Rejection};
 pub use admission::{AdmissionPass, CandidateDecision, Latency, Limits};
 pub use queue::SloraQueue;
-pub(super) use state::SloraState;
+use state::{Message, SloraState};
 
 /// The scheduler.
 #[derive(Debug)]
 pub(crate) struct Slora;
 
 impl SchedulerRules for Slora {
-    fn scheduler(&self, config: &PoolConfig, trace: &Trace) -> Box<dyn BatchScheduler> {
-        Box::new(SloraState::new(config, trace))
+    fn scheduler(
+        &self,
+        config: &PoolConfig,
+        trace: &Trace,
+        queueing: &QueueConfig,
+    ) -> Box<dyn BatchScheduler> {
+        Box::new(SloraState::new(config, trace, queueing))
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
             reference_accepts_all: false,
             may_block_queue: config.reference_quirks,
-            allocates_on_demand: true,
+            allocation: BlockAllocation::OnDemand,
+            counts_tokens: true,
+            keeps_queue: true,
+            cancels_late: true,
             looks_at_queue: false,
             // Its memory test knows the adapters that take room in the pool.
             managed_adapters: match config.adapters.memory {
                 AdapterMemory::Unified => AdapterConfig::FREE,
                 AdapterMemory::Slots | AdapterMemory::Resident => config.adapters,
             },
-            orders_ended: true,
+            ends_as_joined: true,
             awaits: [Awaited::Iteration, Awaited::InterleavingRule],
             ..SchedulerFacts::of_iterations(config)
         }
@@ -83,12 +91,6 @@ impl SchedulerRules for Slora {
             None
         }
     }
-
-    /// Its pool counts tokens.
-    fn configured(&self, config: PoolConfig) -> PoolConfig {
-        let blocks = config.blocks.saturating_mul(config.block_size);
-        PoolConfig { blocks, block_size: 1, watermark_blocks: 0, ..config }
-    }
 }
 
 impl BatchScheduler for SloraState {
@@ -105,7 +107,17 @@ impl BatchScheduler for SloraState {
         self.step(replica, context, batch)
     }
 
-    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
+    fn steady_for(&self, replica: &mut Replica, context: &ScheduleContext<'_>, most: u32) -> Steady {
+        let sure = context.config.decode_steps_between_prefills - self.decode_steps_since_prefill;
+        Steady { most: self.until_decision(replica, context, most), sure }
+    }
+
+    fn happened(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        event: BatchEvent<'_>,
+    ) -> Effect {
         let Replica { run, decode_batch, .. } = replica;
         match event {
             BatchEvent::PromptsEnded(batch) => self.prompts_end(context, batch),
@@ -119,7 +131,12 @@ impl BatchScheduler for SloraState {
             BatchEvent::Ended(batch, finished) => {
                 self.ended(decode_batch.count == 0, context, batch, finished);
             }
+            BatchEvent::TakenApart(_) => {}
+            BatchEvent::Arrived(id) => return self.hears(Message::Arrived(id, context.now_us)),
+            BatchEvent::Rejected(id) => return self.hears(Message::Rejected(id)),
+            BatchEvent::Dropped(id, outcome) => return self.hears(Message::Dropped(id, outcome)),
         }
+        Effect::None
     }
 
     fn counts(&self) -> SchedulerCounts<'_> {
@@ -128,35 +145,16 @@ impl BatchScheduler for SloraState {
             decode_steps: Some(self.decode_steps_since_prefill),
             batch_adapters: Some(&self.adapters),
             adapters_in_memory: self.owns_adapters.then_some(&self.adapters),
+            queue: Some(self),
         }
-    }
-
-    fn least_leap(&self) -> u32 {
-        self.least_leap
     }
 
     fn wakes_us(&self) -> f64 {
         self.wakes()
     }
 
-    fn fast_forward_limit(&self, replica: &Replica, context: &ScheduleContext<'_>, most: u32) -> u32 {
-        self.until_decision(replica, context, most)
-    }
-
-    fn notify(&mut self, message: SchedulerMessage) -> Option<bool> {
-        Some(self.hears(message))
-    }
-
-    fn own_queue(&self) -> Option<&dyn OwnQueue> {
+    fn queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
         Some(self)
-    }
-
-    fn own_queue_mut(&mut self) -> Option<&mut dyn OwnQueue> {
-        Some(self)
-    }
-
-    fn order_ended(&self, context: &ScheduleContext<'_>, ended: &mut [RequestId]) {
-        ended.sort_by_key(|&id| context.requests.joined[id]);
     }
 }
 
@@ -191,7 +189,6 @@ impl SloraState {
         if self.next_prefetch(context) == Some(self.decode_steps_since_prefill) {
             self.prefetch(context);
         }
-        self.least_leap = between - self.decode_steps_since_prefill;
         replica.kv.allocate(replica.decode_batch.new_blocks(0));
         replica.schedule_decode_batch(batch);
         scan
@@ -204,18 +201,18 @@ impl SloraState {
         }
         for place in 0..self.inbox.len() {
             match self.inbox[place] {
-                SchedulerMessage::Arrived(id, at_us) => {
+                Message::Arrived(id, at_us) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     self.queue.arrive(id, at_us, context.trace);
                     if self.queue.arrival_invalidates_decision() {
                         self.next_admissible_step = 0;
                     }
                 }
-                SchedulerMessage::Rejected(id) => {
+                Message::Rejected(id) => {
                     context.watch.emit(|| RouterEvent::Arrived(id));
                     context.watch.emit(|| RouterEvent::Rejected(id));
                 }
-                SchedulerMessage::Ended(id, outcome) => {
+                Message::Dropped(id, outcome) => {
                     context.watch.emit(|| match outcome {
                         Outcome::TimedOut => RouterEvent::TimedOut(id),
                         _ => RouterEvent::Cancelled(id),

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use servescope_workload::RequestId;
 
 use super::{
-    Awaited, BatchEvent, BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerFacts, SchedulerRules, Trace,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueConfig, QueueScan,
+    Replica, ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, Steady, Trace,
 };
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
@@ -36,14 +36,18 @@ struct PausedBatch {
 }
 
 impl SchedulerRules for Static {
-    fn scheduler(&self, _config: &PoolConfig, _trace: &Trace) -> Box<dyn BatchScheduler> {
+    fn scheduler(
+        &self,
+        _config: &PoolConfig,
+        _trace: &Trace,
+        _queueing: &QueueConfig,
+    ) -> Box<dyn BatchScheduler> {
         Box::new(StaticBatches::default())
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
-            allocates_on_demand: false,
-            allocates_by_batch: true,
+            allocation: BlockAllocation::ForBatch,
             mixes_batches: false,
             arrival_changes_plan: false,
             looks_at_queue: false,
@@ -54,10 +58,6 @@ impl SchedulerRules for Static {
 
     fn refuses(&self, config: &PoolConfig, blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         refuses_slots(config, blocks)
-    }
-
-    fn blocks_at_end(&self, _context: &ScheduleContext<'_>, _id: RequestId, _tokens: u32) -> u32 {
-        0
     }
 }
 
@@ -75,19 +75,26 @@ impl BatchScheduler for StaticBatches {
         schedule(self, replica, context, batch)
     }
 
-    fn happened(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, event: BatchEvent<'_>) {
-        if let BatchEvent::Ended(batch, finished) = event {
-            end_batch(self, replica, context, batch, finished);
+    /// Other batches take turns with one.
+    fn steady_for(&self, _replica: &mut Replica, _context: &ScheduleContext<'_>, most: u32) -> Steady {
+        Steady::up_to(if self.parked.is_empty() { most } else { 1 })
+    }
+
+    fn happened(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        event: BatchEvent<'_>,
+    ) -> Effect {
+        match event {
+            BatchEvent::Ended(batch, finished) => end_batch(self, replica, context, batch, finished),
+            BatchEvent::TakenApart(batch) => {
+                let (members, reserved) = (batch.members.clone(), batch.reserved);
+                self.parked.push_back(PausedBatch { members, reserved });
+            }
+            _ => {}
         }
-    }
-
-    fn has_no_other_batch(&self) -> bool {
-        self.parked.is_empty()
-    }
-
-    fn takes_apart(&mut self, _replica: &mut Replica, batch: &ScheduledBatch) {
-        let (members, reserved) = (batch.members.clone(), batch.reserved);
-        self.parked.push_back(PausedBatch { members, reserved });
+        Effect::None
     }
 }
 

@@ -7,10 +7,11 @@ use super::queue::SloraQueue;
 use crate::config::PoolConfig;
 use crate::config::adapters::AdapterMemory;
 use crate::replica::adapters::pool::AdapterPool;
-use crate::replica::batch_scheduler::{OwnQueue, SchedulerMessage};
+use crate::replica::batch_scheduler::{Effect, OwnQueue};
 use crate::replica::peak_memory::PeakKvEstimator;
 use crate::replica::queue::policy::QueueConfig;
 use crate::replica::queue::waiting_queue::WaitingQueue;
+use crate::request::Outcome;
 
 /// The state.
 #[derive(Debug, Clone)]
@@ -32,10 +33,19 @@ pub(in crate::replica::scheduler) struct SloraState {
     pub(super) is_finishing: bool,
     /// How many joined the batch so far.
     pub(super) joined: u32,
-    pub(super) inbox: Vec<SchedulerMessage>,
-    /// Iterations under way that an arrival does not cut short.
-    pub(super) least_leap: u32,
+    pub(super) inbox: Vec<Message>,
     sleep: Option<Sleep>,
+}
+
+/// What the router learns of at its next step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Message {
+    /// A request came in, at this time in microseconds.
+    Arrived(RequestId, f64),
+    /// A request came in that was over its client's rate limit.
+    Rejected(RequestId),
+    /// A waiting request was dropped, or a client cancelled its request.
+    Dropped(RequestId, Outcome),
 }
 
 /// The router's sleep.
@@ -50,7 +60,11 @@ struct Sleep {
 }
 
 impl SloraState {
-    pub(in crate::replica::scheduler) fn new(config: &PoolConfig, trace: &Trace) -> Self {
+    pub(in crate::replica::scheduler) fn new(
+        config: &PoolConfig,
+        trace: &Trace,
+        queueing: &QueueConfig,
+    ) -> Self {
         let owns_adapters = config.adapters.memory == AdapterMemory::Unified;
         let tokens_per_rank = if owns_adapters { config.adapters.tokens_per_rank } else { 0.0 };
         let slots = match config.adapters.memory {
@@ -61,7 +75,7 @@ impl SloraState {
             .with_tokens_per_rank(tokens_per_rank)
             .with_slots(slots);
         Self {
-            queue: SloraQueue::new(QueueConfig::default(), config.blocks, trace),
+            queue: SloraQueue::new(queueing.clone(), config.blocks, trace),
             memory: PeakKvEstimator::default(),
             adapters,
             owns_adapters,
@@ -72,28 +86,20 @@ impl SloraState {
             is_finishing: false,
             joined: 0,
             inbox: Vec::new(),
-            least_leap: 0,
             sleep: Some(Sleep { since_us: 0.0, wakes_us: 0.0, polls: 1.0, is_deaf: true }),
         }
     }
 
-    /// Learns of something at its next step; says whether that can change what the replica does next.
-    pub(super) fn hears(&mut self, message: SchedulerMessage) -> bool {
+    /// Learns of something at its next step; says what that can change.
+    pub(super) fn hears(&mut self, message: Message) -> Effect {
         self.inbox.push(message);
         match message {
-            SchedulerMessage::Arrived(..) => {
-                let invalidates = self.queue.arrival_invalidates_decision();
-                if invalidates {
-                    self.least_leap = 0;
-                }
-                // A router that sleeps hears of it at its next poll, also behind a head that can never be admitted.
-                invalidates || self.sleep.is_some() || self.queue.is_empty()
-            }
-            SchedulerMessage::Rejected(_) => true,
-            SchedulerMessage::Ended(..) => {
-                self.least_leap = 0;
-                true
-            }
+            Message::Arrived(..) if self.queue.arrival_invalidates_decision() => Effect::Next,
+            // A router that sleeps hears of it at its next poll, also behind a head that can never be admitted.
+            Message::Arrived(..) if self.sleep.is_some() || self.queue.is_empty() => Effect::Later,
+            Message::Arrived(..) => Effect::None,
+            Message::Rejected(_) => Effect::Later,
+            Message::Dropped(..) => Effect::Next,
         }
     }
 
@@ -157,11 +163,6 @@ fn first_poll(since_us: f64, poll_us: f64, due_us: f64) -> (f64, f64) {
 }
 
 impl OwnQueue for SloraState {
-    /// Requests over a rate limit are rejected on arrival, before the router hears of them.
-    fn set_policy(&mut self, queueing: &QueueConfig, config: &PoolConfig, trace: &Trace) {
-        self.queue = SloraQueue::new(queueing.clone(), config.blocks, trace);
-    }
-
     fn keeps_counters(&self) -> bool {
         self.queue.keeps_counters()
     }
@@ -177,7 +178,7 @@ impl OwnQueue for SloraState {
     fn as_seen(&self, trace: &Trace) -> WaitingQueue {
         let mut queue = self.queue.clone();
         for message in &self.inbox {
-            if let SchedulerMessage::Arrived(id, at_us) = *message {
+            if let Message::Arrived(id, at_us) = *message {
                 queue.arrive(id, at_us, trace);
             }
         }

@@ -2,23 +2,23 @@
 
 use servescope_workload::RequestId;
 
-use super::{Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State, Step};
+use super::{Replica, RunningList, ScheduleContext, Scheduled, Step};
 use crate::config::Equals;
 use crate::record::decisions::Verdict;
-use crate::record::timeline::PreemptionEvent;
+use crate::replica::running_list::RunningRequest;
 
 /// Schedules running requests, in their order.
 pub(super) fn schedule(
-    state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
 ) {
     let mut next = 0;
-    while next < state.order.len() && step.budget > 0 {
-        let place = state.order[next];
-        let entry = &state.entries[place as usize];
-        let tokens = if state.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
+    while next < list.order.len() && step.budget > 0 {
+        let place = list.order[next];
+        let entry = &list.entries[place as usize];
+        let tokens = if list.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
         if tokens == 0 {
             if step.defers_prompts && entry.is_prompt_chunk {
                 context.record.phases.defer(entry.id, context.now_us, true);
@@ -26,14 +26,14 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
-        if !make_room(state, replica, context, step, place, tokens, &mut next) {
+        if !make_room(list, replica, context, step, place, tokens, &mut next) {
             // Under priority a request that preempted itself leaves those behind it, which are more urgent, their turn.
             if replica.waiting.ranks_holders() {
                 continue;
             }
             return;
         }
-        let entry = state.entry(place);
+        let entry = list.entry(place);
         let (id, computed) = (entry.id, entry.computed);
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
@@ -50,8 +50,8 @@ pub(super) fn schedule(
         next += 1;
     }
     if context.record.phases.is_on() {
-        for &place in &state.order[next..] {
-            let id = state.entries[place as usize].id;
+        for &place in &list.order[next..] {
+            let id = list.entries[place as usize].id;
             context.record.phases.defer(id, context.now_us, false);
         }
     }
@@ -80,7 +80,7 @@ fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step)
 /// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has
 /// them; otherwise it was preempted itself.
 fn make_room(
-    state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -91,7 +91,7 @@ fn make_room(
     let is_by_priority = replica.waiting.ranks_holders();
     loop {
         let Replica { kv, .. } = replica;
-        let entry = state.entry(place);
+        let entry = list.entry(place);
         let blocks = context.config.blocks_for(entry.computed + tokens).saturating_sub(entry.held.count());
         if blocks <= kv.available() {
             kv.take_blocks(blocks, &mut entry.held);
@@ -108,26 +108,26 @@ fn make_room(
             replica.adapters.keep_ahead(&mut replica.kv, None);
             continue;
         }
-        let order = &state.order;
+        let order = &list.order;
         let at = if is_by_priority {
-            least_urgent(state, replica, context, step.rules.equals)
+            least_urgent(list, replica, context, step.rules.equals)
         } else {
             order.len() - 1
         };
-        let victim = state.order.remove(at);
+        let victim = list.order.remove(at);
         if at < *next {
             *next -= 1;
         }
-        let entry = state.entry(victim);
+        let entry = list.entry(victim);
         if std::mem::take(&mut entry.is_scheduled) {
             let id = entry.id;
             let tokens = step.scheduled.iter().find(|other| other.id == id).map_or(0, |other| other.tokens);
             step.budget += tokens;
             step.scheduled.retain(|other| other.id != id);
         }
-        let needs = (state.entry(place).id, blocks, replica.kv.available());
-        replica.tell_preemption(context, state.entries[victim as usize].id, Verdict::Preempted, needs);
-        preempt(state, replica, context, victim);
+        let needs = (list.entry(place).id, blocks, replica.kv.available());
+        replica.tell_preemption(context, list.entries[victim as usize].id, Verdict::Preempted, needs);
+        preempt(list, replica, context, victim);
         if victim == place {
             return false;
         }
@@ -135,13 +135,18 @@ fn make_room(
 }
 
 /// Where the least urgent one stands in the order: of the lowest priority, then of the latest arrival.
-fn least_urgent(state: &State, replica: &Replica, context: &ScheduleContext<'_>, equals: Equals) -> usize {
+fn least_urgent(
+    list: &RunningList,
+    replica: &Replica,
+    context: &ScheduleContext<'_>,
+    equals: Equals,
+) -> usize {
     let key = |at: usize| {
-        let id = state.entries[state.order[at] as usize].id;
+        let id = list.entries[list.order[at] as usize].id;
         replica.waiting.key(context.trace, id, context.arrival_us(id))
     };
     let by_key = |&a: &usize, &b: &usize| key(a).total_cmp(&key(b));
-    let places = 0..state.order.len();
+    let places = 0..list.order.len();
     // The last of equal ones is the greatest to Rust, the first one to vLLM.
     match equals {
         Equals::FirstAdmitted => places.rev().max_by(by_key),
@@ -151,30 +156,8 @@ fn least_urgent(state: &State, replica: &Replica, context: &ScheduleContext<'_>,
 }
 
 /// A request that is taken out of the order loses its memory and waits.
-fn preempt(state: &mut State, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
-    let Replica { kv, adapters, .. } = replica;
-    state.release_adapter(adapters, context, place);
-    let entry = state.entry(place);
-    let i = entry.id.index();
-    kv.free_blocks(entry.id, &mut entry.held, true);
-    let lost_tokens = entry.computed - entry.under_way;
-    entry.stale = entry.under_way;
-    (entry.computed, entry.awaited) = (0, 0);
-    let (id, known, is_back) = (entry.id, entry.known, entry.under_way == 0);
-    if is_back {
-        state.remove(context, id);
-    }
-    replica.num_running -= 1;
-    let requests = &mut *context.requests;
-    if requests[i].status == RequestStatus::Decoding {
-        requests.token_us.insert(id, requests[i].updated_us);
-    }
-    requests[i].status = RequestStatus::Waiting;
-    requests[i].prompt = known;
-    requests[i].done = 0;
-    requests[i].preemptions = requests[i].preemptions.saturating_add(1);
-    let (time_us, replica_index) = (context.now_us, replica.index);
-    context.record.preemptions.push(PreemptionEvent { time_us, id, replica: replica_index, lost_tokens });
+fn preempt(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
+    let id = list.preempt(replica, context, place);
     replica.requeue(context, id);
     // Where adapters share the KV memory, those that no request uses any more make room.
     replica.adapters.offload_unused(&mut replica.kv);
@@ -187,12 +170,5 @@ impl Replica {
         self.num_waiting += 1;
         self.adapters.waits(context.adapter(id).0);
         self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
-    }
-}
-
-impl State {
-    /// Tokens of a preempted request that are still under way.
-    pub(super) fn stale(&self, context: &ScheduleContext<'_>, id: RequestId) -> u32 {
-        Self::place(context, id).map_or(0, |place| self.entries[place as usize].stale)
     }
 }

@@ -4,14 +4,14 @@ use servescope_workload::RequestId;
 
 use crate::record::decisions::{Compared, Test, Verdict};
 
-use super::{
-    BlockReason, Held, QueueScan, Replica, RequestStatus, RunningRequest, ScheduleContext, Scheduled, State,
-    Step,
-};
+use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use crate::record::request_state::RequestStatus;
+use crate::replica::kv_cache::Held;
 
 /// Admits waiting requests, in queue order, until one does not fit.
 pub(super) fn schedule(
     state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -25,15 +25,15 @@ pub(super) fn schedule(
     let mut passed = Vec::new();
     let mut stop = None;
     while let Some(id) = replica.head(context) {
-        let running = state.order.len();
+        let running = list.order.len();
         stop = if step.budget == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             Some(BlockReason::PromptBudget)
         } else if running >= most as usize {
             context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
             Some(BlockReason::RunningCap)
-        } else if state.stale(context, id) > 0 {
-            let tokens = state.stale(context, id);
+        } else if list.stale(context, id) > 0 {
+            let tokens = list.stale(context, id);
             context.decided(replica.index, id, Verdict::Skipped, || {
                 Compared::new(Test::TokensUnderWay, tokens, 0u32)
             });
@@ -51,7 +51,7 @@ pub(super) fn schedule(
             }
             continue;
         } else {
-            let (admitted, compared) = admit(state, replica, context, step, id);
+            let (admitted, compared) = admit(list, replica, context, step, id);
             let verdict = if admitted.is_ok() { Verdict::Admitted } else { Verdict::Waits };
             context.decided(replica.index, id, verdict, || compared);
             admitted.err()
@@ -89,7 +89,7 @@ fn defer(
 
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
 fn admit(
-    state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
@@ -110,7 +110,7 @@ fn admit(
         return (Err(BlockReason::PromptBudget), compared);
     }
     let tokens = tokens.min(step.budget);
-    let watermark = if state.order.is_empty() { 0 } else { config.watermark_blocks };
+    let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
     let blocks = config.blocks_for(computed + tokens) - hits;
     let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
     let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
@@ -126,9 +126,7 @@ fn admit(
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(blocks, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
-    replica.num_running += 1;
-    context.holds_memory(id, RequestStatus::Prefilling);
-    context.requests[id].done = computed;
+    list.admit(replica, context, (id, known, computed), held);
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;
     step.scheduled.push(Scheduled {
@@ -139,8 +137,5 @@ fn admit(
         makes_token: false,
         is_admitted: true,
     });
-    let entry = RunningRequest { id, known, computed, held, has_adapter: true, ..RunningRequest::default() };
-    let place = state.add(context, entry);
-    state.order.push(place);
     (Ok(()), compared)
 }

@@ -3,14 +3,14 @@
 use crate::record::work_time::WorkTime;
 use servescope_workload::RequestId;
 
-use super::{Replica, RequestStatus, ScheduleContext, Scheduled, ScheduledBatch, State, steady};
+use super::{Replica, RequestStatus, RunningList, ScheduleContext, Scheduled, ScheduledBatch};
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
 use crate::replica::batch_end::share_iteration;
 use crate::replica::run::written;
 
 /// The first stage takes a batch: requests that wait for it wait no more.
-pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
+pub(crate) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch: &ScheduledBatch) {
     debug_assert!(replica.in_flight > 0, "a batch that begins is under way");
     for scheduled in &batch.scheduled {
         let i = scheduled.id.index();
@@ -26,47 +26,78 @@ pub(super) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch
     }
 }
 
-/// The last stage is done with a batch. Clients that went away meanwhile get no token of it.
-pub(super) fn end_batch(
-    state: &mut State,
-    replica: &mut Replica,
-    context: &mut ScheduleContext<'_>,
-    batch: &mut ScheduledBatch,
-) {
-    replica.in_flight -= 1;
-    if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
-        context.requests.load_us = vec![0.0; context.trace.len()];
-    }
-    let blocks = replica.kv.used();
-    let others = steady::ends(state, replica, context, batch);
-    for id in std::mem::take(&mut replica.pending_aborts) {
-        if context.requests[id].status == RequestStatus::Finished {
-            continue;
+impl RunningList {
+    /// The last stage is done with a batch. Clients that went away meanwhile get no token of it.
+    pub(crate) fn end_batch(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        batch: &mut ScheduledBatch,
+    ) {
+        replica.in_flight -= 1;
+        if batch.load_us > 0.0 && context.requests.load_us.is_empty() {
+            context.requests.load_us = vec![0.0; context.trace.len()];
         }
-        if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
-            account(context, batch, own);
+        let blocks = replica.kv.used();
+        let others = self.end_steady(replica, context, batch);
+        for id in std::mem::take(&mut replica.pending_aborts) {
+            if context.requests[id].status == RequestStatus::Finished {
+                continue;
+            }
+            if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
+                account(context, batch, own);
+            }
+            self.release_aborted(replica, context, id);
         }
-        release_aborted(state, replica, context, id);
-    }
-    let holders = replica.num_running;
-    let fresh =
-        batch.scheduled.iter().filter(|own| end_of(state, replica, context, batch, own)).count() as u32;
-    let fresh = others + fresh;
-    if replica.num_running < holders {
-        for &id in batch.members.iter().chain(&batch.prompts) {
-            if context.requests[id].status == RequestStatus::Decoding {
-                replica.waiting.finishing_beside(context.trace, id);
+        let holders = replica.num_running;
+        let fresh =
+            batch.scheduled.iter().filter(|own| end_of(self, replica, context, batch, own)).count() as u32;
+        let fresh = others + fresh;
+        if replica.num_running < holders {
+            for &id in batch.members.iter().chain(&batch.prompts) {
+                if context.requests[id].status == RequestStatus::Decoding {
+                    replica.waiting.finishing_beside(context.trace, id);
+                }
             }
         }
+        if replica.stages == 1 {
+            replica.write(context, batch, 1, fresh, blocks);
+        } else {
+            let run = IterationRun { blocks, ..written(replica, context, batch, batch.began_us, fresh) };
+            share_iteration(context, batch, batch.began_us);
+            context.record.iterations.push(&run, &batch.chunks);
+        }
+        replica.adapters.offload_unused(&mut replica.kv);
     }
-    if replica.stages == 1 {
-        replica.write(context, batch, 1, fresh, blocks);
-    } else {
-        let run = IterationRun { blocks, ..written(replica, context, batch, batch.began_us, fresh) };
-        share_iteration(context, batch, batch.began_us);
-        context.record.iterations.push(&run, &batch.chunks);
+
+    /// A request that runs goes away.
+    pub(crate) fn release_aborted(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+    ) {
+        self.settle(replica, context);
+        let i = id.index();
+        if context.requests[i].scheduled_us.is_nan() {
+            replica.waiting.ended(context.trace, id, 0, false);
+        } else {
+            replica.close_result(context, id);
+        }
+        if let Some(place) = RunningList::place(context, id) {
+            let Replica { kv, adapters, .. } = replica;
+            kv.free_blocks(id, &mut self.entry(place).held, false);
+            self.release_adapter(adapters, context, place);
+            self.order.retain(|&other| other != place);
+            self.remove(context, id);
+        }
+        replica.adapters.offload_unused(&mut replica.kv);
+        replica.num_running -= 1;
+        replica.outstanding -= 1;
+        context.requests.token_us.remove(&id);
+        context.requests[i].status = RequestStatus::Finished;
+        context.record.ends(id);
     }
-    replica.adapters.offload_unused(&mut replica.kv);
 }
 
 /// A request was worked on. Returns when it was last, which is when its last token was there if it decodes.
@@ -98,7 +129,7 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
 
 /// A request is further by its part of a batch. Says whether its token follows the one before it without a gap.
 fn end_of(
-    state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &ScheduledBatch,
@@ -106,21 +137,21 @@ fn end_of(
 ) -> bool {
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
     let i = id.index();
-    let Some(place) = State::place(context, id) else { return false };
+    let Some(place) = RunningList::place(context, id) else { return false };
     let Replica { kv, .. } = replica;
-    let entry = state.entry(place);
+    let entry = list.entry(place);
     entry.under_way -= tokens;
     let was_preempted = entry.stale > 0;
     entry.stale = entry.stale.saturating_sub(tokens);
     if context.requests[i].status == RequestStatus::Finished {
         if entry.under_way == 0 {
-            state.remove(context, id);
+            list.remove(context, id);
         }
         return false;
     }
     let updated_us = account(context, batch, scheduled);
     if was_preempted {
-        end_of_preempted(state, replica, context, scheduled, place);
+        end_of_preempted(list, replica, context, scheduled, place);
         return false;
     }
     context.requests[i].done = entry.computed - entry.under_way;
@@ -137,12 +168,12 @@ fn end_of(
     let total = context.total(id);
     let is_done = entry.known >= total;
     if is_done {
-        steady::leave(state, replica, context, place);
+        list.leave(replica, context, place);
         let Replica { kv, adapters, .. } = replica;
-        kv.free_blocks(id, &mut state.entry(place).held, false);
-        state.release_adapter(adapters, context, place);
-        state.leave_order(place);
-        state.remove(context, id);
+        kv.free_blocks(id, &mut list.entry(place).held, false);
+        list.release_adapter(adapters, context, place);
+        list.leave_order(place);
+        list.remove(context, id);
     }
     context.requests[i].status = RequestStatus::Decoding;
     let iteration_us =
@@ -157,7 +188,7 @@ fn end_of(
 
 /// A request that was preempted gets what was under way: a token all the same, which may be its last one.
 fn end_of_preempted(
-    state: &mut State,
+    list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     scheduled: &Scheduled,
@@ -165,11 +196,11 @@ fn end_of_preempted(
 ) {
     let Scheduled { id, makes_token, .. } = *scheduled;
     let i = id.index();
-    let entry = state.entry(place);
+    let entry = list.entry(place);
     entry.known += u32::from(makes_token);
     let (known, is_back) = (entry.known, entry.stale == 0);
     if is_back {
-        state.remove(context, id);
+        list.remove(context, id);
     }
     if !makes_token {
         return;
@@ -215,33 +246,4 @@ fn makes(
     context.requests.waited_for_token(id, context.now_us - before_us);
     context.record.gap(before_us, context.now_us, 1);
     false
-}
-
-/// A request that runs goes away.
-pub(super) fn release_aborted(
-    state: &mut State,
-    replica: &mut Replica,
-    context: &mut ScheduleContext<'_>,
-    id: RequestId,
-) {
-    steady::settle(state, replica, context);
-    let i = id.index();
-    if context.requests[i].scheduled_us.is_nan() {
-        replica.waiting.ended(context.trace, id, 0, false);
-    } else {
-        replica.close_result(context, id);
-    }
-    if let Some(place) = State::place(context, id) {
-        let Replica { kv, adapters, .. } = replica;
-        kv.free_blocks(id, &mut state.entry(place).held, false);
-        state.release_adapter(adapters, context, place);
-        state.order.retain(|&other| other != place);
-        state.remove(context, id);
-    }
-    replica.adapters.offload_unused(&mut replica.kv);
-    replica.num_running -= 1;
-    replica.outstanding -= 1;
-    context.requests.token_us.remove(&id);
-    context.requests[i].status = RequestStatus::Finished;
-    context.record.ends(id);
 }

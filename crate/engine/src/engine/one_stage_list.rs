@@ -1,5 +1,5 @@
-//! Fast-forward of replicas of one stage whose scheduler has its own list of running requests (vLLM v1): successive iterations that
-//! differ only in one more token for each request share one [`BatchRun`], and while nothing can change the batch they end in one event.
+//! Fast-forward of replicas of one stage that list their running requests: successive iterations that differ only in one more token for
+//! each request share one [`BatchRun`], and while nothing can change the batch they end in one event.
 
 use super::{BatchRun, Fleet};
 use crate::replica_index::ReplicaIndex;
@@ -38,11 +38,13 @@ impl Fleet {
             return;
         }
         let longest = self.max_fast_forward;
-        let (replica, mut context, _) = self.parts(place, now_us);
+        let (replica, context, _) = self.parts(place, now_us);
         let Some(run) = replica.run else { return };
         let most = longest.min(run.valid_for - run.done);
-        let fast_forward =
-            replica.with_scheduler(|own, replica| own.iterations_alike(replica, &mut context, most));
+        let most = replica.with_list(|list, replica| list.steady_iterations(replica, &context, most));
+        let steady = replica.with_scheduler(|own, replica| own.steady_for(replica, &context, most));
+        replica.sure_iterations = steady.sure;
+        let fast_forward = steady.most;
         if fast_forward > 1 {
             replica.fast_forwarded = fast_forward;
             self.schedule_completion(run.time_after(run.done + fast_forward), place);
@@ -64,7 +66,7 @@ impl Fleet {
         let served = self.pipelines[place].stages[0].serves;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let (replica, mut context, _) = self.parts(place, began_us);
-        let last_blocks = replica.with_scheduler(|own, replica| own.end_alike(replica, &mut context, before));
+        let last_blocks = replica.with_list(|list, replica| list.end_alike(replica, &context, before));
         let blocks = replica.kv.used() - last_blocks;
         replica.formed += u64::from(before);
         for (slot, batch) in (0..).zip(&mut batches).filter(|(_, batch)| batch.steady.is_some()) {

@@ -1,10 +1,20 @@
 //! What the running requests hold, for a debugger.
 
-use super::{Held, HeldBlocks, State};
+use servescope_workload::RequestId;
 
-impl State {
+use super::{Held, RunningList};
+
+/// Requests that hold memory.
+pub(crate) struct HeldBlocks {
+    /// Each with its tokens and its blocks.
+    pub(crate) requests: Vec<(RequestId, u32, u32)>,
+    /// Blocks that are counted more than once because requests share them.
+    pub(crate) shared: u32,
+}
+
+impl RunningList {
     /// What running requests hold: their computed tokens and their blocks, those of iterations that are not written down included.
-    pub(in crate::replica::scheduler) fn held_blocks(&self, step: u64, block_size: u32) -> HeldBlocks {
+    pub(crate) fn held_blocks(&self, step: u64, block_size: u32) -> HeldBlocks {
         let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);
         let list = entries().map(|entry| {
             let formed = if entry.is_in_group { (step - entry.joined) as u32 } else { 0 };
