@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 #[test]
 fn digests_are_the_pinned_ones() {

@@ -1,18 +1,19 @@
 //! The simulator against closed forms (a small version; `servescope validate` runs the whole) and against S-LoRA's
 //! published rows.
 
-use servescope_lab::measured::operators::{held_out, samples};
-use servescope_lab::measured::splitwise::{self, Predictor, Quantity};
-use servescope_lab::published::peft;
-use servescope_lab::published::policies::is_in_order;
-use servescope_lab::published::sglang::SlotComparison;
-use servescope_lab::published::single_run;
-use servescope_lab::validate::{
+use servescope_evidence::measured::operators::{held_out, samples};
+use servescope_evidence::measured::splitwise::{self, Predictor, Quantity};
+use servescope_evidence::published::policies::is_in_order;
+use servescope_evidence::published::sglang::SlotComparison;
+use servescope_evidence::published::{peft, single_run};
+use servescope_evidence::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies, policies_table, predictions,
     predictions_table, published, published_table, servers, servers_table, slots, slots_table,
     splitwise_table, thresholds_table,
 };
-use servescope_lab::{Run, Scenario, silicon, thresholds};
+use servescope_evidence::{silicon, thresholds};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 #[test]
 fn closed_forms_hold() {
@@ -176,7 +177,7 @@ fn recorded_is(path: &str, found: &str) {
 #[test]
 fn the_expected_errors_are_those_of_the_measured_rows_left_out() {
     let Some(rows) = measured_rows() else { return };
-    recorded_is("crate/lab/src/settings/expected-errors.txt", &silicon::expected_errors(&rows));
+    recorded_is("crate/settings/src/expected-errors.txt", &silicon::expected_errors(&rows));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use servescope_lab::capacity::{ConfigurationGrid, Search, rank, rank_again, search, to_json};
-use servescope_lab::notes::{NoteContext, Purpose, common, lines};
+use servescope_settings::notes::{NoteContext, Purpose, common, lines};
 
 use crate::errors::{raised, raised_one};
 use crate::inputs::{Scenario, Trace, loaded};
@@ -31,8 +31,9 @@ pub(crate) fn capacity(
         Search::new(&only.scenario, loaded.clone()).map_err(|errors| raised(py, errors))?;
     }
     let purpose = Purpose::Capacity;
-    let context =
-        loaded.as_ref().map_or(NoteContext { purpose, ..NoteContext::default() }, |loaded| loaded.context(purpose));
+    let context = loaded
+        .as_ref()
+        .map_or(NoteContext { purpose, ..NoteContext::default() }, |loaded| loaded.context(purpose));
     let scenarios = configurations.iter().map(|configuration| &configuration.scenario);
     notes.extend(lines(&common(scenarios, &context)));
     let found = all(py, configurations.len(), threads, |place| {
@@ -45,5 +46,5 @@ pub(crate) fn capacity(
         })?;
         rank_again(&mut ranking);
     }
-    Ok((format!("{:#}\n", to_json(&whole, &ranking, &configurations)), notes))
+    Ok((format!("{:#}\n", to_json(&whole, &ranking, &configurations, loaded.as_ref())), notes))
 }

@@ -1,11 +1,11 @@
 //! Two settings over the same seeds.
 
 use pyo3::prelude::*;
-use servescope_lab::Run;
 use servescope_lab::compare::Task;
 use servescope_lab::metric::{Measured, Metric};
-use servescope_lab::notes::lines;
 use servescope_lab::replications::MAX_SEEDS;
+use servescope_lab::run::Run;
+use servescope_settings::notes::lines;
 
 use crate::errors::{count, raised, raised_one};
 use crate::inputs::{Scenario, Trace, loaded};

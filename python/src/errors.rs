@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use servescope_lab::Diagnostic;
-use servescope_lab::diagnostic::Param;
+use servescope_settings::diagnostic::{Diagnostic, Param};
 
 /// The exception of these errors, of which there is at least one.
 pub(crate) fn raised(py: Python<'_>, errors: Vec<Diagnostic>) -> PyErr {

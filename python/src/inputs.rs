@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use servescope_lab::profiles::LoadedProfile;
-use servescope_lab::scenario_file::ScenarioFile;
-use servescope_lab::{Diagnostic, LoadedTrace, link};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::link;
+use servescope_settings::profiles::LoadedProfile;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_traces::scenario_file::ScenarioFile;
 
 use crate::errors::{raised, raised_one};
 
 /// A scenario.
 #[pyclass(frozen, module = "servescope._servescope")]
-pub(crate) struct Scenario(pub(crate) servescope_lab::Scenario);
+pub(crate) struct Scenario(pub(crate) servescope_settings::scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
     /// The default.
     #[new]
     fn new() -> Self {
-        Self(servescope_lab::Scenario::default())
+        Self(servescope_settings::scenario::Scenario::default())
     }
 
     /// The scenario of a file's bytes.

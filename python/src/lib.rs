@@ -1,5 +1,5 @@
 //! The native part of the Python package `servescope`: what `package/servescope` turns into Python's own types. Everything that
-//! it answers comes from `servescope-lab`, as the terminal's answers do.
+//! it answers comes from the crates that the terminal uses, as the terminal's answers do.
 
 mod capacity;
 mod compare;

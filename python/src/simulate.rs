@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
-use servescope_lab::SimulationHandle;
-use servescope_lab::files::{RequestColumn, Values, request_columns};
+use servescope_lab::run::SimulationHandle;
+use servescope_output::files::{RequestColumn, Values, request_columns};
 
 use crate::errors::raised;
 use crate::inputs::{Scenario, Trace, loaded};

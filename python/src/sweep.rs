@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use servescope_lab::LoadedTrace;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::MAX_SEEDS;
 use servescope_lab::sweep::journal::{self, text};
-use servescope_lab::sweep::{self, SweepAxis, SweepLine, Results, SweepShape, Sweep, resume};
+use servescope_lab::sweep::{self, Results, Sweep, SweepAxis, SweepLine, SweepShape, resume};
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use crate::errors::{count, raised_one, raised_sweep};
 use crate::inputs::{Profile, Scenario, Trace, loaded};

@@ -20,11 +20,12 @@ use std::time::Instant;
 use servescope_cost::profile::{ExactTables, LayerSettings};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::{Fleet, PoolConfig, SchedulerKind};
-use servescope_lab::workload::generate;
-use servescope_lab::{LoadedTrace, Scenario, SimulationHandle};
+use servescope_lab::run::SimulationHandle;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::Request;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, Trace, generate};
 
 /// Operator times of the size of a 7B model's on an A100.
 fn tables(stages: u32) -> ExactTables {

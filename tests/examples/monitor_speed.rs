@@ -7,7 +7,8 @@ use std::time::Instant;
 use servescope_engine::metrics::Slo;
 use servescope_engine::metrics::monitor::{Monitor, MonitorOptions};
 use servescope_engine::queue::Client;
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 fn main() {
     let base = [

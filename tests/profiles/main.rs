@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use servescope_cost::profile::{AttentionFormula, Profile, TimedOrigin};
-use servescope_lab::profiles::{
+use servescope_settings::profiles::{
     self, Fitted, Folder as _, OnDisk, UNSEEN_HEADS, formula_errors, law_attention,
 };
 
@@ -90,7 +90,7 @@ fn half_of_the_points_predicts_the_other_half() {
     if is_whole() {
         assert!(
             table == profiles::HELD_OUT.trim_end(),
-            "crate/lab/src/settings/profiles/held-out.txt is not what was measured"
+            "crate/settings/src/profiles/held-out.txt is not what was measured"
         );
     }
     let all = profiles::raw_tables(&OnDisk(&folder)).unwrap_or_else(|e| panic!("{e}"));

@@ -10,7 +10,7 @@ use servescope_engine::observer::{EventSink, RouterEvent, Watch};
 use servescope_engine::peak_memory::{KvFootprint, PeakKvEstimator};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::slora::{AdmissionPass, Latency, Limits, SloraQueue};
-use servescope_lab::debugger::view::{PeakRowView, joining_row, sorted_list};
+use servescope_output::debugger::view::{PeakRowView, joining_row, sorted_list};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 

@@ -1,9 +1,9 @@
 //! `published/vtc__*.csv`: VTC's recorded runs, and the same arrivals here.
 
-use servescope_lab::published::shipped;
-use servescope_lab::published::single_run::ONE_RUN;
-use servescope_lab::published::vtc::{VtcComparison, VtcRecording, compare};
-use servescope_lab::validate::vtc_table;
+use servescope_evidence::published::shipped;
+use servescope_evidence::published::single_run::ONE_RUN;
+use servescope_evidence::published::vtc::{VtcComparison, VtcRecording, compare};
+use servescope_evidence::validate::vtc_table;
 
 /// What the page ships; it holds the runs of the authors' repository.
 const SHIPPED: &str = include_str!("../../static/published/vtc.json");

@@ -1,6 +1,6 @@
 //! `traces_seed42/`: the authors' workloads, against our redrawing of NumPy's frozen stream.
 
-use servescope_lab::published::numpy::Workload;
+use servescope_evidence::published::numpy::Workload;
 
 #[test]
 fn authors_workloads_are_drawn_again() {

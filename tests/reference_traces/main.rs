@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use servescope_lab::inspect;
+use servescope_traces::inspect;
 
 /// Largest relative difference between two numbers that agree.
 const RELATIVE: f64 = 1e-6;

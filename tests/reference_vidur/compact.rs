@@ -14,7 +14,7 @@ use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, Summary, summarise};
 use servescope_engine::{Fleet, Report};
-use servescope_lab::profiles::{self, Fitted, OnDisk};
+use servescope_settings::profiles::{self, Fitted, OnDisk};
 
 use super::{Case, Setup, cases};
 

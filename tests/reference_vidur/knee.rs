@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use servescope_engine::{Fleet, Report};
 use servescope_lab::capacity::{Goal, Miss, Probe};
-use servescope_lab::growth::{Growth, GrowthVerdict};
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_lab::run::growth::{Growth, GrowthVerdict};
+use servescope_settings::scenario::Scenario;
 use servescope_workload::Trace;
 use servescope_workload::scale::stretch_time;
 use servescope_workload::trace::Request;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use servescope_cost::profile::ExactTables;
 use servescope_engine::{Fleet, PoolConfig, Report};
-use servescope_lab::vidur::{VidurRun, operator_tables};
+use servescope_settings::vidur::{VidurRun, operator_tables};
 use servescope_workload::Trace;
 
 struct Setup {

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use servescope_lab::{LoadedTrace, Run, Scenario, files};
+use servescope_lab::run::Run;
+use servescope_output::files;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use super::given::{Blocks, list, whole};
 

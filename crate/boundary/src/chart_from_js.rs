@@ -2,7 +2,7 @@
 
 use js_sys::Float64Array;
 use servescope_charts::{Axis, AxisKind, Chart, DrawError, Mark, Role, ScaleKind, Series, UnknownName};
-use servescope_lab::Diagnostic;
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::convert::to_js_error;

@@ -3,9 +3,10 @@
 use js_sys::{Array, Float64Array, Object, Reflect};
 use serde::Serialize;
 use serde_json::Value as Json;
-use servescope_lab::replies::CallErrors;
-use servescope_lab::views::{Chart, Series};
-use servescope_lab::{Diagnostic, Scenario};
+use servescope_output::replies::CallErrors;
+use servescope_output::views::{Chart, Series};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::scenario::Scenario;
 use wasm_bindgen::prelude::*;
 
 use crate::types::{JsCallErrors, JsPatch};

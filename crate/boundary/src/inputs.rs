@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::convert::{scenario_of, to_js_error};
 use crate::trace_from_js;
 use crate::types::{JsCallErrors, JsPatch, JsTraceColumns};
-use servescope_lab::profiles::LoadedProfile;
-use servescope_lab::{LoadedTrace, Scenario};
+use servescope_settings::profiles::LoadedProfile;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 
 /// A trace and a profile, where they were loaded.
 #[derive(Debug, Default)]

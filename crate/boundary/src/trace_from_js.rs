@@ -1,10 +1,10 @@
 //! A trace as it comes from the studio. It is checked like any foreign value: the columns might be anything.
 
 use js_sys::{Float64Array, Reflect, Uint32Array};
-use servescope_lab::Diagnostic;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::MAX_ROWS;
-use servescope_lab::workload::trace::{ClosedLoop, Labels, NO_LABEL, TraceMetadata};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_workload::Trace;
+use servescope_workload::formats::MAX_ROWS;
+use servescope_workload::trace::{ClosedLoop, Labels, NO_LABEL, TraceMetadata};
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;

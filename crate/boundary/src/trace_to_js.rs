@@ -1,7 +1,7 @@
 //! A trace on its way from the studio to the simulator: one typed array a column.
 
 use js_sys::{Float64Array, Object, Reflect, Uint32Array};
-use servescope_lab::workload::Trace;
+use servescope_workload::Trace;
 use wasm_bindgen::prelude::*;
 
 use crate::types::JsTraceColumns;

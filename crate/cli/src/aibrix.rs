@@ -3,22 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::Diagnostic;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::aibrix::arrivals::{Scales, TargetLengths};
-use servescope_lab::workload::aibrix::curve::NamedPattern;
-use servescope_lab::workload::aibrix::inputs::TraceType;
-use servescope_lab::workload::aibrix::matching::{AZURE_INITIAL_ERROR, INITIAL_ERROR};
-use servescope_lab::workload::aibrix::run::{
-    AibrixOptions, CurveSource, Made, StatKind, run as run_generator,
-};
-use servescope_lab::workload::formats::{self, Format, FormatError};
-use servescope_lab::workload::prompts::bodies::Texts;
-use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
-use servescope_lab::workload::prompts::{
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_workload::Trace;
+use servescope_workload::aibrix::arrivals::{Scales, TargetLengths};
+use servescope_workload::aibrix::curve::NamedPattern;
+use servescope_workload::aibrix::inputs::TraceType;
+use servescope_workload::aibrix::matching::{AZURE_INITIAL_ERROR, INITIAL_ERROR};
+use servescope_workload::aibrix::run::{AibrixOptions, CurveSource, Made, StatKind, run as run_generator};
+use servescope_workload::formats::{self, Format, FormatError};
+use servescope_workload::prompts::bodies::Texts;
+use servescope_workload::prompts::choice::{ChoiceRule, Chosen};
+use servescope_workload::prompts::{
     BodyError, BodyLines, BodyOptions, CharactersPerToken, CountTokens, Endpoint, Form, Sampling, Synthesis,
 };
-use servescope_lab::workload::trace::TraceMetadata;
+use servescope_workload::trace::TraceMetadata;
 
 use crate::chart_files::TrafficChartFiles;
 use crate::collections::collection;

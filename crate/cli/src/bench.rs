@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use servescope_lab::run::TABLE_ROWS;
-use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::workload::generate;
-use servescope_lab::{Run, Scenario, SimulationHandle};
+use servescope_lab::run::{Run, SimulationHandle, TABLE_ROWS};
+use servescope_output::views::{self, ViewOptions};
+use servescope_settings::scenario::Scenario;
+use servescope_workload::generate;
 
 use crate::output::{CliError, print};
 use crate::scenario_args::ScenarioArguments;

@@ -5,17 +5,16 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use servescope_lab::Scenario;
-use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::parameters::{Id, Value};
-use servescope_lab::run::trace_of;
-use servescope_lab::scenario::sampling_problems;
-use servescope_lab::workload::prompts::bodies::{SloraSetting, Texts};
-use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
-use servescope_lab::workload::prompts::{
+use servescope_settings::notes::{Purpose, notes as notes_of};
+use servescope_settings::parameters::{Id, Value};
+use servescope_settings::scenario::{Scenario, sampling_problems};
+use servescope_traces::arrivals::trace_of;
+use servescope_workload::prompts::bodies::{SloraSetting, Texts};
+use servescope_workload::prompts::choice::{ChoiceRule, Chosen};
+use servescope_workload::prompts::{
     BodyLines, BodyOptions, Collection, CountTokens, Endpoint, Form, Synthesis,
 };
-use servescope_lab::workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, Trace};
 
 use crate::collections::collection;
 use crate::notes;

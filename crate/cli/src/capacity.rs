@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::Scenario;
 use servescope_lab::capacity::{
     Capacity, Configuration, ConfigurationGrid, Goal, METRICS, Miss, Ranked, Search, Unranked, csv,
     is_of_workload, plan, to_json,
 };
-use servescope_lab::link;
-use servescope_lab::notes::{Purpose, Traffic, common};
-use servescope_lab::vllm_serve::vllm_serve;
+use servescope_settings::link;
+use servescope_settings::notes::{Purpose, Traffic, common};
+use servescope_settings::scenario::Scenario;
+use servescope_settings::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
 use crate::notes;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use servescope_charts::{Chart, Clock, Role, Style};
-use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::workload::Trace;
+use servescope_output::views::{self, ViewOptions};
+use servescope_workload::Trace;
 
 use crate::output::{CliError, note, write};
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use servescope_lab::Diagnostic;
-use servescope_lab::workload::prompts::Collection;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_workload::prompts::Collection;
 
 use crate::output::{CliError, name, note, read};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::workload::formats::Format;
-use servescope_lab::workload::transform::TransformStep;
+use servescope_workload::formats::Format;
+use servescope_workload::transform::TransformStep;
 
 use crate::convert::joined;
 use crate::generate::writable;
@@ -63,9 +63,8 @@ impl TogetherArguments {
             own.iter().chain(fields).try_for_each(|(field, value)| step.set(field, value))?;
             Ok(step)
         };
-        let step = step().map_err(|error: servescope_lab::workload::transform::StepError| {
-            CliError::input(error.to_string())
-        })?;
+        let step = step()
+            .map_err(|error: servescope_workload::transform::StepError| CliError::input(error.to_string()))?;
         let format = self.format.as_deref().map(writable).transpose()?;
         let inputs = self.read.read_all(inputs)?;
         let format = format.unwrap_or_else(|| of_first(&inputs));

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::recipe::{Recipe, Source};
-use servescope_lab::workload::formats::Format;
-use servescope_lab::workload::transform::{TransformStep, join};
+use servescope_traces::recipe::{Recipe, Source};
+use servescope_workload::formats::Format;
+use servescope_workload::transform::{TransformStep, join};
 
 use crate::chart_files::TrafficChartFiles;
 use crate::generate::writable;

@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Args;
-use servescope_lab::Diagnostic;
-use servescope_lab::debugger::{Debugger, Move, STEP_KINDS, step_kind};
-use servescope_lab::engine::steps::DebugStepKind;
+use servescope_engine::steps::DebugStepKind;
+use servescope_output::debugger::{Debugger, Move, STEP_KINDS, step_kind};
+use servescope_settings::diagnostic::Diagnostic;
 
 use crate::debug_text;
 use crate::input_args::InputArguments;

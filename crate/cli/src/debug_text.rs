@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use servescope_lab::debugger::rules::Rule;
-use servescope_lab::debugger::view::{
+use servescope_output::debugger::rules::Rule;
+use servescope_output::debugger::view::{
     AdaptersView, Candidate, CountersView, GatewayView, KvView, LimitsView, PeakView, QueueRow, QueueView,
     StepReplica, StepView,
 };

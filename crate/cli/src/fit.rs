@@ -4,9 +4,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::workload::fit::{FitOptions, fit, fit_clients};
-use servescope_lab::workload::formats::{self, Contents};
-use servescope_lab::{Diagnostic, LoadedTrace, fit as fits};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_traces::fit as fits;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::fit::{FitOptions, fit, fit_clients};
+use servescope_workload::formats::{self, Contents};
 
 use crate::generate::writable;
 use crate::output::{CliError, name, print, read, report_all, write};

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use clap::Args;
-use servescope_lab::Scenario;
-use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::parameters::Id;
-use servescope_lab::recipe::{Recipe, Source};
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::{self, Format};
-use servescope_lab::workload::statistics::PrefixHits;
+use servescope_settings::notes::{Purpose, notes as notes_of};
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::recipe::{Recipe, Source};
+use servescope_workload::Trace;
+use servescope_workload::formats::{self, Format};
+use servescope_workload::statistics::PrefixHits;
 
 use crate::bodies::{self, BodyArguments};
 use crate::chart_files::TrafficChartFiles;

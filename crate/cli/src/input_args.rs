@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use servescope_lab::profiles::LoadedProfile;
-use servescope_lab::scenario::CostKind;
-use servescope_lab::{LoadedTrace, Scenario};
+use servescope_settings::profiles::LoadedProfile;
+use servescope_settings::scenario::{CostKind, Scenario};
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use crate::output::{CliError, note, text};
 use crate::read_args::ReadArguments;

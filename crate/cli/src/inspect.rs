@@ -22,7 +22,7 @@ pub(crate) struct InspectArguments {
 }
 
 pub(crate) fn run(arguments: &InspectArguments) -> Result<(), CliError> {
-    let inspected = servescope_lab::inspect::file(
+    let inspected = servescope_traces::inspect::file(
         &name(&arguments.trace),
         &read(&arguments.trace)?,
         arguments.any.tokens,
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> Result<(), CliError> {
     };
     let format = loaded.format.map_or("", |format| format.name());
     let mut lines = vec![format!("format            {format}")];
-    lines.push(servescope_lab::inspect::to_text(&loaded.trace));
+    lines.push(servescope_traces::inspect::to_text(&loaded.trace));
     lines.extend(loaded.warnings.iter().map(|w| format!("{}: {}", w.severity.name(), w.message)));
     lines.push(String::new());
     print(&lines.join("\n"))

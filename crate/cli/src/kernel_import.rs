@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use servescope_lab::cost::kernels::import::{self, OperatorColumns};
-use servescope_lab::cost::kernels::{Kernels, LeftOutError, left_out, ranges};
-use servescope_lab::silicon;
+use servescope_cost::kernels::import::{self, OperatorColumns};
+use servescope_cost::kernels::{Kernels, LeftOutError, left_out, ranges};
+use servescope_evidence::silicon;
 
 use crate::output::{CliError, print, write};
 

@@ -151,7 +151,7 @@ fn main() -> ExitCode {
         Verb::Overlay(arguments) => overlay::run(&arguments),
         Verb::Replay(arguments) => replay::run(&arguments),
         Verb::VllmServe(arguments) => vllm_serve::run(&arguments),
-        Verb::Schema => print(&format!("{:#}\n", servescope_lab::schema::json_schema())),
+        Verb::Schema => print(&format!("{:#}\n", servescope_settings::schema::json_schema())),
         Verb::Validate(arguments) => validate::run(&arguments),
         Verb::Bench(arguments) => bench::run(&arguments),
     };

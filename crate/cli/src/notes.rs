@@ -1,7 +1,7 @@
 //! Settings without effect, reported on standard error.
 
-use servescope_lab::LoadedTrace;
-use servescope_lab::notes::{Note, NoteContext, Purpose, lines};
+use servescope_settings::notes::{Note, NoteContext, Purpose, lines};
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use crate::output::note;
 

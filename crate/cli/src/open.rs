@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use servescope_lab::file_kind::{FileKind, HEAD_BYTES, Recognised, recognise};
-use servescope_lab::workload::formats::unpacked_head;
+use servescope_settings::file_kind::{FileKind, HEAD_BYTES, Recognised, recognise};
+use servescope_workload::formats::unpacked_head;
 
 use crate::output::{CliError, print};
 

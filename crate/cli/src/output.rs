@@ -6,10 +6,9 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use servescope_lab::Diagnostic;
-use servescope_lab::diagnostic::Severity;
 use servescope_lab::sweep::journal::JournalError;
-use servescope_lab::workload::formats::unpacked;
+use servescope_settings::diagnostic::{Diagnostic, Severity};
+use servescope_workload::formats::unpacked;
 
 /// Why a verb did not succeed.
 pub(crate) enum CliError {

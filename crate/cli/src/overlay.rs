@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
-use servescope_lab::overlay::{
-    CostFit, MeasuredRun, NamedText, Overlay, Sending, document, fit, read_benchmark, requests_csv, take_over,
+use servescope_evidence::overlay::{
+    CostFit, MeasuredRun, Overlay, Sending, document, fit, read_benchmark, requests_csv, take_over,
 };
-use servescope_lab::{LoadedTrace, Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::profiles::NamedText;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use crate::output::{CliError, name, note, print, unpacked_text, write};
 use crate::overlay_charts::write_charts;

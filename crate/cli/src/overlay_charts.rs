@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use servescope_charts::{Chart, Role};
-use servescope_lab::overlay::Overlay;
-use servescope_lab::views::overlay::overlay_charts;
+use servescope_evidence::overlay::Overlay;
+use servescope_output::views::overlay::overlay_charts;
 
 use crate::chart_files::create;
 use crate::output::{CliError, note, write};

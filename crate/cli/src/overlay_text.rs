@@ -1,6 +1,8 @@
 //! An overlay as text.
 
-use servescope_lab::overlay::{CostFit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, Taken};
+use servescope_evidence::overlay::{
+    CostFit, LengthBucket, MeasuredRun, Overlay, PairedMetric, Sending, Taken,
+};
 
 use crate::compare::aligned;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use servescope_lab::cost::profile::{AttentionFormula, Profile, RawTables, TimedOrigin};
-use servescope_lab::profiles::{self, OnDisk};
+use servescope_cost::profile::{AttentionFormula, Profile, RawTables, TimedOrigin};
+use servescope_settings::profiles::{self, OnDisk};
 
 use crate::kernel_import::{self, ImportArguments};
 use crate::output::{CliError, note, print, text, write};
@@ -109,7 +109,7 @@ fn fit(arguments: &FitArguments) -> Result<(), CliError> {
     let (gpu, model) = (&arguments.gpu, &arguments.model);
     let at = |path: &Path| {
         let path = path.display().to_string();
-        move |error: servescope_lab::cost::profile::ProfileError| CliError::input(format!("{path}: {error}"))
+        move |error: servescope_cost::profile::ProfileError| CliError::input(format!("{path}: {error}"))
     };
     let origin = TimedOrigin::named(&arguments.attention_origin).ok_or_else(|| {
         let known = TimedOrigin::ALL.map(TimedOrigin::name).join(", ");
@@ -169,7 +169,7 @@ fn build(arguments: &BuildArguments) -> Result<(), CliError> {
             sets.push(attention);
         }
     }
-    let sets: Vec<_> = sets.into_iter().map(servescope_lab::cost::profile::RawAttention::measured).collect();
+    let sets: Vec<_> = sets.into_iter().map(servescope_cost::profile::RawAttention::measured).collect();
     print(&format!(
         "{} profiles, {bytes} bytes\nattention formula: {:?}\n",
         fitted.len(),

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use servescope_lab::cost::models::{Attention, Model};
-use servescope_lab::parameters::Id;
-use servescope_lab::parameters::choices::CostKind;
+use servescope_cost::models::{Attention, Model};
+use servescope_settings::parameters::Id;
+use servescope_settings::parameters::choices::CostKind;
 
 use crate::output::{CliError, print, write};
 use crate::scenario_args::ScenarioArguments;

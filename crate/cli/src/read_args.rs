@@ -4,12 +4,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::LoadedTrace;
-use servescope_lab::recipe::digest;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::{
-    BadRows, MAX_TOKENS, Mapping, ROLES, ReadOptions, Replay, read_with,
-};
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_traces::recipe::digest;
+use servescope_workload::Trace;
+use servescope_workload::formats::{BadRows, MAX_TOKENS, Mapping, ROLES, ReadOptions, Replay, read_with};
 
 use crate::output::{CliError, name, read, report_all};
 
@@ -93,7 +91,7 @@ fn list(file: &str, bad: &BadRows) {
 }
 
 fn help() -> String {
-    let role = |role: &servescope_lab::workload::formats::ColumnRole| {
+    let role = |role: &servescope_workload::formats::ColumnRole| {
         let must = if role.required { ", required" } else { "" };
         format!("  {}: {} ({}{must})", role.name, role.help, role.units.join("|"))
     };

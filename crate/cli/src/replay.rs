@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
-use servescope_lab::notes::{Purpose, notes as notes_of};
-use servescope_lab::overlay::{MeasuredRun, NamedText, Tool, read};
-use servescope_lab::parameters::{Id, Value};
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::trace::{ClosedLoop, NO_REQUEST};
-use servescope_lab::{LoadedTrace, Scenario};
+use servescope_evidence::overlay::{MeasuredRun, read};
 use servescope_replay::{
     Companion, Facts, PlanError, ReplayLimits, ReplayOutcome, ReplayPlan, Target, TargetError, companion,
     facts, lines,
 };
+use servescope_settings::file_kind::Tool;
+use servescope_settings::notes::{Purpose, notes as notes_of};
+use servescope_settings::parameters::{Id, Value};
+use servescope_settings::profiles::NamedText;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::Trace;
+use servescope_workload::trace::{ClosedLoop, NO_REQUEST};
 
 use crate::bodies::{BodyArguments, form, with_lines};
 use crate::output::{CliError, name, note, print, report_all, write};

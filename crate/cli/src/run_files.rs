@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::{Run, files};
+use servescope_lab::run::Run;
+use servescope_output::files;
 
 use crate::chart_files::create;
 use crate::output::{CliError, note, stream, write};

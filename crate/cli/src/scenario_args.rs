@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::lengths_file::take_lengths;
-use servescope_lab::model_config::ModelConfig;
-use servescope_lab::parameters::{Id, Value};
-use servescope_lab::real_traffic::{REAL_TRAFFIC, RealTraffic};
-use servescope_lab::recipe::Recipe;
-use servescope_lab::scenario_file::{self, ScenarioFile};
-use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
-use servescope_lab::{Scenario, link};
+use servescope_settings::link;
+use servescope_settings::model_config::ModelConfig;
+use servescope_settings::parameters::{Id, Value};
+use servescope_settings::real_traffic::{REAL_TRAFFIC, RealTraffic};
+use servescope_settings::scenario::Scenario;
+use servescope_traces::lengths_file::take_lengths;
+use servescope_traces::recipe::Recipe;
+use servescope_traces::scenario_file::{self, ScenarioFile};
+use servescope_workload::curve::{RateCurve, Shape, points_from_csv};
 
 use crate::output::{CliError, note, read, report_all, text};
 use crate::step_args::{StepArguments, StepList};

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use servescope_lab::parameters::Id;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::clients::{ServeGen, servegen};
-use servescope_lab::workload::formats::{
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::Scenario;
+use servescope_workload::Trace;
+use servescope_workload::clients::{ServeGen, servegen};
+use servescope_workload::formats::{
     self, Contents, LengthWindow, MAX_ROWS, ServeGenWindow, servegen_chunk_lengths, servegen_chunk_windows,
 };
-use servescope_lab::{Diagnostic, Scenario};
 
 use crate::output::{CliError, name, note, read};
 

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use clap::Args;
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::transform::{Absence, Field, STEPS, StepEffect, TransformStep, apply};
-use servescope_lab::{LoadedTrace, Scenario};
+use servescope_settings::scenario::Scenario;
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::Trace;
+use servescope_workload::transform::{Absence, Field, STEPS, StepEffect, TransformStep, apply};
 
 use crate::output::CliError;
 

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use servescope_engine::metrics::fleet::ReplicaRow;
+use servescope_engine::metrics::monitor::ServiceFairness;
+use servescope_engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
+use servescope_engine::metrics::{Distribution, FleetSummary, GatewaySummary, SloScore, Summary};
 use servescope_lab::capacity::CapacityRates;
-use servescope_lab::diagnostic::Severity;
-use servescope_lab::engine::metrics::fleet::ReplicaRow;
-use servescope_lab::engine::metrics::monitor::ServiceFairness;
-use servescope_lab::engine::metrics::summary::{AdapterUse, GpuUse, KvUsage, SplitMeans};
-use servescope_lab::engine::metrics::{Distribution, FleetSummary, GatewaySummary, SloScore, Summary};
-use servescope_lab::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::ValueRange;
-use servescope_lab::{Load, RunSummary};
+use servescope_lab::run::{Load, RunSummary};
+use servescope_settings::diagnostic::Severity;
+use servescope_settings::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
 
 /// The headline numbers over several seeds.
 pub(crate) struct SeedRanges {

@@ -7,9 +7,11 @@ use std::time::Instant;
 use clap::Args;
 use rayon::prelude::*;
 use servescope_lab::applicable::Obstacle;
+use servescope_lab::metric::Metric;
 use servescope_lab::sweep::journal::{self, Journal};
 use servescope_lab::sweep::{Expected, Results, Sweep, SweepAxis, SweepLine, SweepShape, join};
-use servescope_lab::{LoadedTrace, Scenario, metric::Metric};
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 
 use crate::compare::aligned;
 use crate::input_args::InputArguments;

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value as Json;
 use servescope_lab::metric::Metric;
 use servescope_lab::sweep::{AxisValues, Results, Row};
-use servescope_lab::views::Role;
-use servescope_lab::views::sweep::{self, CURVES};
+use servescope_output::views::Role;
+use servescope_output::views::sweep::{self, CURVES};
 
 use crate::chart_files::create;
 use crate::output::{CliError, note, write};

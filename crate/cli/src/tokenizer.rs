@@ -4,7 +4,7 @@
 mod absent {
     use std::path::Path;
 
-    use servescope_lab::workload::prompts::CountTokens;
+    use servescope_workload::prompts::CountTokens;
 
     use crate::output::CliError;
 
@@ -21,7 +21,7 @@ pub(crate) use absent::read;
 mod present {
     use std::path::Path;
 
-    use servescope_lab::workload::prompts::CountTokens;
+    use servescope_workload::prompts::CountTokens;
     use tokenizers::Tokenizer;
 
     use crate::output::{self, CliError};

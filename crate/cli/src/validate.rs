@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
-use servescope_lab::alarms::{Alarms, alarms, alarms_table};
-use servescope_lab::capacity::steadiness::{self, SearchExtent};
-use servescope_lab::compare::checks;
-use servescope_lab::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
-use servescope_lab::published::vtc::{self, VtcComparison, VtcRecording};
-use servescope_lab::published::{peft, policies, shipped};
-use servescope_lab::validate::{
+use servescope_evidence::alarms::{Alarms, alarms, alarms_table};
+use servescope_evidence::published::vtc::{self, VtcComparison, VtcRecording};
+use servescope_evidence::published::{peft, policies, shipped};
+use servescope_evidence::validate::{
     Effort, closed_forms, closed_forms_table, operators_table, policies as policy_rows, policies_table,
     predictions, predictions_table, published, published_table, servers, servers_table, slots, slots_table,
     splitwise_table, steadiness as steadiness_of, thresholds_table, vtc_table,
 };
-use servescope_lab::{silicon, thresholds};
+use servescope_evidence::{silicon, thresholds};
+use servescope_lab::capacity::steadiness::{self, SearchExtent};
+use servescope_lab::compare::checks;
+use servescope_settings::profiles::{self, HELD_OUT, OnDisk, UNSEEN_HEADS, summed_table, unseen_heads_table};
 
 use crate::output::{CliError, print};
 

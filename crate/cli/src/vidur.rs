@@ -4,10 +4,12 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use servescope_lab::cost::profile::ExactTables;
-use servescope_lab::json_text::parse_bytes;
-use servescope_lab::vidur::{VidurRun, operator_tables};
-use servescope_lab::{Diagnostic, Run, Scenario};
+use servescope_cost::profile::ExactTables;
+use servescope_lab::run::Run;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::json_text::parse_bytes;
+use servescope_settings::scenario::Scenario;
+use servescope_settings::vidur::{VidurRun, operator_tables};
 
 use crate::output::{CliError, note, read};
 use crate::read_args::ReadArguments;

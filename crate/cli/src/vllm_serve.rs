@@ -1,8 +1,8 @@
 //! `servescope vllm-serve`: a setting as a command of vLLM.
 
 use clap::Args;
-use servescope_lab::notes::Traffic;
 use servescope_lab::run::serve_command;
+use servescope_settings::notes::Traffic;
 
 use crate::input_args::InputArguments;
 use crate::output::{CliError, print};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_lab::why::{Holders, RequestDelay, RequestWhy, Why, WhyGroup};
+use servescope_output::why::{Holders, RequestDelay, RequestWhy, Why, WhyGroup};
 
 /// Delays that a sentence names.
 const NAMED: usize = 4;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use servescope_charts::{Axis, AxisKind, Chart, Clock, DrawError, Mark, Role, ScaleKind, Series, Style, svg};
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::trace::NO_LABEL;
+use servescope_workload::Trace;
+use servescope_workload::trace::NO_LABEL;
 
 /// Width of the plot and height of one chart, CSS px.
 const SIZE: (f64, f64) = (960.0, 200.0);

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use servescope_lab::recipe::Recipe;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::formats::{LOSSES, lost};
+use servescope_traces::recipe::Recipe;
+use servescope_workload::Trace;
+use servescope_workload::formats::{LOSSES, lost};
 
 use crate::output::{CliError, note, write, write_or_print};
 

@@ -1,10 +1,9 @@
 //! One run: a scenario, or a scenario over a loaded trace, simulated and summarised.
 
-mod arrivals;
 pub mod backlog;
 pub mod growth;
 pub mod limits;
-mod loaded_trace;
+pub mod monitor;
 mod saturation;
 mod serve_command;
 mod unneeded;
@@ -24,20 +23,19 @@ use servescope_engine::metrics::{
     FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
 use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Rejection, ReplicaLife, Report};
+use servescope_settings::diagnostic::{Diagnostic, Param};
+use servescope_settings::expected_error::ExpectedError;
+use servescope_settings::notes::{Note, NoteContext, Purpose, notes, unused};
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::{AdapterRanks, CostKind, Scenario};
+use servescope_traces::arrivals::{SimulatedTraffic, arrivals_of};
+use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::statistics::PrefixHits;
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
-use crate::diagnostic::{Diagnostic, Param};
-use crate::expected_error::ExpectedError;
-use crate::notes::{Note, NoteContext, Purpose, notes, unused};
-use crate::parameters::Id;
-use crate::scenario::{AdapterRanks, CostKind, Scenario};
-use arrivals::{SimulatedTraffic, arrivals_of};
 use backlog::{Backlog, backlog};
 
-pub use arrivals::trace_of;
-pub use loaded_trace::LoadedTrace;
 pub use saturation::{Load, Saturation};
 pub use serve_command::serve_command;
 pub use unneeded::Unneeded;
@@ -46,7 +44,10 @@ pub use unneeded::Unneeded;
 pub const TABLE_ROWS: usize = 100;
 
 /// The fleet that serves a scenario's trace.
-pub(crate) fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Diagnostic> {
+///
+/// # Errors
+/// [`Diagnostic`] of a pool that cannot be.
+pub fn fleet_of(scenario: &Scenario, trace: Arc<Trace>) -> Result<Fleet, Diagnostic> {
     let ranks = AdapterRanks::of(&trace);
     let pools = scenario.pools_for(ranks)?;
     let (queueing, rules) = (scenario.queueing(&trace), scenario.fleet());
@@ -91,7 +92,7 @@ impl SimulationHandle {
     }
 
     /// The fleet that stands ready.
-    pub(crate) fn into_fleet(self) -> Fleet {
+    pub fn into_fleet(self) -> Fleet {
         *self.fleet
     }
 
@@ -151,7 +152,7 @@ pub struct Run {
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
     /// What users and adapters used, once it is asked for.
-    pub(crate) monitors: [OnceCell<Monitor>; 2],
+    monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
     usage: OnceCell<FleetUtilization>,
     /// Sums over the iterations that every summary contains.
@@ -470,7 +471,7 @@ impl Run {
 
     /// The iterations of a fleet over a window. A caller that asks for these before any summary gets the sums of the summary
     /// for little more.
-    pub(crate) fn usage_columns(&self, window: &UsageWindow) -> UsageColumns {
+    pub fn usage_columns(&self, window: &UsageWindow) -> UsageColumns {
         if self.usage.get().is_some() || self.spans.get().is_some() {
             return usage_columns(&self.report, window);
         }

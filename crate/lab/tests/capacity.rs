@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use servescope_lab::capacity::{
     Capacity, Configuration, ConfigurationGrid, Found, Miss, Ranked, Search, csv, plan, rank,
 };
-use servescope_lab::{Diagnostic, LoadedTrace, Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::generate;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {

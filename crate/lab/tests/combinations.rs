@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use servescope_engine::Outcome;
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 const SCHEDULERS: [&str; 7] = ["slora", "lightllm", "static", "orca", "vllm", "sarathi", "vllm_v1"];
 const COSTS: [&str; 4] = ["linear", "profile", "roofline", "kernels"];

@@ -2,7 +2,9 @@
 //! memory is as large as was asked for.
 
 use proptest::prelude::*;
-use servescope_lab::{Diagnostic, Run, RunSummary, Scenario};
+use servescope_lab::run::{Run, RunSummary};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::scenario::Scenario;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
@@ -109,7 +111,7 @@ fn prefix_affinity_finds_what_is_cached_and_uses_every_replica() {
         assert!(rows.iter().all(|row| f64::from(row.requests) > 0.5 * mean), "{rows:?}");
         // What the caches spared was not computed.
         let lookups = prefix.run.prefix_cache.unwrap();
-        let read = |row: &servescope_lab::engine::metrics::fleet::ReplicaRow| row.prefix_hit_rate.is_some();
+        let read = |row: &servescope_engine::metrics::fleet::ReplicaRow| row.prefix_hit_rate.is_some();
         assert!(rows.iter().all(read) && lookups.cached_tokens < lookups.looked_up_tokens);
     }
 }

@@ -2,7 +2,8 @@
 //! most one and a half times as long for each. Time is that of this thread on a core, the least of several rounds, so that others
 //! on the machine do not count.
 
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 /// Requests of the shorter and the longer run.
 const SIZES: [u32; 2] = [10_000, 100_000];

@@ -1,7 +1,7 @@
 //! The SLO capacity: the quick search against the full one, and the check of what a load needs.
 
-use servescope_lab::Scenario;
 use servescope_lab::capacity::{Capacity, CapacityCheck, Checked, Miss, Search, quick_search};
+use servescope_settings::scenario::Scenario;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
@@ -36,7 +36,7 @@ fn the_quick_search_finds_what_the_full_one_does() {
         let full = finished(Search::new(&full, None).unwrap());
         let [of_quick, of_full] = [&quick, &full].map(|found| found.rate_rps.unwrap());
         assert!((of_full / of_quick - 1.0).abs() < 0.15, "{settings:?}: {of_quick} against {of_full}");
-        assert_eq!(quick.load_rps, scenario.number(servescope_lab::parameters::Id::Rate));
+        assert_eq!(quick.load_rps, scenario.number(servescope_settings::parameters::Id::Rate));
     }
 }
 

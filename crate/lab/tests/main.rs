@@ -1,21 +1,20 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
-mod anything;
 mod capacity;
 mod combinations;
 mod fleets;
-mod gateway;
 mod growth;
 mod load;
 #[path = "matrix/main.rs"]
 mod matrix;
+mod measured_kernels;
 mod notes;
 mod orders;
 mod output_bounds;
-mod overlay;
-mod overlay_summaries;
+mod own_models;
 mod stories;
 mod time_error;
+mod timed_profiles;
 mod workloads;
 
 servescope_testkit::every_file_is_a_module!();

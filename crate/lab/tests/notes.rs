@@ -2,10 +2,12 @@
 //! capacity searches, and those that need the run.
 
 use proptest::prelude::*;
-use servescope_lab::notes::{NoteContext, Purpose, Reason, Traffic, idle, notes};
-use servescope_lab::parameters::Id;
-use servescope_lab::workload::{Trace, generate};
-use servescope_lab::{LoadedTrace, Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::notes::{NoteContext, Purpose, Reason, Traffic, idle, notes};
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::{Trace, generate};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))

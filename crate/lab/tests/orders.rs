@@ -1,7 +1,8 @@
 //! Orders of service in a fleet's lines, from their settings to the numbers of a run.
 
-use servescope_lab::parameters::Id;
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::Scenario;
 
 const KINDS: [&str; 6] = ["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
@@ -85,7 +86,7 @@ fn settings_of_an_order_matter_in_a_fleet() {
         assert_ne!(of(order, path, value).digest(), of(order, "", "").digest(), "{order}: {path}");
     }
     let (fcfs, shortest) = (of("fcfs", "", ""), of("shortest", "", ""));
-    let mean = |report: &servescope_lab::engine::Report| {
+    let mean = |report: &servescope_engine::Report| {
         let waits = (0..report.results.len())
             .map(|id| report.scheduled_us(id).unwrap() - report.trace.arrival_us[id]);
         waits.sum::<f64>()

@@ -1,11 +1,12 @@
 //! Runs and request bodies have the same lengths, whatever the sampling asks of outputs.
 
-use servescope_lab::LoadedTrace;
-use servescope_lab::Scenario;
-use servescope_lab::bodies::{BodyNames, bodies_text};
-use servescope_lab::run::{Run, trace_of};
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::prompts::{Endpoint, Form};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::bodies::{BodyNames, bodies_text};
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::Trace;
+use servescope_workload::prompts::{Endpoint, Form};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     let mut scenario = Scenario::default();

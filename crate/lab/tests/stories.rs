@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use servescope_lab::engine::metrics::Summary;
-use servescope_lab::{Run, Scenario};
+use servescope_engine::metrics::Summary;
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 /// Seeds that no story was chosen on.
 fn seeds() -> std::ops::Range<u32> {

@@ -1,6 +1,7 @@
 //! Iteration times that are off: what the settings say is what the run has, for every model of iteration times.
 
-use servescope_lab::{Run, Scenario};
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 fn run(settings: &[(&str, &str)]) -> Run {
     let base = [

@@ -1,8 +1,11 @@
 //! Closed loops, sessions, clients and shared prefixes, from their settings to the numbers of a run.
 
-use servescope_lab::engine::Preemption;
-use servescope_lab::workload::BASE_MODEL;
-use servescope_lab::{LoadedTrace, Run, Scenario, link};
+use servescope_engine::Preemption;
+use servescope_lab::run::Run;
+use servescope_settings::link;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::BASE_MODEL;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
     let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
@@ -158,7 +161,7 @@ fn clients_may_leave_every_scheduler() {
         ]
         .concat();
         let scenario = scenario(&settings);
-        let mut trace = servescope_lab::run::trace_of(&scenario, None).unwrap().as_ref().clone();
+        let mut trace = servescope_traces::arrivals::trace_of(&scenario, None).unwrap().as_ref().clone();
         // Every third client waits for 2 s.
         trace.cancellations =
             (0..trace.len()).step_by(3).map(|id| (trace.arrival_us[id] + 2e6, id as u32)).collect();
@@ -230,7 +233,7 @@ fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
 }
 
 /// Coefficient of variation of the gaps between the requests of each adapter, and how many it has.
-fn adapter_cvs(trace: &servescope_lab::workload::Trace) -> Vec<(usize, f64)> {
+fn adapter_cvs(trace: &servescope_workload::Trace) -> Vec<(usize, f64)> {
     (0..trace.adapter_count() as u32)
         .map(|adapter| {
             let times: Vec<f64> = (0..trace.len())
@@ -255,7 +258,7 @@ fn each_adapter_can_have_its_own_arrival_process() {
             ("workload.rate_rps", "2"),
             ("workload.duration_s", "100000"),
         ]);
-        adapter_cvs(&servescope_lab::run::trace_of(&scenario, None).unwrap())
+        adapter_cvs(&servescope_traces::arrivals::trace_of(&scenario, None).unwrap())
     };
     for (count, cv) in of("all") {
         assert!((cv - 2.0).abs() < 0.15, "one thinned process: {cv} of {count}");
@@ -266,11 +269,11 @@ fn each_adapter_can_have_its_own_arrival_process() {
     }
     // Where each user has a process of its own the setting means nothing, and the control is off.
     let mut both = scenario(&[("workload.clients.kind", "each"), ("workload.arrivals.per", "adapter")]);
-    let per = servescope_lab::parameters::Id::ArrivalsPer;
+    let per = servescope_settings::parameters::Id::ArrivalsPer;
     assert!(!both.is_active(per));
-    let with = servescope_lab::run::trace_of(&both, None).unwrap();
+    let with = servescope_traces::arrivals::trace_of(&both, None).unwrap();
     both.set_text("workload.arrivals.per", "all").unwrap();
-    assert_eq!(with, servescope_lab::run::trace_of(&both, None).unwrap());
+    assert_eq!(with, servescope_traces::arrivals::trace_of(&both, None).unwrap());
 }
 
 #[test]
@@ -295,7 +298,7 @@ fn a_scenario_without_requests_names_the_setting_that_is_the_reason() {
             ("workload.rate_rps", "0.004"),
             ("seed", &seed.to_string()),
         ]);
-        servescope_lab::run::trace_of(&scenario, None).err()
+        servescope_traces::arrivals::trace_of(&scenario, None).err()
     });
     let errors = none.expect("a third of the seeds brings none");
     assert_eq!((errors[0].code, errors[0].path.as_str()), ("no_arrivals", "workload.duration_s"));

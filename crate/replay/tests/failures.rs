@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use servescope_lab::overlay::{NamedText, read};
+use servescope_evidence::overlay::read;
 use servescope_replay::FailureKind as Kind;
 use servescope_replay::{
     Companion, Facts, MAX_EVENT_BYTES, PlanError, ReplayLimits, ReplayOutcome, ReplayPlan, Target,
 };
 use servescope_replay::{companion, facts, lines, replay};
+use servescope_settings::profiles::NamedText;
 use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end, event, whole};
 
 use crate::{limits, some};
@@ -215,7 +216,7 @@ fn the_end_of_the_run_cuts_off_what_is_in_flight_and_sends_no_more() {
     });
     let kinds: Vec<Kind> = outcome.sent.iter().map(|sent| sent.failure.as_ref().unwrap().kind).collect();
     assert_eq!((kinds, outcome.not_sent), (vec![Kind::Cut, Kind::Cut], 2));
-    let trace = servescope_lab::run::trace_of(&scenario, None).unwrap();
+    let trace = servescope_traces::arrivals::trace_of(&scenario, None).unwrap();
     let refused = |limits: ReplayLimits| crate::plan(&scenario, &trace, &limits).unwrap_err();
     assert_eq!(refused(ReplayLimits { requests: 3, ..limits }), PlanError::Requests(4, 3));
     assert!(matches!(refused(ReplayLimits { run_s: 0.001, ..limits }), PlanError::Time(..)));

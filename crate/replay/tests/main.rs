@@ -5,12 +5,12 @@ mod simulated;
 mod slora;
 mod tls;
 
-use servescope_lab::Scenario;
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::prompts::bodies::Texts;
-use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Sampling, Synthesis};
-use servescope_lab::workload::{OutputBounds, Trace};
 use servescope_replay::{PlanError, ReplayLimits, ReplayPlan};
+use servescope_settings::scenario::Scenario;
+use servescope_traces::arrivals::trace_of;
+use servescope_workload::prompts::bodies::Texts;
+use servescope_workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Sampling, Synthesis};
+use servescope_workload::{OutputBounds, Trace};
 
 /// A scenario of these settings.
 fn scenario(settings: &[(&str, &str)]) -> Scenario {

@@ -8,15 +8,18 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use servescope_lab::overlay::{MeasuredRun, NamedText, Overlay, Sending, read};
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::trace::{BASE_MODEL, ClosedLoop, NO_REQUEST, Request};
-use servescope_lab::{LoadedTrace, Run, Scenario};
+use servescope_evidence::overlay::{MeasuredRun, Overlay, Sending, read};
+use servescope_lab::run::Run;
 use servescope_replay::{
     Companion, Facts, ReplayOutcome, ReplayPlan, Sent, Target, companion, lines, replay,
 };
+use servescope_settings::profiles::NamedText;
+use servescope_settings::scenario::Scenario;
 use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end, event};
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::Trace;
+use servescope_workload::trace::{BASE_MODEL, ClosedLoop, NO_REQUEST, Request};
 
 use crate::{limits, plan, scenario};
 

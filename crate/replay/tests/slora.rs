@@ -7,10 +7,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use servescope_lab::run::trace_of;
-use servescope_lab::workload::prompts::Form;
 use servescope_replay::{FailureKind, Target, replay};
 use servescope_testkit::server::{ReceivedRequest, STREAM, Server, end};
+use servescope_traces::arrivals::trace_of;
+use servescope_workload::prompts::Form;
 
 use crate::{limits, plan_of, scenario};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use servescope_lab::notes::words;
-use servescope_lab::parameters::{GROUPS, Kind, Parameter, TABLE};
+use servescope_settings::notes::words;
+use servescope_settings::parameters::{GROUPS, Kind, Parameter, TABLE};
 
 /// The headings of the groups, in the order of [`GROUPS`].
 const HEADINGS: [&str; GROUPS.len()] = [

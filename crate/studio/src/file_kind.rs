@@ -2,7 +2,7 @@
 
 use servescope_boundary::convert::{object, scenario_of, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsPatch, JsRecognisedFile};
-use servescope_lab::replies::{RecognisedFile, curve_of_file, scenario_of_file};
+use servescope_output::replies::{RecognisedFile, curve_of_file, scenario_of_file};
 use wasm_bindgen::prelude::*;
 
 /// What a file of this name is, from its beginning; what a launch line sets is set in `scenario`.

@@ -2,8 +2,8 @@
 
 use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsFittedProfile, JsProfileFiles};
-use servescope_lab::Diagnostic;
-use servescope_lab::replies::FittedProfile;
+use servescope_output::replies::FittedProfile;
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 /// Fits a profile to files of measurements, or reads one; a simulator takes its text.

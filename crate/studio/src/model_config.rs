@@ -2,7 +2,7 @@
 
 use servescope_boundary::convert::{object, scenario_of, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsOwnModel, JsPatch};
-use servescope_lab::replies::OwnModel;
+use servescope_output::replies::OwnModel;
 use wasm_bindgen::prelude::*;
 
 /// A scenario with the model of a file.

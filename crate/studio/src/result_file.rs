@@ -3,10 +3,10 @@
 use js_sys::Uint8Array;
 use servescope_boundary::convert::{object, to_js_error};
 use servescope_boundary::types::{JsCallErrors, JsReadResult};
-use servescope_lab::Diagnostic;
-use servescope_lab::diagnostic::Reason;
-use servescope_lab::overlay::{NamedText, read_among};
-use servescope_lab::workload::formats::unpacked;
+use servescope_evidence::overlay::read_among;
+use servescope_settings::diagnostic::{Diagnostic, Reason};
+use servescope_settings::profiles::NamedText;
+use servescope_workload::formats::unpacked;
 use wasm_bindgen::prelude::*;
 
 /// The measured run of a result file, among files that were opened together, for the simulator's `Overlayer`: the run of that

@@ -5,18 +5,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
-use servescope_lab::bodies::{BodyNames, bodies_text};
-use servescope_lab::replies::{
+use servescope_output::replies::{
     FitReply, LengthsFile, Peeked, Shaped, SourceInfo, StepKinds, StepRefusal, StepRefusals, TrafficCharts,
 };
-use servescope_lab::run::trace_of;
-use servescope_lab::views::{Role, traffic};
-use servescope_lab::workload::Trace;
-use servescope_lab::workload::fit::{self, ArrivalModel, Fit, FitOptions};
-use servescope_lab::workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
-use servescope_lab::workload::prompts::{Endpoint, Form};
-use servescope_lab::workload::transform::{self, StepEffect, TransformStep};
-use servescope_lab::{Diagnostic, LoadedTrace};
+use servescope_output::views::{Role, traffic};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_traces::arrivals::trace_of;
+use servescope_traces::bodies::{BodyNames, bodies_text};
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::Trace;
+use servescope_workload::fit::{self, ArrivalModel, Fit, FitOptions};
+use servescope_workload::formats::{self, BadRows, Format, Mapping, ReadOptions};
+use servescope_workload::prompts::{Endpoint, Form};
+use servescope_workload::transform::{self, StepEffect, TransformStep};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};

@@ -7,11 +7,13 @@ use servescope_boundary::inputs::Inputs;
 use servescope_boundary::types::{
     JsCallErrors, JsMeasured, JsPatch, JsSweepPlan, JsSweepResults, JsSweepSpec, JsTraceColumns,
 };
-use servescope_lab::link;
 use servescope_lab::metric::{Measured, Metric};
-use servescope_lab::replies::{SweepPlan, SweepResults, SweepSpec};
 use servescope_lab::sweep::{AxisValues, ExpectedValue, Results, Sweep, SweepAxis, SweepShape, resume};
-use servescope_lab::{Diagnostic, LoadedTrace, Scenario};
+use servescope_output::replies::{SweepPlan, SweepResults, SweepSpec};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::link;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 use wasm_bindgen::prelude::*;
 
 /// What is swept.

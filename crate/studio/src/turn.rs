@@ -5,14 +5,15 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use servescope_boundary::convert::{to_js_error, with_charts};
 use servescope_boundary::types::{JsCallErrors, JsTurnKnown, JsTurnSpec, JsTurnStep};
-use servescope_lab::link;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::seeds;
-use servescope_lab::replies::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 use servescope_lab::sweep::Range;
 use servescope_lab::turn::{Turns, turns};
-use servescope_lab::views::turn::turn_curves;
-use servescope_lab::{Diagnostic, Scenario};
+use servescope_output::replies::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
+use servescope_output::views::turn::turn_curves;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::link;
+use servescope_settings::scenario::Scenario;
 use wasm_bindgen::prelude::*;
 
 fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsCallErrors> {

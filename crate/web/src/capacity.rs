@@ -1,11 +1,11 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
-use servescope_lab::Diagnostic;
 use servescope_lab::capacity::{
     Capacity, CapacityCheck, CapacityEntry, Goal, Search, quick_search, standings,
 };
-use servescope_lab::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
-use servescope_lab::views::capacity::{fronts, probes};
+use servescope_output::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
+use servescope_output::views::capacity::{fronts, probes};
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};

@@ -3,8 +3,9 @@
 use servescope_lab::compare::Comparison;
 use servescope_lab::metric::{Measured, Members, Metric};
 use servescope_lab::replications::{seeds, with_seed};
-use servescope_lab::replies::ComparedPair;
-use servescope_lab::{Diagnostic, Run, SimulationHandle};
+use servescope_lab::run::{Run, SimulationHandle};
+use servescope_output::replies::ComparedPair;
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};

@@ -1,7 +1,7 @@
 //! The scheduler debugger, in a thread of its own: it keeps a run, and the step at which the reader stands.
 
-use servescope_lab::debugger::{Debugger, Move, Preparing};
-use servescope_lab::replies::DebuggerStep;
+use servescope_output::debugger::{Debugger, Move, Preparing};
+use servescope_output::replies::DebuggerStep;
 use wasm_bindgen::prelude::*;
 
 use crate::compare::nothing_ran;

@@ -1,6 +1,6 @@
 //! What a replica's GPUs hold, for the panel of the fleet.
 
-use servescope_lab::views::deployment::deployment;
+use servescope_output::views::deployment::deployment;
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;

@@ -2,9 +2,8 @@
 
 use servescope_lab::blame::Blame;
 use servescope_lab::metric::Measured;
-use servescope_lab::notes::Note;
-use servescope_lab::run::{Saturation, Unneeded};
-use servescope_lab::{Load, SimulationHandle};
+use servescope_lab::run::{Load, Saturation, SimulationHandle, Unneeded};
+use servescope_settings::notes::Note;
 use wasm_bindgen::prelude::*;
 
 use crate::compare::SLICE_STEPS;

@@ -1,6 +1,6 @@
 //! The service at one time of the finished run, for the page's picture of it.
 
-use servescope_lab::views::moment::moment;
+use servescope_output::views::moment::moment;
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;

@@ -1,7 +1,7 @@
 //! What each client used, for the page's monitor.
 
-use servescope_lab::Diagnostic;
-use servescope_lab::replies::MonitorView;
+use servescope_output::replies::MonitorView;
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::simulator::Simulator;

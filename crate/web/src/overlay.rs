@@ -1,11 +1,13 @@
 //! A measured run over its simulation, in a thread of the page, slice by slice.
 
-use servescope_lab::diagnostic::Reason;
-use servescope_lab::overlay::{
+use servescope_evidence::overlay::{
     CostFit, FitError, FitSearch, MAX_CONSTANTS, MeasuredRun, Overlay, Taken, take_over,
 };
-use servescope_lab::replies::OverlayReply;
-use servescope_lab::{Diagnostic, LoadedTrace, Scenario, SimulationHandle};
+use servescope_lab::run::SimulationHandle;
+use servescope_output::replies::OverlayReply;
+use servescope_settings::diagnostic::{Diagnostic, Reason};
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{SLICE_STEPS, nothing_ran};

@@ -1,14 +1,13 @@
 //! What the page asks of a scenario without running it: the parameter table, links, files, colours.
 
-use servescope_lab::link;
-use servescope_lab::notes::{self, NoteContext, Purpose, Traffic};
-use servescope_lab::parameters::Id;
-use servescope_lab::repeated_keys::repeated_keys;
-use servescope_lab::replies::ParsedLink;
 use servescope_lab::run::serve_command;
-use servescope_lab::scenario::{ScenarioPatch, objections};
-use servescope_lab::schema;
-use servescope_lab::{Diagnostic, Scenario};
+use servescope_output::replies::ParsedLink;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::notes::{self, NoteContext, Purpose, Traffic};
+use servescope_settings::parameters::Id;
+use servescope_settings::repeated_keys::repeated_keys;
+use servescope_settings::scenario::{Scenario, ScenarioPatch, objections};
+use servescope_settings::{link, schema};
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{self, object, read_scenario, scenario_of, to_js_error};

@@ -1,9 +1,9 @@
 //! The authors' points and this simulator's curves, a sweep at a time; how far predictions are off.
 
-use servescope_lab::published::figures::{policies, sweep};
-use servescope_lab::replies::FiguresReply;
-use servescope_lab::silicon;
-use servescope_lab::views::published::figure;
+use servescope_evidence::published::figures::{policies, sweep};
+use servescope_evidence::silicon;
+use servescope_output::replies::FiguresReply;
+use servescope_output::views::published::figure;
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, with_charts};

@@ -10,8 +10,8 @@ use servescope_boundary::types::{
 };
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::SeedRange;
-use servescope_lab::replies::{Headline, SeedRun};
-use servescope_lab::views::bands::{self, SeedCurve, SeedSpans};
+use servescope_output::replies::{Headline, SeedRun};
+use servescope_output::views::bands::{self, SeedCurve, SeedSpans};
 use wasm_bindgen::prelude::*;
 
 use crate::compare::{Comparer, nothing_ran};

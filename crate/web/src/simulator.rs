@@ -1,9 +1,11 @@
 //! The simulator of a worker: one trace at most, one run at a time.
 
 use serde_json::json;
-use servescope_lab::replies::{RequestFacts, RunOptions, RunReply};
-use servescope_lab::views::{self, ViewOptions};
-use servescope_lab::{Diagnostic, Run, SimulationHandle, files};
+use servescope_lab::run::{Run, SimulationHandle};
+use servescope_output::files;
+use servescope_output::replies::{RequestFacts, RunOptions, RunReply};
+use servescope_output::views::{self, ViewOptions};
+use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};

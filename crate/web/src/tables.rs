@@ -1,6 +1,6 @@
 //! Operator tables: the page fetches the one that a run asks for.
 
-use servescope_lab::tables;
+use servescope_settings::tables;
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::to_js_error;

@@ -1,11 +1,12 @@
 //! Why requests of the last run took as long as they did. Decisions are kept only when the page asks: the run is then made once
 //! more, with equal bits.
 
-use servescope_lab::engine::Report;
-use servescope_lab::engine::queue::Client;
-use servescope_lab::why::{most_delayed, why, why_requests};
-use servescope_lab::workload::BASE_MODEL;
-use servescope_lab::{Diagnostic, SimulationHandle};
+use servescope_engine::Report;
+use servescope_engine::queue::Client;
+use servescope_lab::run::SimulationHandle;
+use servescope_output::why::{most_delayed, why, why_requests};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_workload::BASE_MODEL;
 use wasm_bindgen::prelude::*;
 
 use servescope_boundary::convert::{object, to_js_error};

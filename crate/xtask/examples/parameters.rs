@@ -4,14 +4,14 @@
 
 use std::fmt::Write as _;
 
-use servescope_lab::debugger::rules;
-use servescope_lab::debugger::sentences::SENTENCES;
-use servescope_lab::diagnostic::{CODES, REASONS};
 use servescope_lab::metric::table::{COLUMNS, ROWS, Row as MetricRow, STATISTICS};
 use servescope_lab::metric::{Direction, USUAL, Unit};
-use servescope_lab::parameters::{Kind, TABLE};
-use servescope_lab::workload::formats::LOSSES;
-use servescope_lab::workload::transform::{FACTS, JOINS, REJECTIONS, STEPS};
+use servescope_output::debugger::rules;
+use servescope_output::debugger::sentences::SENTENCES;
+use servescope_settings::diagnostic::{CODES, REASONS};
+use servescope_settings::parameters::{Kind, TABLE};
+use servescope_workload::formats::LOSSES;
+use servescope_workload::transform::{FACTS, JOINS, REJECTIONS, STEPS};
 
 fn main() {
     let rows: Vec<Row<'_>> = TABLE
@@ -67,7 +67,7 @@ fn names(kind: Kind) -> &'static [&'static str] {
 
 fn render(rows: &[Row<'_>], codes: &[&str]) -> String {
     let mut text = String::from(
-        "// Written by `cargo xtask generate` from the parameter table of crate/lab; a change here is lost.\n",
+        "// Written by `cargo xtask generate` from the parameter table of crate/settings; a change here is lost.\n",
     );
     let ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
     list(&mut text, "PARAMETER_IDS", "ParameterId", &ids);
@@ -153,7 +153,7 @@ mod tests {
             Row { id: "workload.rate_rps", label: "Rate", help: "The \"offered\" rate", options: &[] },
             Row { id: "fleet.router", label: "Router", help: "", options: &["random", "round_robin"] },
         ];
-        let expected = r#"// Written by `cargo xtask generate` from the parameter table of crate/lab; a change here is lost.
+        let expected = r#"// Written by `cargo xtask generate` from the parameter table of crate/settings; a change here is lost.
 
 export const PARAMETER_IDS = [
   "workload.rate_rps",

@@ -2,9 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::curve_file::with_curve;
-use servescope_lab::file_kind::{FileKind, recognise};
-use servescope_lab::{Scenario, json_text};
+use servescope_traces::curve_file::with_curve;
+use servescope_settings::file_kind::{FileKind, recognise};
+use servescope_settings::scenario::Scenario;
+use servescope_settings::json_text;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);

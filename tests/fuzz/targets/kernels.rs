@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::cost::kernels::Kernels;
+use servescope_cost::kernels::Kernels;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(kernels) = Kernels::read(&String::from_utf8_lossy(bytes)) else { return };

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::cost::{Batch, BatchCost};
-use servescope_lab::model_config::ModelConfig;
-use servescope_lab::scenario::AdapterRanks;
-use servescope_lab::{Scenario, link};
+use servescope_cost::{Batch, BatchCost};
+use servescope_settings::model_config::ModelConfig;
+use servescope_settings::scenario::{AdapterRanks, Scenario};
+use servescope_settings::link;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

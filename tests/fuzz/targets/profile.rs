@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::cost::profile::{TimedOrigin, Profile, RawTables};
-use servescope_lab::cost::{Batch, BatchCost, Chunk};
-use servescope_lab::profiles::{LoadedProfile, MeasurementSettings, NamedText};
+use servescope_cost::profile::{Profile, RawTables, TimedOrigin};
+use servescope_cost::{Batch, BatchCost, Chunk};
+use servescope_settings::profiles::{LoadedProfile, MeasurementSettings, NamedText};
 
 fn check(profile: &Profile) {
     assert_eq!(Profile::read(&profile.to_text()).as_ref(), Ok(profile));

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::formats::{Mapping, ReadOptions, Replay, columns, guess, read_with};
+use servescope_workload::formats::{Mapping, ReadOptions, Replay, columns, guess, read_with};
 
 fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());

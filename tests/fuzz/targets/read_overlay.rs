@@ -3,13 +3,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::overlay::{NamedText, Overlay, document, read, take_over};
-use servescope_lab::{LoadedTrace, Run, Scenario};
+use servescope_settings::profiles::NamedText;
+use servescope_evidence::overlay::{Overlay, document, read, take_over};
+use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_lab::run::Run;
+use servescope_settings::scenario::Scenario;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let Ok(measured) = read(NamedText { name: "result", text: &text }, |_| Some(&text)) else { return };
-    let tokens = |of: fn(&servescope_lab::overlay::MeasuredRequest) -> u32| {
+    let tokens = |of: fn(&servescope_evidence::overlay::MeasuredRequest) -> u32| {
         measured.requests.iter().map(|request| u64::from(of(request))).sum::<u64>()
     };
     let mut scenario = Scenario::default();

@@ -2,12 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::prompts::bodies::Texts;
-use servescope_lab::workload::prompts::choice::{ChoiceRule, Chosen};
-use servescope_lab::workload::prompts::{
-    BodyLines, BodyOptions, CharactersPerToken, Collection, CountTokens, Endpoint, Form, Sampling,
-};
-use servescope_lab::workload::{WorkloadSpec, generate};
+use servescope_workload::prompts::bodies::Texts;
+use servescope_workload::prompts::choice::{ChoiceRule, Chosen};
+use servescope_workload::prompts::{BodyLines, BodyOptions, CharactersPerToken, Collection, CountTokens, Endpoint, Form, Sampling};
+use servescope_workload::{WorkloadSpec, generate};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(collection) = Collection::read(bytes) else { return };

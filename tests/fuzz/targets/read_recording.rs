@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::published::vtc::{VtcRecording, compare};
+use servescope_evidence::published::vtc::{VtcRecording, compare};
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::silicon::{SiliconRow, predict, read, table};
+use servescope_evidence::silicon::{SiliconRow, predict, read, table};
 
 fn is_small(row: &SiliconRow) -> bool {
     row.input_tokens <= 256 && row.output_tokens <= 16 && row.in_flight.is_none_or(|n| n <= 4)

@@ -4,14 +4,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::aibrix::config::{agents_from_json, pattern_from_json};
-use servescope_lab::workload::aibrix::generate;
-use servescope_lab::workload::aibrix::grouping::{
-    azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows,
-};
-use servescope_lab::workload::aibrix::stat::{cloudide, maas};
-use servescope_lab::workload::formats::{servegen_chunk_lengths, servegen_chunk_windows};
-use servescope_lab::workload::curve::{RateCurve, Shape, points_from_csv};
+use servescope_workload::aibrix::config::{agents_from_json, pattern_from_json};
+use servescope_workload::aibrix::generate;
+use servescope_workload::aibrix::grouping::{azure_groups, azure_rows, mooncake_groups, mooncake_requests, mooncake_rows};
+use servescope_workload::aibrix::stat::{cloudide, maas};
+use servescope_workload::formats::{servegen_chunk_lengths, servegen_chunk_windows};
+use servescope_workload::curve::{RateCurve, Shape, points_from_csv};
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);

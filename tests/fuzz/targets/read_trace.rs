@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::workload::formats::{Format, read, write};
+use servescope_workload::formats::{Format, read, write};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(first) = read(bytes) else { return };

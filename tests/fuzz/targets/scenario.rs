@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::repeated_keys::repeated_keys;
-use servescope_lab::{Scenario, link};
+use servescope_settings::repeated_keys::repeated_keys;
+use servescope_settings::scenario::Scenario;
+use servescope_settings::link;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

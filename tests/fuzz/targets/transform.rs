@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::recipe::Recipe;
-use servescope_lab::workload::formats::{Format, read, write};
-use servescope_lab::workload::transform::{TransformStep, apply, join};
+use servescope_traces::recipe::Recipe;
+use servescope_workload::formats::{Format, read, write};
+use servescope_workload::transform::{TransformStep, apply, join};
 
 fuzz_target!(|bytes: &[u8]| {
     let end = bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len());

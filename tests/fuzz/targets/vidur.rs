@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use servescope_lab::cost::{Batch, BatchCost, Chunk};
-use servescope_lab::vidur::{VidurRun, operator_tables};
+use servescope_cost::{Batch, BatchCost, Chunk};
+use servescope_settings::vidur::{VidurRun, operator_tables};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

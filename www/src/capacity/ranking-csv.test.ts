@@ -8,7 +8,7 @@ const EMPTY: Row = { place: 0, values: ['2'], scenario: {}, capacity: null, told
 
 /** The names of the columns in the source of the terminal's CSV. */
 function columns(): string[] {
-  const source = readFileSync(new URL('../../../crate/lab/src/what_if/capacity/ranking.rs', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('../../../crate/lab/src/capacity/ranking.rs', import.meta.url), 'utf8');
   const list = (name: string): string[] => {
     const found = new RegExp(`const ${name}: \\[&str; (\\d+)\\] =\\s*\\[([^\\]]*)\\]`).exec(source);
     const names = [...(found?.[2] ?? '').matchAll(/"([a-z_]+)"/g)].map(([, column]) => column ?? '');

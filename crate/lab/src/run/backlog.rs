@@ -1,7 +1,7 @@
 //! What the requests that wait when the traffic ends show: a backlog that grows, requests that wait at the gateway, a queue that
 //! was empty late, or a run that is too short to decide. What makes them wait is found by simulation ([`crate::blame`]).
 //!
-//! The growth of the backlog and its test of significance are those of the capacity search ([`crate::growth`]). Arrivals exceed
+//! The growth of the backlog and its test of significance are those of the capacity search ([`crate::run::growth`]). Arrivals exceed
 //! the capacity where the backlog grows by more than chance, and some request waited at every moment of the second half of the
 //! traffic: a queue that was empty there was filled by what came after.
 
@@ -9,10 +9,10 @@ use servescope_engine::gateway::GatewayLog;
 use servescope_engine::gateway::config::Check;
 use servescope_engine::gateway::log::GatewayHoldReason;
 use servescope_engine::{Outcome, Report};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::parameters::Id;
 
-use crate::diagnostic::Diagnostic;
-use crate::growth::{Growth, GrowthVerdict};
-use crate::parameters::Id;
+use crate::run::growth::{Growth, GrowthVerdict};
 
 /// Requests that wait at the last arrival before anything is said of them: this many, and this share of all.
 const LEAST_WAITING: usize = 20;
@@ -190,9 +190,10 @@ fn three_digits(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use servescope_settings::scenario::Scenario;
+
     use super::*;
     use crate::run::Run;
-    use crate::scenario::Scenario;
 
     fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Diagnostic>) {
         let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));

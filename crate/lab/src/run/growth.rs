@@ -15,7 +15,7 @@
 //! A run in which one standard deviation is more than [`TELLING`] of the arrivals is too short to decide.
 //!
 //! ```
-//! use servescope_lab::growth::{Growth, GrowthVerdict, Sojourn};
+//! use servescope_lab::run::growth::{Growth, GrowthVerdict, Sojourn};
 //! // A request each second, and a server that takes 2 s.
 //! let sojourns: Vec<Sojourn> = (0..1000).map(|i| {
 //!     let (arrive_us, start_us) = (f64::from(i) * 1e6, f64::from(i) * 2e6);

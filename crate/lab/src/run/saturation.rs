@@ -13,12 +13,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use servescope_engine::queue::QueuePolicy;
 use servescope_engine::{Fleet, FleetConfig, Outcome, Pool, PoolConfig, Rejection, Report, VllmRules};
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::scenario::{AdapterRanks, Scenario};
 use servescope_workload::Trace;
 use servescope_workload::trace::{Events, IdLists};
 
 use super::Run;
-use crate::diagnostic::Diagnostic;
-use crate::scenario::{AdapterRanks, Scenario};
 
 /// The requests that saturate the replicas, at the least and at the most: to measure the load takes no longer than the run.
 const LEAST_REQUESTS: usize = 512;

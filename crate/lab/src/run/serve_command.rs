@@ -1,9 +1,9 @@
 //! The command of vLLM for settings that can run.
 
-use crate::diagnostic::Diagnostic;
-use crate::notes::Traffic;
-use crate::scenario::{AdapterRanks, Scenario};
-use crate::vllm_serve::vllm_serve;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::notes::Traffic;
+use servescope_settings::scenario::{AdapterRanks, Scenario};
+use servescope_settings::vllm_serve::vllm_serve;
 
 /// The command `vllm serve` for settings that a simulation accepts: with the requests that they make, or behind a trace that
 /// carries `traffic`.

@@ -1,14 +1,15 @@
 //! Settings without which a run is the same: each is taken away once, and the run is made again.
 //!
-//! The conditions of the parameter table say which settings cannot act, and [`unused`](crate::notes::unused) which had no case. Whether
+//! The conditions of the parameter table say which settings cannot act, and [`unused`](servescope_settings::notes::unused) which had no case. Whether
 //! a quota, a time-out or an order that could act did so depends on everything else: only the run without it shows.
 
 use serde_json::Value as Json;
+use servescope_settings::notes::{Note, Reason};
+use servescope_settings::parameters::Id;
+use servescope_settings::scenario::Scenario;
+use servescope_traces::loaded_trace::LoadedTrace;
 
-use super::{LoadedTrace, Run, SimulationHandle};
-use crate::notes::{Note, Reason};
-use crate::parameters::Id;
-use crate::scenario::Scenario;
+use super::{Run, SimulationHandle};
 
 /// Requests of all these runs together, at most: about a second. Of larger runs nothing is said.
 const MOST_REQUESTS: usize = 200_000;

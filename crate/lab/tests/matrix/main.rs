@@ -19,9 +19,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use outcome::{Outcomes, Seen, aim};
-use servescope_lab::Scenario;
-use servescope_lab::notes::{NoteContext, Purpose, Reason, idle, only_tables};
-use servescope_lab::parameters::{Condition, Id, Kind, Value};
+use servescope_settings::notes::{NoteContext, Purpose, Reason, idle, only_tables};
+use servescope_settings::parameters::{Condition, Id, Kind, Value};
+use servescope_settings::scenario::Scenario;
 use walk::{STACK, Step, activated};
 
 /// What was seen of a parameter in a stack.

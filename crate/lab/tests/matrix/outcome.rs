@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 use servescope_lab::capacity::{ConfigurationGrid, Search};
-use servescope_lab::notes::{NoteContext, Purpose, unused};
-use servescope_lab::parameters::{Id, Value};
-use servescope_lab::run::trace_of;
-use servescope_lab::scenario::sampling_problems;
-use servescope_lab::workload::prompts::bodies::Texts;
-use servescope_lab::workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Synthesis};
-use servescope_lab::{Run, Scenario, SimulationHandle};
+use servescope_lab::run::{Run, SimulationHandle};
+use servescope_settings::notes::{NoteContext, Purpose, unused};
+use servescope_settings::parameters::{Id, Value};
+use servescope_settings::scenario::{Scenario, sampling_problems};
+use servescope_traces::arrivals::trace_of;
+use servescope_workload::prompts::bodies::Texts;
+use servescope_workload::prompts::{BodyLines, BodyOptions, Endpoint, Form, Synthesis};
 
 use super::values::values;
 

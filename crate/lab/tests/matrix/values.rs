@@ -1,7 +1,7 @@
 //! Values to try for a parameter, made from its row of the parameter table.
 
-use servescope_lab::Scenario;
-use servescope_lab::parameters::{Id, Kind, Value};
+use servescope_settings::parameters::{Id, Kind, Value};
+use servescope_settings::scenario::Scenario;
 
 /// Values within the bounds that differ from the one it has: names, ends and middle of the slider, halves and doubles.
 pub(crate) fn values(scenario: &Scenario, id: Id) -> Vec<Value> {

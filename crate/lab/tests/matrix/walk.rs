@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use servescope_lab::Scenario;
-use servescope_lab::notes::subject;
-use servescope_lab::parameters::{Condition, Id, Value};
+use servescope_settings::notes::subject;
+use servescope_settings::parameters::{Condition, Id, Value};
+use servescope_settings::scenario::Scenario;
 
 use super::values::values;
 

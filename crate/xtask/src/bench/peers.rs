@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn the_scenarios_can_be_run() {
-        use servescope_lab::Scenario;
         use servescope_lab::capacity::ConfigurationGrid;
+        use servescope_settings::scenario::Scenario;
 
         let folder = crate::project::root().join("crate/xtask/peers");
         let own = ["inference-lab", "vllm-v1-four-replicas", "capacity-grid"];

@@ -13,10 +13,12 @@ use crate::process::{self, TaskResult};
 use crate::project::Project;
 
 /// What computes: our crates, and what they draw and round with.
-const COMPUTES: [&str; 9] = [
+const COMPUTES: [&str; 11] = [
     "servescope-workload",
     "servescope-cost",
     "servescope-engine",
+    "servescope-settings",
+    "servescope-traces",
     "servescope-lab",
     "libm",
     "num-traits",

@@ -1,0 +1,141 @@
+//! Calibrates what surrounds kernels by coordinate descent on the clean vLLM deployments of even hash, and prints the errors
+//! on both halves.
+//!
+//! `cargo run --release -p servescope-evidence --example calibrate -- silicon_a.csv [ROUNDS [FOLDER]]`; the folder has other tables
+//! than those in `static/profiles`, as `servescope profile import` writes them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::thread::scope;
+
+use servescope_cost::kernels::Kernels;
+use servescope_evidence::silicon::{Constants, SiliconRow, errors, predict_with, read};
+
+/// Steps of a constant, as shares of it, from coarse to fine.
+const STEPS: [f64; 3] = [0.2, 0.08, 0.03];
+
+/// A constant by its name.
+type Named = (&'static str, fn(&mut Constants) -> &mut f64);
+
+const NAMED: [Named; 12] = [
+    ("layer_us", |c| &mut c.overheads.layer_us),
+    ("expert_layer_us", |c| &mut c.overheads.expert_layer_us),
+    ("expert_factor", |c| &mut c.overheads.expert_factor),
+    ("iteration_us", |c| &mut c.overheads.iteration_us),
+    ("request_us", |c| &mut c.overheads.request_us),
+    ("eager_layer_us", |c| &mut c.overheads.eager_layer_us),
+    ("decode_factor", |c| &mut c.overheads.decode_factor),
+    ("collective_us", |c| &mut c.overheads.collective_us),
+    ("synchronous_us", |c| &mut c.synchronous_us[0]),
+    ("synchronous_request_us", |c| &mut c.synchronous_us[1]),
+    ("client_ms", |c| &mut c.client_ms),
+    ("client_ms_per_token", |c| &mut c.client_ms_per_token),
+];
+
+/// Tables of a folder.
+static TABLES: OnceLock<BTreeMap<String, Kernels>> = OnceLock::new();
+
+fn table(gpu: &str) -> Option<&'static Kernels> {
+    TABLES.get().and_then(|tables| tables.get(gpu))
+}
+
+fn tables(folder: &PathBuf) -> Result<BTreeMap<String, Kernels>, String> {
+    let mut tables = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("kernels_")) {
+            let kernels = Kernels::read(&std::fs::read_to_string(&path).map_err(|error| error.to_string())?)?;
+            tables.insert(kernels.gpu.clone(), kernels);
+        }
+    }
+    Ok(tables)
+}
+
+/// Predicted and measured TTFT, and the same of TPOT.
+type Pairs = [Vec<(f64, f64)>; 2];
+
+fn pairs(rows: &[&SiliconRow], constants: &Constants) -> Pairs {
+    let half = |rows: &[&SiliconRow]| -> Vec<[(f64, f64); 2]> {
+        let answers = rows.iter().filter_map(|row| Some((row, predict_with(row, constants).ok()?)));
+        answers.map(|(row, own)| [(own.ttft_ms, row.ttft_ms), (own.tpot_ms, row.tpot_ms)]).collect()
+    };
+    let (left, right) = rows.split_at(rows.len() / 2);
+    let found = scope(|threads| {
+        let other = threads.spawn(|| half(left));
+        let own = half(right);
+        other.join().map(|mut found| {
+            found.extend(own);
+            found
+        })
+    });
+    let found = found.unwrap_or_default();
+    [0, 1].map(|which| found.iter().map(|both| both[which]).collect())
+}
+
+/// What is made small: the mean error of both times, where no row counts for more than its own size.
+fn cost(pairs: &Pairs) -> f64 {
+    let mean = |pairs: &[(f64, f64)]| {
+        let shares = pairs.iter().map(|(own, measured)| (own / measured - 1.0).abs().min(1.0));
+        shares.sum::<f64>() / pairs.len() as f64
+    };
+    mean(&pairs[0]) + mean(&pairs[1])
+}
+
+fn error_line(name: &str, pairs: &Pairs) -> String {
+    let of = |pairs: &[(f64, f64)]| {
+        errors(pairs).map_or_else(String::new, |e| {
+            format!(
+                "median {:.1} % mean {:.1} % bias {:+.1} %",
+                100.0 * e.median,
+                100.0 * e.mean,
+                100.0 * e.bias
+            )
+        })
+    };
+    format!("{name}: TTFT {}; TPOT {}", of(&pairs[0]), of(&pairs[1]))
+}
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let path = arguments.first().ok_or("the file of measured deployments is missing")?;
+    let rounds =
+        arguments.get(1).map_or(Ok(1), |text| text.parse::<usize>()).map_err(|error| error.to_string())?;
+    let mut constants = Constants::CALIBRATED;
+    if let Some(folder) = arguments.get(2) {
+        TABLES.set(tables(&PathBuf::from(folder))?).map_err(|_| "tables were read twice")?;
+        constants.kernels = table;
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let rows = read(&text).map_err(|error| error.to_string())?;
+    let is_taken = |row: &&SiliconRow| row.is_clean() && row.backend == "vllm" && row.mode == "agg";
+    let (left_out, open): (Vec<&SiliconRow>, Vec<&SiliconRow>) =
+        rows.iter().filter(is_taken).partition(|row| row.is_left_out());
+    let show = |constants: &Constants| {
+        println!("{}", error_line("even", &pairs(&open, constants)));
+        println!("{}", error_line("odd ", &pairs(&left_out, constants)));
+    };
+    show(&constants);
+    let mut best = cost(&pairs(&open, &constants));
+    for round in 0..rounds {
+        for (name, field) in NAMED {
+            for share in [1.0, -1.0].map(|sign| sign * STEPS[round.min(STEPS.len() - 1)]) {
+                loop {
+                    let mut tried = constants;
+                    *field(&mut tried) *= 1.0 + share;
+                    let found = cost(&pairs(&open, &tried));
+                    if found >= best - 1e-6 {
+                        break;
+                    }
+                    (best, constants) = (found, tried);
+                    println!("{name} {:.5}: {best:.5}", field(&mut constants));
+                }
+            }
+        }
+    }
+    for (name, field) in NAMED {
+        println!("{name} {:.6}", field(&mut constants));
+    }
+    show(&constants);
+    Ok(())
+}

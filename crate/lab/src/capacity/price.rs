@@ -1,0 +1,191 @@
+//! What the GPUs of a deployment cost: one kind of price at a time, with its source and its date.
+
+use serde::Serialize;
+use servescope_cost::gpus::{Gpu, Price as Listed, PriceKind as ListedKind, price_source};
+use servescope_settings::parameters::Id;
+use servescope_settings::parameters::choices::PriceKind;
+use servescope_settings::scenario::{CostKind, Scenario};
+
+/// GPUs and their price.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "Price"))]
+pub struct FleetPrice {
+    /// GPUs of all replicas.
+    pub gpus: u32,
+    /// Replicas.
+    pub replicas: u32,
+    /// Whether the fleet is planned as it is ([`Scenario::is_fleet_fixed`]).
+    pub is_fixed: bool,
+    /// The id of the GPU of the first pool; "" where the cost model names none.
+    pub gpu: &'static str,
+    /// USD for one of them and an hour, the mean over the pools; `None` where no price of this kind is known.
+    pub usd_per_gpu_hour: Option<f64>,
+    /// `own` where it was set, otherwise the value of `capacity.price_kind`; "" where the cost model names no GPU.
+    pub kind: &'static str,
+    /// Where that price is from, or, where none of its kind is known, a price of another kind.
+    pub quote: Option<Quote>,
+}
+
+/// A listed price.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "PriceQuote"))]
+pub struct Quote {
+    /// USD for a GPU and an hour.
+    pub usd_per_gpu_hour: f64,
+    /// A value of `capacity.price_kind`.
+    pub kind: &'static str,
+    /// A short name of its source.
+    pub source: &'static str,
+    /// Its day, as YYYY-MM-DD; `None` where the source does not say.
+    pub date: Option<&'static str>,
+    /// Whose price for what.
+    pub what: &'static str,
+}
+
+impl Quote {
+    /// A price of the table.
+    pub fn of(price: &Listed) -> Self {
+        let source = price_source(price.source);
+        Self {
+            usd_per_gpu_hour: price.usd_per_hour,
+            kind: name_of(price.kind),
+            source: source.map_or(price.source, |source| source.name),
+            date: source.and_then(|source| source.date),
+            what: price.what,
+        }
+    }
+
+    /// Source and date, in English.
+    pub fn origin(&self) -> String {
+        format!("{}, {}", self.source, self.date.unwrap_or("no date given"))
+    }
+}
+
+impl FleetPrice {
+    /// The price of a scenario's GPUs: what was set, or the listed price of the kind that was chosen. The linear cost model
+    /// names no deployment; it has one GPU a replica.
+    pub fn of(scenario: &Scenario) -> Self {
+        let replicas =
+            if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
+        let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
+        let kind = scenario.chosen(PriceKind::ID);
+        let pools = scenario.fleet_pools().unwrap_or_default();
+        let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
+        let other_gpus: u32 = others.iter().map(|pool| pool.gpus).sum();
+        let (each, gpu) = deployed(scenario);
+        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(gpu, kind));
+        let of_kind = quote.filter(|quote| quote.kind == kind.name());
+        let own_usd = set.or(of_kind.map(|quote| quote.usd_per_gpu_hour));
+        let gpus = replicas * each + other_gpus;
+        // Of one pool as it is listed, to the last bit.
+        let mean_usd = if other_gpus == 0 {
+            own_usd
+        } else {
+            let other_usd: Option<f64> = others.iter().map(Self::usd_per_hour).sum();
+            own_usd
+                .zip(other_usd)
+                .map(|(own, other)| (own * f64::from(replicas * each) + other) / f64::from(gpus))
+        };
+        Self {
+            gpus,
+            replicas: replicas + others.iter().map(|pool| pool.replicas).sum::<u32>(),
+            is_fixed: scenario.is_fleet_fixed(),
+            gpu: gpu.map_or("", |gpu| gpu.id),
+            usd_per_gpu_hour: mean_usd,
+            kind: match (set, gpu) {
+                (Some(_), _) => OWN,
+                (None, None) => "",
+                (None, Some(_)) => kind.name(),
+            },
+            quote,
+        }
+    }
+
+    /// USD for all of them and an hour.
+    pub fn usd_per_hour(&self) -> Option<f64> {
+        Some(self.usd_per_gpu_hour? * f64::from(self.gpus))
+    }
+
+    /// The kind of price, where it is from, or why there is none, in English.
+    pub fn describe(&self) -> String {
+        let words = |kind: &str| kind.replace('_', "-");
+        let kind = words(self.kind);
+        match (self.usd_per_gpu_hour, self.quote) {
+            (Some(_), None) => "own price".to_owned(),
+            (Some(_), Some(quote)) => format!("{kind}: {}", quote.origin()),
+            (None, Some(quote)) => format!(
+                "no {kind} price known; {} {} USD/h ({})",
+                words(quote.kind),
+                quote.usd_per_gpu_hour,
+                quote.origin()
+            ),
+            (None, None) if self.gpu.is_empty() => {
+                let own = Id::UsdPerGpuHour.row().id;
+                format!("no price: the linear cost model names no GPU; {own} sets one")
+            }
+            (None, None) => "no price known".to_owned(),
+        }
+    }
+}
+
+/// The kind of a price that was set.
+const OWN: &str = "own";
+
+/// The listed price of a kind, or else the first of any other.
+pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
+    gpu.price_of(listed(kind)).or(gpu.prices.first()).map(Quote::of)
+}
+
+fn listed(kind: PriceKind) -> ListedKind {
+    match kind {
+        PriceKind::OnDemand => ListedKind::OnDemand,
+        PriceKind::Reserved => ListedKind::Reserved,
+        PriceKind::Spot => ListedKind::Spot,
+        PriceKind::Estimate => ListedKind::Estimate,
+    }
+}
+
+fn name_of(kind: ListedKind) -> &'static str {
+    match kind {
+        ListedKind::OnDemand => PriceKind::OnDemand.name(),
+        ListedKind::Reserved => PriceKind::Reserved.name(),
+        ListedKind::Spot => PriceKind::Spot.name(),
+        ListedKind::Estimate => PriceKind::Estimate.name(),
+    }
+}
+
+/// GPUs of a replica, and which they are.
+fn deployed(scenario: &Scenario) -> (u32, Option<&'static Gpu>) {
+    if scenario.cost_kind() == CostKind::Linear {
+        return (1, None);
+    }
+    let deployment = scenario.deployment();
+    (deployment.gpus(), Some(deployment.gpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_costs_what_its_pools_cost() {
+        let of = |pools: &str| {
+            let mut scenario = Scenario::default();
+            for (path, value) in
+                [("cost.kind", "roofline"), ("fleet.gpu", "h100_sxm"), ("fleet.pools", pools)]
+            {
+                scenario.set_text(path, value).unwrap();
+            }
+            FleetPrice::of(&scenario)
+        };
+        let (first, other) = (of(""), of("fleet.gpu=a100_80_sxm|fleet.gpu=l4,fleet.replicas=2"));
+        let listed = |id: &str| {
+            let gpu = servescope_cost::gpus::GPUS.iter().find(|gpu| gpu.id == id).unwrap();
+            gpu.price_of(ListedKind::OnDemand).unwrap().usd_per_hour
+        };
+        assert_eq!((first.gpus, first.is_fixed, first.usd_per_hour()), (1, false, Some(listed("h100_sxm"))));
+        assert_eq!((other.gpus, other.replicas, other.is_fixed), (4, 4, true));
+        let sum = listed("h100_sxm") + listed("a100_80_sxm") + 2.0 * listed("l4");
+        assert!((other.usd_per_hour().unwrap() - sum).abs() < 1e-12, "{other:?} {sum}");
+    }
+}

@@ -1,0 +1,250 @@
+//! The sentences of the debugger: a code with parameters, for the page to put into the words of its language, and in English.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use servescope_engine::decisions::{Decision, Test, Verdict};
+use servescope_settings::diagnostic::Param;
+
+/// A sentence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTold"))]
+pub struct Sentence {
+    /// One of [`SENTENCES`].
+    pub code: &'static str,
+    /// What fills its places.
+    pub params: BTreeMap<&'static str, Param>,
+    /// In English.
+    pub text: String,
+}
+
+/// Every sentence with its code; `{name}` is a place for a parameter.
+pub const SENTENCES: &[(&str, &str)] = &[
+    ("forwarded", "The gateway forwards request {request} to the engine."),
+    (
+        "gateway_waits",
+        "Request {request} stays at the head of the gateway's queue, and no other request is forwarded.",
+    ),
+    (
+        "gateway_skipped",
+        "Request {request} waits for a limit of its own client. Requests of other clients go on.",
+    ),
+    ("admitted", "Request {request} is admitted: it joins the batch."),
+    ("waits", "Request {request} stays in the waiting queue, and no request behind it is admitted."),
+    ("queue_waits", "No waiting request is admitted."),
+    ("skipped", "Request {request} stays in the waiting queue. Requests behind it go on."),
+    (
+        "preempted",
+        "Request {request} is preempted for request {other}. Its KV cache is freed and computed again later.",
+    ),
+    (
+        "preempted_itself",
+        "Request {request} is preempted: it needs KV blocks and no other request gives any. Its KV cache is freed and computed again later.",
+    ),
+    (
+        "swapped_out",
+        "Request {request} is preempted for request {other}. Its KV cache is copied to the host.",
+    ),
+    (
+        "swapped_out_itself",
+        "Request {request} is preempted: it needs KV blocks and no other request gives any. Its KV cache is copied to the host.",
+    ),
+    ("swapped_in", "Request {request} joins the batch again. Its KV cache is copied back from the host."),
+    ("rejected", "Request {request} is rejected ({reason})."),
+    ("timed_out", "Request {request} waited longer than it may and leaves the queue."),
+    ("loaded", "Adapters are loaded into GPU memory: {adapters}."),
+    ("kv_blocks_pass", "KV blocks that it needs, those that must stay free included: {need}; free: {have}."),
+    (
+        "kv_blocks_fail",
+        "KV blocks that it needs, those that must stay free included: {need}; free: only {have}.",
+    ),
+    ("kv_blocks_preempt", "KV blocks that request {other} needs besides its own: {need}; free: {have}."),
+    (
+        "peak_tokens_pass",
+        "With it the batch holds {need} KV tokens at its worst moment. That is less than the limit of {have}.",
+    ),
+    (
+        "peak_tokens_fail",
+        "With it the batch holds {need} KV tokens at its worst moment. That is not less than the limit of {have}.",
+    ),
+    (
+        "token_budget_sum",
+        "With it the prompts of this iteration have {need} tokens; the token budget is {have}.",
+    ),
+    ("token_budget_left", "Tokens that it needs of the token budget: {need}; left: {have}."),
+    ("token_budget_used", "The token budget of this iteration is used up."),
+    ("token_budget_later", "Prompts wait for a later iteration, so that requests that decode go on."),
+    ("prompt_over_budget", "Its prompt has {need} tokens; the token budget is {have}."),
+    ("running_cap", "It would be running request number {need}; at most {have} may run."),
+    ("lora_slots", "Its adapter would be number {need} in use; there are {have} LoRA slots."),
+    ("tokens_under_way", "{need} of its tokens are still being computed."),
+    ("request_tokens", "It has {need} tokens; at most {have} are accepted."),
+    ("lora_rank", "Its adapter has rank {need}; the LoRA slots are made for at most {have}."),
+    ("in_system", "It would be request number {need} in the service; at most {have} may be."),
+    ("requests_per_minute", "Its client has used up its requests per minute."),
+    ("tokens_per_minute", "Its client has used up its tokens per minute."),
+    ("concurrency", "It would be request number {need} at the engine; at most {have} may be."),
+    ("client_concurrency", "Its client has as many requests at the engine as it may."),
+    (
+        "kv_reservation",
+        "Its predicted {need} tokens do not fit: {have} tokens of the KV pool are free and not reserved.",
+    ),
+    ("fair_share", "The service is overloaded, and its client has used more than an equal share."),
+    ("kv_pool", "It does not fit the KV pool, not even alone."),
+];
+
+/// What a reason of a rejection is called.
+pub const REASONS: &[(&str, &str)] = &[
+    ("input_too_long", "prompt too long"),
+    ("request_too_long", "prompt and output too long"),
+    ("pool_too_small", "longer than the KV pool"),
+    ("never_fits", "never fits beside its adapter"),
+    ("prompt_over_batch", "prompt over the token budget"),
+    ("rate_limit", "rate limit"),
+    ("token_quota", "token quota"),
+    ("concurrency", "concurrency limit"),
+    ("early_abort", "its first token would be too late"),
+    ("queue_full", "queue full"),
+    ("late_first_token", "first token expected too late"),
+    ("overload", "overload"),
+    ("lora_rank", "rank above the LoRA slots"),
+];
+
+fn of_table(
+    table: &'static [(&'static str, &'static str)],
+    name: &str,
+) -> Option<&'static (&'static str, &'static str)> {
+    table.iter().find(|row| row.0 == name)
+}
+
+impl Sentence {
+    /// A sentence of the table.
+    pub(crate) fn new(code: &'static str, params: impl IntoIterator<Item = (&'static str, Param)>) -> Self {
+        let params: BTreeMap<&'static str, Param> = params.into_iter().collect();
+        let mut text = of_table(SENTENCES, code).map_or(code, |row| row.1).to_owned();
+        for (name, value) in &params {
+            let value = match value {
+                // A request, an adapter or a user has a number for a name.
+                Param::Number(number) if NAMES.contains(name) => number.to_string(),
+                Param::Number(number) => in_thousands(*number),
+                Param::Text(text) if *name == "reason" => {
+                    of_table(REASONS, text).map_or(text.as_str(), |row| row.1).to_owned()
+                }
+                Param::Text(text) => text.clone(),
+            };
+            text = text.replace(&format!("{{{name}}}"), &value);
+        }
+        Self { code, params, text }
+    }
+}
+
+/// Parameters that name something.
+const NAMES: [&str; 5] = ["request", "other", "adapter", "user", "replica"];
+
+/// A number with a comma between its thousands.
+fn in_thousands(number: f64) -> String {
+    let plain = number.to_string();
+    let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
+    let digits = whole.len() - usize::from(whole.starts_with('-'));
+    let mut told = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        let left = whole.len() - place;
+        if left < digits && left.is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told + rest
+}
+
+fn number(value: u32) -> Param {
+    Param::Number(f64::from(value))
+}
+
+/// What was decided.
+pub(crate) fn verdict(decision: &Decision) -> Sentence {
+    let is_gateways = decision.replica().is_none();
+    let Some(id) = decision.request() else { return Sentence::new("queue_waits", []) };
+    let request = ("request", number(id.get()));
+    let other = decision.on_behalf_of().filter(|&other| other != id);
+    let for_other = |code: &'static str, itself: &'static str| match other {
+        Some(other) => Sentence::new(code, [("request", number(id.get())), ("other", number(other.get()))]),
+        None => Sentence::new(itself, [("request", number(id.get()))]),
+    };
+    match decision.verdict {
+        Verdict::Forwarded => Sentence::new("forwarded", [request]),
+        Verdict::Admitted => Sentence::new("admitted", [request]),
+        Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
+        Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
+        Verdict::Preempted => for_other("preempted", "preempted_itself"),
+        Verdict::SwappedOut => for_other("swapped_out", "swapped_out_itself"),
+        Verdict::SwappedIn => Sentence::new("swapped_in", [request]),
+        Verdict::Rejected(reason) => {
+            Sentence::new("rejected", [request, ("reason", Param::Text(reason.name().to_owned()))])
+        }
+        Verdict::TimedOut => Sentence::new("timed_out", [request]),
+    }
+}
+
+/// What the test compared; none of a decision without a test. `sums_prompts`: whether the token budget is compared with all
+/// prompts of the iteration.
+pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> {
+    let compared = &decision.compared;
+    let passes = matches!(decision.verdict, Verdict::Admitted | Verdict::SwappedIn);
+    let preempts = matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut);
+    let numbers = compared.numbers();
+    let code = match (compared.test, numbers) {
+        (Test::None, _) => return None,
+        (Test::KvBlocks, None) => "kv_pool",
+        (Test::KvBlocks, _) if preempts => "kv_blocks_preempt",
+        (Test::KvBlocks, _) if passes => "kv_blocks_pass",
+        (Test::KvBlocks, _) => "kv_blocks_fail",
+        (Test::PeakTokens, _) if passes => "peak_tokens_pass",
+        (Test::PeakTokens, _) => "peak_tokens_fail",
+        (Test::TokenBudget, None) => "token_budget_later",
+        (Test::TokenBudget, _) if decision.replica().is_none() => "prompt_over_budget",
+        (Test::TokenBudget, Some((_, 0))) if decision.request().is_none() => "token_budget_used",
+        (Test::TokenBudget, _) if sums_prompts => "token_budget_sum",
+        (Test::TokenBudget, _) => "token_budget_left",
+        (Test::RunningCap, _) => "running_cap",
+        (Test::LoraSlots, _) => "lora_slots",
+        (Test::TokensUnderWay, _) => "tokens_under_way",
+        (Test::RequestTokens, _) => "request_tokens",
+        (Test::LoraRank, _) => "lora_rank",
+        (Test::InSystem, _) => "in_system",
+        (Test::RequestsPerMinute, _) => "requests_per_minute",
+        (Test::TokensPerMinute, _) => "tokens_per_minute",
+        (Test::Concurrency, None) => "client_concurrency",
+        (Test::Concurrency, _) => "concurrency",
+        (Test::KvReservation, _) => "kv_reservation",
+        (Test::FairShare, _) => "fair_share",
+    };
+    let mut params = Vec::new();
+    if let Some((need, have)) = numbers {
+        params.extend([("need", number(need)), ("have", number(have))]);
+    }
+    if code == "kv_blocks_preempt" {
+        params.extend(decision.on_behalf_of().map(|other| ("other", number(other.get()))));
+    }
+    Some(Sentence::new(code, params))
+}
+
+/// Adapters were loaded.
+pub(crate) fn loaded(adapters: &[u32], count: u32) -> Sentence {
+    let list: Vec<String> = adapters.iter().map(u32::to_string).collect();
+    // One that was loaded and evicted within the look is not on the list.
+    let list = if list.is_empty() { count.to_string() } else { list.join(", ") };
+    Sentence::new("loaded", [("adapters", Param::Text(list))])
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands_are_kept_apart() {
+        for (number, told) in
+            [(7.0, "7"), (999.0, "999"), (1000.0, "1,000"), (-1_234_567.5, "-1,234,567.5"), (-123.0, "-123")]
+        {
+            assert_eq!(super::in_thousands(number), told);
+        }
+    }
+}

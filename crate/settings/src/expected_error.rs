@@ -1,0 +1,226 @@
+//! How far the times of a scenario's iteration-time model were from measured deployments that no constant was fitted to.
+
+use serde::Serialize;
+
+use crate::parameters::choices::CostKind;
+use crate::scenario::Scenario;
+
+/// What `expected_errors` of the evidence gave on the measured rows: a line for the iteration-time model, GPU, model, rows, and
+/// the median absolute errors of mean TTFT and mean TPOT; `*` stands for all.
+pub const EXPECTED_ERRORS: &str = include_str!("expected-errors.txt");
+
+/// Median absolute errors against measured deployments of vLLM, shares of what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ExpectedError {
+    /// Of the mean TTFT.
+    pub ttft: f64,
+    /// Of the mean TPOT.
+    pub tpot: f64,
+    /// Measured rows.
+    pub rows: u32,
+    /// Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured; `models` for a model of one's own, with
+    /// medians over the models.
+    #[cfg_attr(feature = "types", ts(type = "'model_and_gpu' | 'gpu' | 'all' | 'models'"))]
+    pub of: &'static str,
+    /// Whether constants of the iteration-time model were calibrated on other deployments of the models that the rows are of.
+    pub is_calibrated: bool,
+    /// How far single models were off, for `models`.
+    pub models: Option<ModelErrors>,
+    /// Measured rows of the model itself, where they are doubted.
+    pub doubted: Option<DoubtedRows>,
+}
+
+/// Measured rows of a model that ask more of the GPUs than any other server got out of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct DoubtedRows {
+    /// How many.
+    pub rows: u32,
+    /// Median absolute error of the mean TTFT against them.
+    pub ttft: f64,
+    /// The same of the mean TPOT.
+    pub tpot: f64,
+    /// The share of the GPUs' peak FLOP/s that one of them would need.
+    pub peak_share: f64,
+    /// The largest share that a row of another model needs.
+    pub other_share: f64,
+}
+
+/// Median absolute errors of single models, none of which is the one that is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct ModelErrors {
+    /// Models.
+    pub count: u32,
+    /// The largest of the mean TTFT.
+    pub worst_ttft: f64,
+    /// The largest of the mean TPOT.
+    pub worst_tpot: f64,
+}
+
+/// Fewer models on a GPU say too little: then those on all GPUs speak.
+const FEWEST_MODELS: usize = 3;
+
+impl ExpectedError {
+    /// The larger of both errors.
+    pub fn larger(&self) -> f64 {
+        self.ttft.max(self.tpot)
+    }
+}
+
+impl Scenario {
+    /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
+    /// deployment can be run with.
+    pub fn expected_error(&self) -> Option<ExpectedError> {
+        match self.cost_kind() {
+            CostKind::Roofline | CostKind::Kernels => {}
+            CostKind::Linear | CostKind::Profile => return None,
+        }
+        let (times, deployment) = (self.cost_kind().name(), self.deployment());
+        if self.has_own_model() {
+            return [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));
+        }
+        [
+            (deployment.gpu.id, deployment.model.id, "model_and_gpu"),
+            (deployment.gpu.id, "*", "gpu"),
+            ("*", "*", "all"),
+        ]
+        .into_iter()
+        .find_map(|(gpu, model, of)| recorded([times, gpu, model], of))
+        .map(|error| ExpectedError { doubted: doubted(deployment.model.id), ..error })
+    }
+}
+
+/// Of the models of iteration times only that of measured kernels has constants from measured deployments.
+fn is_calibrated(times: &str) -> bool {
+    times == CostKind::Kernels.name()
+}
+
+fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
+    let (_, rows, [ttft, tpot]) = lines().find(|(names, ..)| *names == wanted)?;
+    Some(ExpectedError {
+        ttft,
+        tpot,
+        rows,
+        of,
+        is_calibrated: is_calibrated(wanted[0]),
+        models: None,
+        doubted: None,
+    })
+}
+
+/// The doubted rows of a model.
+fn doubted(model: &str) -> Option<DoubtedRows> {
+    EXPECTED_ERRORS.lines().find_map(|line| {
+        let mut cells = line.strip_prefix("doubted * ")?.split_whitespace();
+        let is_it = cells.next() == Some(model);
+        let rows = cells.next()?.parse().ok()?;
+        let mut number = || cells.next()?.parse().ok();
+        let found = DoubtedRows {
+            rows,
+            ttft: number()?,
+            tpot: number()?,
+            peak_share: number()?,
+            other_share: number()?,
+        };
+        is_it.then_some(found)
+    })
+}
+
+/// Names, rows and both errors of every line.
+fn lines() -> impl Iterator<Item = ([&'static str; 3], u32, [f64; 2])> {
+    EXPECTED_ERRORS.lines().filter_map(|line| {
+        let mut cells = line.split_whitespace();
+        let names = [cells.next()?, cells.next()?, cells.next()?];
+        let rows = cells.next()?.parse().ok()?;
+        let mut error = || cells.next()?.parse().ok();
+        Some((names, rows, [error()?, error()?]))
+    })
+}
+
+/// The errors of the models that were measured on a GPU, or on all.
+fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
+    let of: Vec<_> =
+        lines().filter(|([by, on, model], ..)| *by == times && *on == gpu && *model != "*").collect();
+    if of.len() < FEWEST_MODELS {
+        return None;
+    }
+    let sorted = |place: usize| {
+        let mut errors: Vec<f64> = of.iter().map(|(.., errors)| errors[place]).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    };
+    let [ttft, tpot] = [sorted(0), sorted(1)];
+    let median = |errors: &[f64]| {
+        let middle = errors.len() / 2;
+        f64::midpoint(errors[(errors.len() - 1) / 2], errors[middle])
+    };
+    let worst = |errors: &[f64]| errors[errors.len() - 1];
+    Some(ExpectedError {
+        ttft: median(&ttft),
+        tpot: median(&tpot),
+        rows: of.iter().map(|(_, rows, _)| rows).sum(),
+        of: "models",
+        is_calibrated: is_calibrated(times),
+        models: Some(ModelErrors {
+            count: of.len() as u32,
+            worst_ttft: worst(&ttft),
+            worst_tpot: worst(&tpot),
+        }),
+        doubted: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(cost: &str, gpu: &str, model: &str) -> Option<ExpectedError> {
+        let mut scenario = Scenario::default();
+        let settings = [("cost.kind", cost), ("fleet.gpu", gpu), ("fleet.model", model)];
+        for (path, value) in settings {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario.expected_error()
+    }
+
+    #[test]
+    fn the_nearest_deployments_speak() {
+        let own = expected("kernels", "h100_sxm", "llama-3.1-70b").unwrap();
+        assert!(own.of == "model_and_gpu" && own.rows >= 5 && own.tpot < 0.1, "{own:?}");
+        let gpu = expected("kernels", "h100_sxm", "llama-2-7b").unwrap();
+        assert!(gpu.of == "gpu" && gpu.rows > own.rows, "{gpu:?}");
+        let all = expected("kernels", "l40s", "llama-2-7b").unwrap();
+        assert!(all.of == "all" && all.rows > gpu.rows, "{all:?}");
+        // Each model of iteration times has its own errors: over all deployments the roofline's are larger.
+        let roofline = expected("roofline", "l40s", "llama-2-7b").unwrap();
+        assert!(roofline.ttft > all.ttft && roofline.tpot > all.tpot, "{roofline:?}");
+        assert_eq!(expected("profile", "h100_sxm", "llama-2-7b"), None);
+    }
+
+    #[test]
+    fn doubted_rows_of_the_model_are_told() {
+        let error = expected("kernels", "h200_sxm", "llama-3.1-8b").unwrap();
+        let doubted = error.doubted.unwrap();
+        assert!(error.of == "gpu" && doubted.rows == 8 && doubted.tpot > 1.0, "{error:?}");
+        assert!(doubted.peak_share > 0.7 && doubted.other_share < 0.5, "{error:?}");
+        assert_eq!(expected("kernels", "h200_sxm", "llama-3.1-70b").unwrap().doubted, None);
+    }
+
+    #[test]
+    fn of_a_model_of_ones_own_the_models_left_out_speak() {
+        for cost in ["kernels", "roofline"] {
+            let own = expected(cost, "h200_sxm", "own").unwrap();
+            let models = own.models.unwrap();
+            assert_eq!(own.is_calibrated, cost == "kernels");
+            assert!(own.of == "models" && models.count >= 3 && own.rows > 50, "{own:?}");
+            assert!(models.worst_ttft > own.ttft && models.worst_tpot > own.tpot, "{own:?}");
+            // One model was measured on it.
+            let all = expected(cost, "b300_sxm", "own").unwrap();
+            assert!(all.models.unwrap().count > models.count, "{all:?}");
+        }
+        assert_eq!(expected("profile", "h100_sxm", "own"), None);
+        assert_eq!(expected("linear", "h100_sxm", "llama-2-7b"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! The measured kernels in `static/profiles`, one file a GPU, and what surrounds kernels in an iteration.
+
+mod checkpoint;
+
+use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable, Overheads};
+
+pub use checkpoint::CheckpointFormat;
+
+use crate::shipped::{Shipped, shipped_file};
+
+/// Measured kernels by the id of their GPU.
+static SHIPPED: [(&str, Shipped<Kernels>); 9] = [
+    ("a100_80_sxm", shipped_file!("kernels_a100_80_sxm")),
+    ("b200_sxm", shipped_file!("kernels_b200_sxm")),
+    ("b300_sxm", shipped_file!("kernels_b300_sxm")),
+    ("gb200_nvl72", shipped_file!("kernels_gb200_nvl72")),
+    ("gb300_nvl72", shipped_file!("kernels_gb300_nvl72")),
+    ("h100_sxm", shipped_file!("kernels_h100_sxm")),
+    ("h200_sxm", shipped_file!("kernels_h200_sxm")),
+    ("l40s", shipped_file!("kernels_l40s")),
+    ("rtx_pro_6000", shipped_file!("kernels_rtx_pro_6000")),
+];
+
+fn shipped(gpu: &str) -> Option<&'static Shipped<Kernels>> {
+    SHIPPED.iter().find(|(id, _)| *id == gpu).map(|(_, kernels)| kernels)
+}
+
+fn read(text: &str) -> Option<Kernels> {
+    Kernels::read(text).ok()
+}
+
+/// What surrounds kernels, calibrated on the measured deployments of even hash: vLLM that schedules the next iteration while one
+/// runs.
+pub const CALIBRATED: Overheads = Overheads {
+    layer_us: 4.0,
+    expert_layer_us: 0.8,
+    expert_factor: 1.3,
+    iteration_us: 130.0,
+    request_us: 0.85,
+    eager_layer_us: 420.0,
+    decode_factor: 1.0,
+    collective_us: 3.2,
+};
+
+/// Host time of an iteration, and for each request in it, microseconds, in place of those of [`CALIBRATED`] where an iteration
+/// is scheduled when the one before it has ended.
+pub const SYNCHRONOUS_US: [f64; 2] = [1440.0, 0.5];
+
+/// The kernels of a GPU of the catalogue, where there are some; none too while [`missing_table`] names their file.
+pub fn kernels(gpu: &str) -> Option<&'static Kernels> {
+    shipped(gpu)?.get(read)
+}
+
+/// The file in `static/profiles`, without its ending, that has to be handed over before there are kernels of the GPU.
+pub(crate) fn missing_table(gpu: &str) -> Option<&'static str> {
+    shipped(gpu).filter(|own| own.is_missing()).map(|own| own.file)
+}
+
+/// Takes the text of a file that [`missing_table`] has named. False where that is no such file, or not its text.
+pub(crate) fn take(file: &str, text: &str) -> bool {
+    SHIPPED.iter().any(|(_, own)| own.file == file && own.take(text, read))
+}
+
+/// The formats of weights whose kernels were measured: a line for the GPU and the model, `*` for the models that no line names.
+const LAYOUTS: &str = include_str!("kernels/layouts.txt");
+
+/// Whether kernels of a model with such weights were measured on a GPU. It is known before the tables are here.
+pub fn were_measured(gpu: &str, model: &str, weights: &str) -> bool {
+    let of = |wanted: &str| {
+        LAYOUTS.lines().find_map(|line| {
+            let mut cells = line.split_whitespace();
+            let is_wanted = cells.next() == Some(gpu) && cells.next() == Some(wanted);
+            is_wanted.then(|| cells.any(|format| format == weights))
+        })
+    };
+    of(model).or_else(|| of("*")).unwrap_or(false)
+}
+
+/// The ids of the GPUs that have measured kernels.
+pub fn gpus() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(id, _)| *id)
+}
+
+/// Iteration times of a layout.
+///
+/// # Errors
+/// Names the table that is missing.
+pub fn cost(
+    layout: Layout,
+    kernels: &Kernels,
+    overheads: Overheads,
+    synchronous_us: Option<[f64; 2]>,
+) -> Result<KernelCost, MissingTable> {
+    let mut overheads = overheads;
+    if let Some(us) = synchronous_us {
+        [overheads.iteration_us, overheads.request_us] = us;
+    }
+    KernelCost::new(layout, kernels, overheads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_of_its_gpu() {
+        for (gpu, own) in &SHIPPED {
+            assert_eq!(own.file, format!("kernels_{gpu}"));
+            let kernels = kernels(gpu).unwrap();
+            assert_eq!(kernels.gpu, *gpu);
+            assert!(kernels.tables.len() > 100 && own.text().len() < 250_000, "{gpu}");
+        }
+    }
+}
