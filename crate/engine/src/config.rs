@@ -7,6 +7,8 @@ use std::sync::Arc;
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
 use servescope_cost::BatchCost;
 
+use crate::custom_scheduler::CustomScheduler;
+
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouterKind {
@@ -178,6 +180,8 @@ pub struct Pool {
     pub schedule: Vec<CountChange>,
     /// From the decision to start a replica to its first request: node, image, weights, graphs, microseconds.
     pub start_up_us: f64,
+    /// A batch scheduler from outside, in place of [`PoolConfig::scheduler`].
+    pub scheduler: Option<Arc<dyn CustomScheduler>>,
 }
 
 /// A pool has another number of replicas from a time on.
@@ -192,7 +196,14 @@ pub struct CountChange {
 impl Pool {
     /// A pool without a name that stays as it is.
     pub fn new(config: PoolConfig, cost: Box<dyn BatchCost>) -> Self {
-        Self { name: String::new(), config, cost: cost.into(), schedule: Vec::new(), start_up_us: 0.0 }
+        let cost = cost.into();
+        Self { name: String::new(), config, cost, schedule: Vec::new(), start_up_us: 0.0, scheduler: None }
+    }
+
+    /// The same with a batch scheduler from outside: of the settings those of memory, of adapters and the bounds
+    /// [`PoolConfig::max_requests`] and [`PoolConfig::max_batch_tokens`] hold on.
+    pub fn with_scheduler(self, scheduler: Box<dyn CustomScheduler>) -> Self {
+        Self { scheduler: Some(scheduler.into()), ..self }
     }
 }
 

@@ -12,6 +12,7 @@
 mod arrivals;
 mod client;
 mod config;
+pub mod custom_scheduler;
 mod engine;
 pub mod explain;
 pub mod first_difference;

@@ -29,7 +29,7 @@ use crate::request::Rejection;
 pub(crate) struct PoolState {
     name: String,
     pub(crate) config: PoolConfig,
-    rules: &'static dyn SchedulerRules,
+    rules: Arc<dyn SchedulerRules>,
     pub(crate) facts: SchedulerFacts,
     pub(crate) cost: Arc<dyn BatchCost>,
     pub(super) stages: u32,
@@ -44,10 +44,10 @@ pub(crate) struct PoolState {
 
 impl PoolState {
     pub(super) fn new(pool: Pool, trace: &Trace) -> Self {
-        let Pool { name, config, cost, schedule, start_up_us } = pool;
+        let rules = pool.rules();
+        let Pool { name, config, cost, schedule, start_up_us, scheduler: _ } = pool;
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = PoolConfig { replicas, block_size: config.block_size.max(1), ..config };
-        let rules = config.scheduler.rules();
         let config = if rules.facts(&config).counts_tokens {
             PoolConfig { blocks: config.kv_tokens(), block_size: 1, watermark_blocks: 0, ..config }
         } else {
@@ -78,7 +78,7 @@ impl PoolState {
 
     /// Why a request is rejected on arrival that none of its replicas could ever serve.
     pub(super) fn rejection(&self, request: [u32; 3]) -> Option<Rejection> {
-        rejection_by(self.rules, &self.facts, &self.config, request)
+        rejection_by(&*self.rules, &self.facts, &self.config, request)
     }
 
     pub(super) fn into_report(self) -> PoolReport {

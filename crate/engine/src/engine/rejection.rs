@@ -11,7 +11,7 @@ use crate::request::Rejection;
 /// its output, `rank` that of its adapter.
 pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let rules = config.scheduler.rules();
-    rejection_by(rules, &rules.facts(config), config, [input_tokens, max_tokens, rank])
+    rejection_by(&*rules, &rules.facts(config), config, [input_tokens, max_tokens, rank])
 }
 
 /// The same under the rules of a scheduler.

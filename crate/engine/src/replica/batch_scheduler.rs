@@ -42,7 +42,7 @@ pub(crate) struct ScheduleContext<'a> {
 }
 
 /// What is known of a kind of batch scheduler: facts, what it can never serve, and how one begins.
-pub(crate) trait SchedulerRules: std::fmt::Debug + Sync {
+pub(crate) trait SchedulerRules: std::fmt::Debug + Send + Sync {
     /// A new scheduler for an empty replica whose requests wait by this policy.
     fn scheduler(
         &self,

@@ -22,6 +22,13 @@ impl Replica {
         self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests[id].prompt));
     }
 
+    /// A request that was admitted counts among those that wait again.
+    pub(crate) fn waits_again(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
+        self.num_waiting += 1;
+        self.adapters.waits(context.adapter(id).0);
+    }
+
     /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
     pub(crate) fn drop_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         let i = id.index();

@@ -92,6 +92,11 @@ impl RunningList {
         context.requests.running[id]
     }
 
+    /// The place of a request that runs.
+    pub(super) fn running_place(&self, context: &ScheduleContext<'_>, id: RequestId) -> Option<u32> {
+        Self::place(context, id).filter(|place| self.order.contains(place))
+    }
+
     pub(super) fn entry(&mut self, place: u32) -> &mut RunningRequest {
         &mut self.entries[place as usize]
     }

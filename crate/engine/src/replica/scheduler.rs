@@ -1,6 +1,7 @@
 //! Continuous batching: which requests join the next iteration of a replica. One scheduler a file, behind one trait. What
 //! a scheduler keeps of a replica between iterations is in its own file, too.
 
+pub(crate) mod custom;
 mod lightllm;
 mod orca;
 mod sarathi;
@@ -8,6 +9,8 @@ pub(crate) mod slora;
 mod static_batch;
 mod vllm;
 mod vllm_v1;
+
+use std::sync::Arc;
 
 use super::batch_scheduler::{
     Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue, QueueScan, ScheduleContext,
@@ -17,23 +20,31 @@ use super::iteration::ScheduledBatch;
 use super::queue::QueueConfig;
 use super::{Replica, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
-use crate::config::{PoolConfig, SchedulerKind};
+use crate::config::{Pool, PoolConfig, SchedulerKind};
 use crate::request::BlockReason;
 use servescope_cost::Chunk;
 use servescope_workload::{RequestId, Trace};
 
 impl SchedulerKind {
     /// What is known of the scheduler.
-    pub(crate) fn rules(self) -> &'static dyn SchedulerRules {
+    pub(crate) fn rules(self) -> Arc<dyn SchedulerRules> {
         match self {
-            Self::Static => &static_batch::Static,
-            Self::Orca => &orca::Orca,
-            Self::Vllm => &vllm::Vllm,
-            Self::Sarathi => &sarathi::Sarathi,
-            Self::LightLlm => &lightllm::LightLlm,
-            Self::VllmV1 => &vllm_v1::VllmV1,
-            Self::Slora => &slora::Slora,
+            Self::Static => Arc::new(static_batch::Static),
+            Self::Orca => Arc::new(orca::Orca),
+            Self::Vllm => Arc::new(vllm::Vllm),
+            Self::Sarathi => Arc::new(sarathi::Sarathi),
+            Self::LightLlm => Arc::new(lightllm::LightLlm),
+            Self::VllmV1 => Arc::new(vllm_v1::VllmV1),
+            Self::Slora => Arc::new(slora::Slora),
         }
+    }
+}
+
+impl Pool {
+    /// What is known of the scheduler of its replicas.
+    pub(crate) fn rules(&self) -> Arc<dyn SchedulerRules> {
+        let own = self.scheduler.as_ref().map(Arc::clone);
+        own.map_or_else(|| self.config.scheduler.rules(), |own| Arc::new(custom::Custom(own)))
     }
 }
 

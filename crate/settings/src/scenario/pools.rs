@@ -170,6 +170,7 @@ impl Scenario {
                     name: of.name.clone(),
                     schedule: scenario.count_changes()?,
                     start_up_us: scenario.number(Id::StartUp) * 1e6,
+                    scheduler: None,
                     ..Pool::new(scenario.pool_for(ranks)?, scenario.replica_cost(ranks)?)
                 })
             };

@@ -7,6 +7,7 @@ use super::{Replica, RequestStatus, RunningList, ScheduleContext, Scheduled, Sch
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
 use crate::replica::batch_end::share_iteration;
+use crate::replica::batch_scheduler::BatchEvent;
 use crate::replica::run::written;
 
 /// The first stage takes a batch: requests that wait for it wait no more.
@@ -97,6 +98,7 @@ impl RunningList {
         context.requests.token_us.remove(&id);
         context.requests[i].status = RequestStatus::Finished;
         context.record.ends(id);
+        replica.happened(context, BatchEvent::Left(id, None));
     }
 }
 
@@ -182,6 +184,7 @@ fn end_of(
     if is_done {
         replica.complete(context, id, total);
         replica.num_running -= 1;
+        replica.happened(context, BatchEvent::Left(id, Some(total)));
     }
     follows
 }
@@ -214,6 +217,7 @@ fn end_of_preempted(
     if known >= total {
         replica.complete(context, id, total);
         replica.leave_waiting(context, id);
+        replica.happened(context, BatchEvent::Left(id, None));
     }
 }
 

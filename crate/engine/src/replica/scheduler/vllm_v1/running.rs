@@ -166,9 +166,7 @@ fn preempt(list: &mut RunningList, replica: &mut Replica, context: &mut Schedule
 impl Replica {
     /// A request that was admitted waits again.
     pub(super) fn requeue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
-        self.num_waiting += 1;
-        self.adapters.waits(context.adapter(id).0);
+        self.waits_again(context, id);
         self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
     }
 }
