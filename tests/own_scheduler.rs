@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use servescope_cost::{AdapterCost, LinearCost};
+use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::custom_scheduler::{
     CustomScheduler, Plan, RequestFacts, RunningRequest, SchedulerView, WaitingRequest,
 };
@@ -106,8 +106,22 @@ impl CustomScheduler for ShortestRemainingFirst {
     }
 }
 
-fn pool(config: PoolConfig) -> Pool {
-    let pool = Pool::new(config, Box::new(COST));
+/// The same cost on each of several pipeline stages.
+#[derive(Debug)]
+struct OnStages(u32);
+
+impl BatchCost for OnStages {
+    fn stages(&self) -> u32 {
+        self.0
+    }
+
+    fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
+        COST.stage_time(batch, is_last)
+    }
+}
+
+fn pool(config: PoolConfig, stages: u32) -> Pool {
+    let pool = Pool::new(config, Box::new(OnStages(stages)));
     pool.with_scheduler(Box::<ShortestRemainingFirst>::default())
 }
 
@@ -137,6 +151,7 @@ proptest! {
         max_batch_tokens in 4u32..200,
         max_loras in 1u32..4,
         prefix_cache in any::<bool>(),
+        stages in 1u32..4,
     ) {
         let mut now_us = 0.0;
         let rows = rows.into_iter().map(|(gap, adapter, input, output, beyond)| {
@@ -157,7 +172,7 @@ proptest! {
         let config = PoolConfig {
             blocks, max_requests, max_batch_tokens, prefix_cache, adapters, replicas: 2, ..PoolConfig::default()
         };
-        let fleet = || Fleet::new(Arc::new(sent.clone()), FleetConfig::default(), vec![pool(config)]);
+        let fleet = || Fleet::new(Arc::new(sent.clone()), FleetConfig::default(), vec![pool(config, stages)]);
         let mut stepped = fleet().without_fast_forward();
         while !stepped.advance(5) {
             prop_assert_eq!(stepped.audited_blocks(), Some(stepped.blocks_in_use()));
@@ -180,7 +195,7 @@ fn short_requests_go_first() {
     let rows = (0..12).map(|place| (f64::from(place), 0, 20, if place < 2 { 400 } else { 10 }, 0));
     let sent = trace(rows);
     let config = PoolConfig { max_requests: 1, ..PoolConfig::default() };
-    let own = Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config)]).run();
+    let own = Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config, 1)]).run();
     let first_come = Fleet::of_pool(Arc::clone(&sent), config, Box::new(COST)).run();
     let mean = |report: &Report| {
         let of = |id: usize| report.results[id].finish_us.unwrap() - report.trace.arrival_us[id];
@@ -190,13 +205,54 @@ fn short_requests_go_first() {
     assert!(mean(&own) < 0.6 * mean(&first_come), "{} against {}", mean(&own), mean(&first_come));
 }
 
+/// Waits until as many requests are there as a batch is to have, or the first one has waited long enough.
+#[derive(Debug, Clone)]
+struct WaitsForBatch {
+    size: usize,
+    most_us: f64,
+    wakes_us: f64,
+}
+
+impl CustomScheduler for WaitsForBatch {
+    fn boxed(&self) -> Box<dyn CustomScheduler> {
+        Box::new(self.clone())
+    }
+
+    fn schedule(&mut self, view: &SchedulerView<'_>) -> Plan {
+        let running = view.running.iter().map(|own| (own.facts.id, own.next_tokens));
+        let first_us = view.waiting.first().map_or(f64::INFINITY, |own| own.facts.arrival_us);
+        let is_due = view.waiting.len() >= self.size || first_us + self.most_us <= view.now_us;
+        self.wakes_us = first_us + self.most_us;
+        let joining = view.waiting.iter().filter(|_| is_due && view.running.is_empty());
+        let tokens = running.chain(joining.map(|own| (own.facts.id, own.facts.prompt_tokens)));
+        Plan { tokens: tokens.collect(), ..Plan::default() }
+    }
+
+    fn wakes_us(&self) -> f64 {
+        self.wakes_us
+    }
+}
+
+/// Of three requests two fill a batch at once; the third, alone, begins when it has waited half a second, on any number of stages.
+#[test]
+fn a_scheduler_may_look_again_at_a_time() {
+    let sent = trace([(0.0, 0, 20, 3, 0), (1_000.0, 0, 20, 3, 0), (3e6, 0, 20, 3, 0)]);
+    for stages in [1, 2] {
+        let own = WaitsForBatch { size: 2, most_us: 5e5, wakes_us: f64::INFINITY };
+        let pool = Pool::new(PoolConfig::default(), Box::new(OnStages(stages))).with_scheduler(Box::new(own));
+        let report = Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool]).run();
+        let scheduled: Vec<f64> = (0..3).filter_map(|id| report.scheduled_us(id)).collect();
+        assert_eq!(scheduled, [1_000.0, 1_000.0, 3.5e6]);
+    }
+}
+
 /// A short request that finds no block has the longest one preempted, which is computed again and finishes; and what only decodes
 /// takes one event for many iterations.
 #[test]
 fn the_longest_gives_way_and_long_decodes_take_few_events() {
     let sent = trace([(0.0, 0, 20, 300, 0), (1.0, 0, 20, 290, 0), (2e6, 0, 20, 40, 0)]);
     let config = PoolConfig { blocks: 30, ..PoolConfig::default() };
-    let fleet = || Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config)]);
+    let fleet = || Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config, 1)]);
     let events = |mut fleet: Fleet| (1..).find(|_| fleet.advance(1)).unwrap();
     let (leapt, single) = (events(fleet()), events(fleet().without_fast_forward()));
     assert!(10 * leapt < single, "{leapt} events in place of {single}");

@@ -257,17 +257,6 @@ pub struct PoolConfig {
     pub adapters: AdapterConfig,
 }
 
-/// Blocks of a size that `tokens` take.
-// PERF: a division takes as long as ten other steps, and blocks have 1 or 16 tokens mostly; guarded by `blocks_round_up`.
-#[inline]
-pub(crate) fn blocks_of(tokens: u32, block_size: u32) -> u32 {
-    if !block_size.is_power_of_two() {
-        return tokens.div_ceil(block_size);
-    }
-    let rest = tokens & (block_size - 1);
-    (tokens >> block_size.trailing_zeros()) + u32::from(rest > 0)
-}
-
 impl PoolConfig {
     /// KV memory of a replica, tokens.
     pub(crate) fn kv_tokens(&self) -> u32 {
@@ -277,7 +266,7 @@ impl PoolConfig {
     /// Blocks that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {
-        blocks_of(tokens, self.block_size)
+        tokens.div_ceil(self.block_size)
     }
 
     /// How long the link to the host takes for `blocks`, microseconds.
@@ -350,21 +339,6 @@ impl Default for PoolConfig {
             idle_poll_us: 0.0,
             lora_compute: true,
             adapters: AdapterConfig::FREE,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_round_up() {
-        for block_size in 1..40 {
-            let config = PoolConfig { block_size, ..PoolConfig::default() };
-            for tokens in (0..200).chain([u32::MAX - 1, u32::MAX]) {
-                assert_eq!(config.blocks_for(tokens), tokens.div_ceil(block_size), "{tokens} / {block_size}");
-            }
         }
     }
 }

@@ -501,7 +501,12 @@ impl Fleet {
                 return self.truncate_fast_forward(place, now_us);
             }
             self.fill_pipeline(place, now_us);
-            if stages == 1 {
+            if self.replicas[place].in_flight == 0 {
+                let wakes_us = self.replicas[place].scheduler().wakes_us();
+                if now_us < wakes_us && wakes_us < f64::INFINITY {
+                    self.schedule_completion(wakes_us, place);
+                }
+            } else if stages == 1 {
                 self.fast_forward(place, now_us);
             } else if !stages_end {
                 self.play_turns(place, now_us);
@@ -545,6 +550,11 @@ impl Fleet {
     /// What a replica worked on ends; says whether nothing else can happen at this time and the next iteration has begun.
     fn work_ends(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
         let pool = self.pool_of(place);
+        if pool.is_pipelined && self.replicas[place].in_flight == 0 {
+            // It stood still, and looks again.
+            self.dirty_replicas.push(place);
+            return false;
+        }
         if pool.is_pipelined && pool.stages > 1 {
             self.end_oldest(place, now_us);
             return false;

@@ -362,7 +362,7 @@ impl Replica {
     pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         let was_empty = self.num_waiting == 0;
         self.charge_ended(context);
-        context.requests[id].replica = self.index;
+        context.requests[id].leg.replica = self.index;
         self.num_waiting += 1;
         self.outstanding += 1;
         // Behind a head that stays: the next look may be many iterations away, and is not waited for.
@@ -464,8 +464,8 @@ impl Replica {
         self.num_running += 1;
         context.holds_memory(id, RequestStatus::Prefilling);
         let request = &mut context.requests[id];
-        if request.scheduled_us.is_nan() {
-            request.scheduled_us = context.now_us;
+        if request.leg.scheduled_us.is_nan() {
+            request.leg.scheduled_us = context.now_us;
             request.updated_us = context.now_us;
         } else {
             context.resume(id);

@@ -130,7 +130,7 @@ pub struct Counters {
 impl Report {
     /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        Some(self.served.requests[id].scheduled_us).filter(|t| !t.is_nan())
+        Some(self.served.requests[id].leg.scheduled_us).filter(|t| !t.is_nan())
     }
 
     /// When its first token was there, microseconds; from its arrival to then is its TTFT.
@@ -162,7 +162,7 @@ impl Report {
 
     /// The replica that request `id` was given to.
     pub fn replica(&self, id: usize) -> ReplicaIndex {
-        self.served.requests.get(id).map(|request| request.replica).unwrap_or_default()
+        self.served.requests.get(id).map(|request| request.leg.replica).unwrap_or_default()
     }
 
     /// How often request `id` was preempted.

@@ -49,6 +49,8 @@ pub enum Suspect {
     Limit(SchedulerLimit),
     /// The number of replicas. It is taken away by as many again.
     Replicas,
+    /// The time from the decision to start a replica to its first request.
+    ColdStart,
 }
 
 /// A limit of a replica's scheduler for which requests wait though the replicas could serve more.
@@ -103,6 +105,7 @@ impl Suspect {
             Self::FairShare => GatewayHoldReason::FairShare.name(),
             Self::Limit(limit) => limit.delay().name(),
             Self::Replicas => "replicas",
+            Self::ColdStart => "cold_start",
         }
     }
 
@@ -116,6 +119,7 @@ impl Suspect {
             Self::Replicas => {
                 return scenario.with_twice_the_replicas().filter(|lifted| lifted.problems().is_empty());
             }
+            Self::ColdStart => return scenario.without_cold_start(),
         };
         lifted.set(id, value).ok()?;
         (lifted.problems().is_empty() && lifted.pool_for(ranks).is_ok()).then_some(lifted)
@@ -126,8 +130,17 @@ fn twice(scenario: &Scenario, id: Id) -> (Id, Value) {
     (id, Value::Number(2.0 * scenario.number(id)))
 }
 
-/// What may make the requests of a run wait.
+/// What may make the requests of a run wait. Replicas that take time to start are suspected wherever there are some: requests
+/// wait for them long before the last arrival.
 fn suspects(run: &Run) -> Vec<Suspect> {
+    let starts = run.report.replicas.iter().any(|life| life.ready_us > life.start_us);
+    let mut suspects: Vec<Suspect> = starts.then_some(Suspect::ColdStart).into_iter().collect();
+    suspects.extend(suspects_at_end(run));
+    suspects
+}
+
+/// What may make those requests wait that wait at the last arrival.
+fn suspects_at_end(run: &Run) -> Vec<Suspect> {
     let Some((waiting, backlog)) = run.waiting() else { return Vec::new() };
     match backlog {
         Backlog::AtGateway { reason } => {
@@ -158,7 +171,8 @@ fn is_too_much(run: &Run, outside: usize) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "WaitCause"))]
 pub struct Cause {
-    /// The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", or "replicas".
+    /// The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", "replicas",
+    /// or "cold_start".
     pub suspect: &'static str,
     /// What is better without it: "throughput_rps" or "ttft_s.mean".
     pub metric: &'static str,
@@ -182,6 +196,7 @@ impl Cause {
             "adapter_slots" => "requests wait for a LoRA slot: with twice as many LoRA slots",
             "batch_cap" => "requests wait for a place in the batch: with twice the limit of running requests",
             "token_budget" => "requests wait for the token budget: with twice the token budget",
+            "cold_start" => "requests wait while replicas start: with replicas that are ready at once",
             _ => "more arrives than the replicas serve: with twice as many replicas",
         };
         let [with, without] = [self.with, self.without].map(digits);
@@ -270,9 +285,10 @@ impl Blame {
             METRICS.into_iter().enumerate().find_map(better)
         };
         let mut found: Vec<Cause> = self.suspects.iter().enumerate().filter_map(of).collect();
-        if let Some(Suspect::Limit(_)) = self.suspects.first() {
-            found.truncate(1);
-        }
+        let limits =
+            |cause: &Cause| SchedulerLimit::ALL.iter().any(|limit| limit.delay().name() == cause.suspect);
+        let mut has_limit = false;
+        found.retain(|cause| !limits(cause) || !std::mem::replace(&mut has_limit, true));
         found
     }
 }
@@ -365,6 +381,26 @@ mod tests {
             matches!(&found[..], [Cause { suspect: "replicas", metric: "throughput_rps", .. }]),
             "{found:?}"
         );
+    }
+
+    /// One replica is too few for 3 req/s, and the others take a minute to start; where it is enough, their start costs nothing and is
+    /// not named.
+    #[test]
+    fn a_cold_start_is_named_where_requests_wait_for_it() {
+        let of = |rate: &'static str| {
+            let settings = [
+                ("workload.rate_rps", rate),
+                ("workload.duration_s", "120"),
+                ("workload.adapters.count", "0"),
+                ("fleet.cold_start.delay_s", "60"),
+                ("fleet.autoscaling.schedule", "20:3"),
+            ];
+            causes(&settings, None).1
+        };
+        let named = |found: &[Cause]| found.iter().any(|cause| cause.suspect == "cold_start");
+        let found = of("3");
+        assert!(named(&found), "{found:?}");
+        assert!(!named(&of("0.2")));
     }
 
     #[test]

@@ -75,14 +75,14 @@ export function causeText(text: Text, { suspect, metric, seeds, ...values }: Wai
   const [given, without] = [of(values.with), of(values.without)];
   const better = t(metric === 'throughput_rps' ? 'cause.throughput' : 'cause.ttft', { given, without });
   const runs = seeds === 1 ? t('cause.one_run') : t('cause.seeds', { seeds });
-  const doubled = DOUBLED[suspect];
-  if (doubled !== undefined) return t(doubled, { better, runs });
+  const sentence = OWN_SENTENCE[suspect];
+  if (sentence !== undefined) return t(sentence, { better, runs });
   return t('cause.limit', { what: t(LIMITS[suspect] ?? 'cause.what.concurrency'), better, runs });
 }
 
-/** What is there twice in the runs without it. */
-const DOUBLED: Readonly<Record<string, 'cause.replicas' | 'cause.adapter_slots' | 'cause.batch_cap' | 'cause.token_budget'>> = {
-  replicas: 'cause.replicas', adapter_slots: 'cause.adapter_slots', batch_cap: 'cause.batch_cap', token_budget: 'cause.token_budget',
+/** What has a sentence of its own, that says what the runs without it have in its place. */
+const OWN_SENTENCE: Readonly<Record<string, 'cause.replicas' | 'cause.adapter_slots' | 'cause.batch_cap' | 'cause.token_budget' | 'cause.cold_start'>> = {
+  replicas: 'cause.replicas', adapter_slots: 'cause.adapter_slots', batch_cap: 'cause.batch_cap', token_budget: 'cause.token_budget', cold_start: 'cause.cold_start',
 };
 
 const LIMITS: Readonly<Record<string, MessageKey>> = {

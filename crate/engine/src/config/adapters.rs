@@ -1,7 +1,5 @@
 //! Where the LoRA adapters of a replica are kept, what of its memory they take, and how long loading one takes.
 
-use super::blocks_of;
-
 /// Pool tokens that one unit of an adapter's rank takes.
 pub const TOKENS_PER_RANK: u32 = 4;
 
@@ -82,7 +80,7 @@ impl AdapterConfig {
     /// KV blocks of `block_size` tokens that an adapter takes.
     pub(crate) fn blocks(&self, rank: u32, block_size: u32) -> u32 {
         match self.memory {
-            AdapterMemory::Unified if rank > 0 => blocks_of(self.pool_tokens(rank), block_size),
+            AdapterMemory::Unified if rank > 0 => self.pool_tokens(rank).div_ceil(block_size),
             AdapterMemory::Unified | AdapterMemory::Slots | AdapterMemory::Resident => 0,
         }
     }

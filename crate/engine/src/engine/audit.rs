@@ -66,7 +66,7 @@ impl Fleet {
             let (replica, context, _) = self.parts(place, 0.0);
             let holds = |&id: &RequestId| {
                 let of_request = context.requests[id].status;
-                context.requests[id].replica == replica.index
+                context.requests[id].leg.replica == replica.index
                     && matches!(of_request, RequestStatus::Prefilling | RequestStatus::Decoding)
             };
             let ids = RequestId::first(context.trace.len()).filter(holds);
@@ -104,7 +104,7 @@ impl Fleet {
         for id in RequestId::first(context.trace.len()) {
             let i = id.index();
             let place = context.requests[i].status;
-            if context.requests[i].replica != replica.index
+            if context.requests[i].leg.replica != replica.index
                 || !matches!(place, RequestStatus::Prefilling | RequestStatus::Decoding)
             {
                 continue;

@@ -18,7 +18,8 @@ impl Fleet {
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id.index();
-            if self.requests[i].status == RequestStatus::Waiting && self.requests[i].scheduled_us.is_nan() {
+            if self.requests[i].status == RequestStatus::Waiting && self.requests[i].leg.scheduled_us.is_nan()
+            {
                 return Some(at_us);
             }
             self.deadlines.pop_front();
@@ -31,7 +32,7 @@ impl Fleet {
         let Some((_, id)) = self.deadlines.pop_front() else { return };
         self.record.results[id].outcome = Outcome::TimedOut;
         self.record.departures.push(QueueDrop { time_us: now_us, id });
-        let replica = self.requests[id].replica;
+        let replica = self.requests[id].leg.replica;
         self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
         self.leave_queue(id, now_us);
     }
@@ -39,7 +40,7 @@ impl Fleet {
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        if self.pool_of(self.requests[i].replica).facts.cancels_late {
+        if self.pool_of(self.requests[i].leg.replica).facts.cancels_late {
             return self.cancel_late(id, now_us);
         }
         let result = &mut self.record.results[i];
@@ -54,7 +55,7 @@ impl Fleet {
         if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
         }
-        let place = self.requests[i].replica;
+        let place = self.requests[i].leg.replica;
         let in_flight = if self.pool_of(place).is_pipelined {
             self.pipelines[place].holds(id)
         } else {
@@ -78,7 +79,7 @@ impl Fleet {
     /// The same where the replica learns of it between two iterations.
     fn cancel_late(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
-        let place = self.requests[i].replica;
+        let place = self.requests[i].leg.replica;
         if self.record.results[i].outcome == Outcome::Unfinished {
             let is_outside = self.frontend.is_not_yet_at_engine(id);
             if is_outside || self.requests[i].status == RequestStatus::Waiting {
@@ -102,7 +103,7 @@ impl Fleet {
     }
 
     fn leave_queue(&mut self, id: RequestId, now_us: f64) {
-        let place = self.requests[id].replica;
+        let place = self.requests[id].leg.replica;
         self.note_left(place);
         let (replica, mut context, _) = self.parts(place, now_us);
         let outcome = context.record.results[id].outcome;

@@ -35,7 +35,7 @@ impl KvUsageProbe for ReplicaView<'_> {
             if matches!(place, RequestStatus::Waiting | RequestStatus::Finished) {
                 return None;
             }
-            let number = self.requests[i].replica;
+            let number = self.requests[i].leg.replica;
             let replica = &self.replicas[number];
             let done = self.requests[i].done;
             let tokens = if place == RequestStatus::Decoding && replica.is_single() {

@@ -178,8 +178,7 @@ impl GpuColumns {
             if run.prompts > 0 {
                 self.prefill_tokens.add(begin, run.end_us, f64::from(run.prompt_tokens) / duration);
             }
-            let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-            self.decode_tokens.add(begin, run.end_us, decoded / duration);
+            self.decode_tokens.add(begin, run.end_us, run.decoded_tokens() / duration);
         }
     }
 }

@@ -59,7 +59,7 @@ impl RunTotals {
         let mut us = usage.parts.map(|part| part * many);
         us[OperatorClass::DecodeAttention as usize] = (run.busy_us - us.iter().sum::<f64>()).max(0.0);
         let kv_tokens =
-            run.kv_tokens + 0.5 * f64::from(run.iterations.saturating_sub(1)) * f64::from(run.decodes);
+            run.kv_tokens + 0.5 * f64::from(run.iterations.saturating_sub(1)) * f64::from(run.decode_tokens);
         let work = usage.work.map(|[none, each]| Work {
             flops: many * (none.flops + kv_tokens * each.flops),
             bytes: many * (none.bytes + kv_tokens * each.bytes),

@@ -140,8 +140,7 @@ fn each(
     let mut cache = DecodeUsageCache::new(report);
     for run in report.timeline.iterations.iter().filter(is_wanted) {
         let RunTotals { us, work } = cache.totals(&run);
-        let decoded = f64::from(run.iterations) * f64::from(run.decodes);
-        let tokens = f64::from(run.prompt_tokens) + decoded;
+        let tokens = f64::from(run.prompt_tokens) + run.decoded_tokens();
         take(&run, &Totals { us, work, tokens });
     }
 }

@@ -17,11 +17,20 @@ pub(crate) enum RequestStatus {
     Finished,
 }
 
+/// A request's stay at one replica, from its waiting queue to the release of its blocks. It has one; a request that is handed over to
+/// another replica begins another there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leg {
+    pub(crate) replica: ReplicaIndex,
+    /// When its first iteration was formed, microseconds; NaN before.
+    pub(crate) scheduled_us: f64,
+}
+
 /// A request. Times in microseconds; NaN where there is none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestState {
-    /// When its first iteration was formed.
-    pub(crate) scheduled_us: f64,
+    /// Where it is served.
+    pub(crate) leg: Leg,
     /// When its first token was there.
     pub(crate) first_token_us: f64,
     /// End of its last iteration outside the decode batch, or its preemption.
@@ -38,7 +47,6 @@ pub(crate) struct RequestState {
     pub(crate) total: u32,
     /// Tokens processed. While a request decodes in the decode batch of its replica, less the replica's step (wrapping).
     pub(crate) done: u32,
-    pub(crate) replica: ReplicaIndex,
     pub(crate) preemptions: u16,
     pub(crate) status: RequestStatus,
 }
@@ -47,7 +55,7 @@ impl RequestState {
     /// A request that has not arrived.
     pub(crate) fn new(prompt: u32, total: u32) -> Self {
         Self {
-            scheduled_us: f64::NAN,
+            leg: Leg { replica: ReplicaIndex::default(), scheduled_us: f64::NAN },
             first_token_us: f64::NAN,
             updated_us: f64::NAN,
             stalled_us: 0.0,
@@ -56,7 +64,6 @@ impl RequestState {
             prompt,
             total,
             done: 0,
-            replica: ReplicaIndex::default(),
             preemptions: 0,
             status: RequestStatus::default(),
         }
@@ -65,9 +72,11 @@ impl RequestState {
     /// Whether its times, its replica and its preemptions are those of another one, to the bit.
     pub(crate) fn is_served_as(&self, other: &Self) -> bool {
         let times = |of: &Self| {
-            [of.scheduled_us, of.first_token_us, of.stalled_us, of.longest_gap_us, of.prefill_us]
+            [of.leg.scheduled_us, of.first_token_us, of.stalled_us, of.longest_gap_us, of.prefill_us]
                 .map(f64::to_bits)
         };
-        times(self) == times(other) && self.replica == other.replica && self.preemptions == other.preemptions
+        times(self) == times(other)
+            && self.leg.replica == other.leg.replica
+            && self.preemptions == other.preemptions
     }
 }

@@ -34,8 +34,10 @@ pub struct IterationRun {
     pub prompts: u32,
     /// Prompt tokens.
     pub prompt_tokens: u32,
-    /// Requests that decode one token each in every iteration.
+    /// Requests that decode in every iteration.
     pub decodes: u32,
+    /// Tokens of their answers that they get together in each: one of each request, unless a scheduler has it otherwise.
+    pub decode_tokens: u32,
     /// Those of them whose last token came when the first iteration began; the gaps of the others are in
     /// [`Timeline::gaps`].
     pub fresh: u32,
@@ -89,6 +91,7 @@ impl IterationRun {
         prompts: 0,
         prompt_tokens: 0,
         decodes: 0,
+        decode_tokens: 0,
         fresh: 0,
         stalled: 0,
         kv_tokens: 0.0,
@@ -109,7 +112,7 @@ impl IterationRun {
         let read: f64 = chunks.iter().map(|chunk| f64::from(chunk.kv_tokens)).sum();
         let decode_kv_tokens = match self.decodes {
             0 => 0.0,
-            decodes => self.kv_tokens - read + index * f64::from(decodes),
+            _ => self.kv_tokens - read + index * f64::from(self.decode_tokens),
         };
         let Self { decodes, rank_sum, any_adapter, lora, .. } = *self;
         Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora }
@@ -120,6 +123,11 @@ impl IterationRun {
         self.prompts + self.decodes
     }
 
+    /// Tokens of answers in all of them, but for the first ones.
+    pub fn decoded_tokens(&self) -> f64 {
+        f64::from(self.iterations) * f64::from(self.decode_tokens)
+    }
+
     /// When the first of them begins: behind the loading of adapters, microseconds.
     pub fn begins_us(&self) -> f64 {
         self.start_us + self.adapter_load_us
@@ -127,7 +135,7 @@ impl IterationRun {
 
     /// Tokens in KV memory during the last. The token that it makes is there from the next one on.
     pub fn kv_tokens_at_end(&self) -> f64 {
-        let added = f64::from(self.iterations.saturating_sub(1)) * f64::from(self.decodes);
+        let added = f64::from(self.iterations.saturating_sub(1)) * f64::from(self.decode_tokens);
         self.kv_tokens + f64::from(self.prompt_tokens) + added
     }
 }

@@ -157,6 +157,7 @@ fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
         let id = batch.members.remove(from);
         let (total, done) = (context.total(id), context.requests[id].done);
         batch.decodes -= 1;
+        batch.decode_tokens -= 1;
         batch.decode_kv_tokens -= u64::from(total - 1);
         if let Some(count) = batch.unwritten.phases.get_mut(within_block(done - 1, size)) {
             *count -= 1;

@@ -33,9 +33,8 @@ pub(crate) struct DecodeBatch {
     block_phase_counts: Vec<u32>,
     /// The phase of requests that take a block in the next iteration: -step modulo the block size.
     now: usize,
-    /// The step after which it is done and the request, one above the other in a word: so one comparison puts two in order. An
-    /// entry whose step is not the request's end is stale.
-    ends: BinaryHeap<Reverse<u128>>,
+    /// The step after which it is done and the request. An entry whose step is not the request's end is stale.
+    ends: BinaryHeap<Reverse<(u64, RequestId)>>,
 }
 
 /// What the decode batch must know of one request.
@@ -91,7 +90,7 @@ impl DecodeBatch {
 
     /// A request's last step is known, or another than it was.
     pub(crate) fn ends_at(&mut self, step: u64, id: RequestId) {
-        self.ends.push(Reverse(u128::from(step) << 32 | u128::from(id.get())));
+        self.ends.push(Reverse((step, id)));
     }
 
     pub(crate) fn leave(&mut self, member: DecodeSlot) {
@@ -183,13 +182,6 @@ impl DecodeBatch {
         most
     }
 
-    /// Whether the next `iterations` are sure to take no more than `free` blocks: in a round of as many as a block has tokens
-    /// every request takes one.
-    pub(crate) fn has_room_for(&self, iterations: u32, free: u32) -> bool {
-        let rounds = u64::from(iterations).div_ceil(self.block_phase_counts.len() as u64);
-        rounds * u64::from(self.count) <= u64::from(free)
-    }
-
     /// Every request is `iterations` tokens further.
     pub(crate) fn advance(&mut self, iterations: u32) {
         self.step += u64::from(iterations);
@@ -213,7 +205,7 @@ impl DecodeBatch {
     }
 
     fn next_end(&self) -> Option<u64> {
-        self.ends.peek().map(|&Reverse(entry)| (entry >> 32) as u64)
+        self.ends.peek().map(|&Reverse((step, _))| step)
     }
 
     /// The next request whose end is reached, or was before it left.
@@ -223,7 +215,7 @@ impl DecodeBatch {
     }
 
     fn pop_end(&mut self) -> Option<RequestId> {
-        self.ends.pop().map(|Reverse(entry)| RequestId::new(entry as u32))
+        self.ends.pop().map(|Reverse((_, id))| id)
     }
 }
 

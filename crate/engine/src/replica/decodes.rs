@@ -12,6 +12,7 @@ impl Replica {
     /// Every request of the decode batch decodes in the iteration.
     pub(crate) fn schedule_decode_batch(&mut self, batch: &mut ScheduledBatch) {
         batch.decodes = self.decode_batch.count;
+        batch.decode_tokens = batch.decodes;
         batch.decode_kv_tokens = self.decode_batch.kv_tokens;
         batch.rank_sum += self.decode_batch.rank_sum;
         batch.any_adapter |= self.decode_batch.with_adapter > 0;

@@ -35,7 +35,7 @@ impl Replica {
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
         self.outstanding -= 1;
-        if !context.requests[i].scheduled_us.is_nan() {
+        if !context.requests[i].leg.scheduled_us.is_nan() {
             self.close_result(context, id);
         }
         self.free_swap(context, id);

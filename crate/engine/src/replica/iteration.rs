@@ -87,6 +87,8 @@ pub(crate) struct ScheduledBatch {
     /// Where its running requests are not listed in it: which such iteration it is.
     pub(crate) steady: Option<SteadyPart>,
     pub(crate) decodes: u32,
+    /// Tokens of their answers that these get together.
+    pub(crate) decode_tokens: u32,
     pub(crate) decode_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
@@ -143,6 +145,7 @@ impl ScheduledBatch {
         self.scheduled.clear();
         self.steady = None;
         self.decodes = 0;
+        self.decode_tokens = 0;
         self.decode_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
@@ -187,7 +190,7 @@ impl ScheduledBatch {
     /// something else.
     #[inline]
     pub(crate) fn forms_again(&mut self) {
-        self.decode_kv_tokens += u64::from(self.decodes);
+        self.decode_kv_tokens += u64::from(self.decode_tokens);
         if self.times_hold > 1 {
             self.times_hold -= 1;
         } else {
@@ -198,7 +201,7 @@ impl ScheduledBatch {
     /// It is this many iterations later, in each of which every request got a token.
     pub(crate) fn moves_on(&mut self, iterations: u32) {
         self.number += u64::from(iterations);
-        self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decodes);
+        self.decode_kv_tokens += u64::from(iterations) * u64::from(self.decode_tokens);
         if let Some(own) = &mut self.steady {
             own.number += u64::from(iterations);
         }

@@ -11,11 +11,10 @@ use blocks::BlockCache;
 
 pub(crate) use blocks::Held;
 
-/// A number of tokens or iterations modulo the block size, which is a power of two mostly: a division takes long.
+/// A number of tokens or iterations modulo the block size.
 #[inline]
 pub(crate) fn within_block(tokens: u32, block_size: usize) -> usize {
-    let tokens = tokens as usize;
-    if block_size.is_power_of_two() { tokens & (block_size - 1) } else { tokens % block_size }
+    tokens as usize % block_size
 }
 
 /// Blocks of one replica.

@@ -176,6 +176,7 @@ impl Replica {
         self.waiting.decodes(context.trace, id, true);
         self.running.push(id);
         batch.decodes += 1;
+        batch.decode_tokens += 1;
         batch.decode_kv_tokens += u64::from(tokens);
         batch.rank_sum += u64::from(member.rank.unwrap_or(0));
         batch.any_adapter |= member.rank.is_some();

@@ -271,14 +271,15 @@ impl Replica {
 
 /// A request is part of the iteration as the cost model sees it.
 fn fill(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch, scheduled: Scheduled) {
-    let Scheduled { id, tokens, computed, is_prompt, .. } = scheduled;
+    let Scheduled { id, tokens, computed, is_prompt, makes_token, .. } = scheduled;
     if is_prompt {
         batch.prompts.push(id);
         batch.chunks.push(Chunk { kv_tokens: computed, tokens });
     } else {
         batch.members.push(id);
         batch.decodes += 1;
-        batch.decode_kv_tokens += u64::from(computed) + 1;
+        batch.decode_tokens += u32::from(makes_token);
+        batch.decode_kv_tokens += u64::from(computed + tokens);
     }
     context.add_adapter(batch, id);
 }

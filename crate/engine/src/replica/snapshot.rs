@@ -289,7 +289,7 @@ impl Replica {
         } else {
             (self.holders_by_status(context), 0)
         };
-        let since = |holder: &KvHolder| context.requests[holder.id].scheduled_us;
+        let since = |holder: &KvHolder| context.requests[holder.id].leg.scheduled_us;
         holders.sort_by(|a: &KvHolder, b| since(a).total_cmp(&since(b)).then(a.id.cmp(&b.id)));
         (holders, shared)
     }
@@ -297,7 +297,7 @@ impl Replica {
     fn holders_by_status(&self, context: &ScheduleContext<'_>) -> Vec<KvHolder> {
         let holds = |id: &RequestId| {
             let i = id.index();
-            context.requests[i].replica == self.index
+            context.requests[i].leg.replica == self.index
                 && matches!(context.requests[i].status, RequestStatus::Prefilling | RequestStatus::Decoding)
         };
         let of = |id: RequestId| {

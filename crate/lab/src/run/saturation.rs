@@ -292,8 +292,8 @@ impl Saturated {
             if run.end_us > part.last_us {
                 continue;
             }
-            let decodes = f64::from(run.decodes);
-            part.tokens += f64::from(run.iterations) * decodes;
+            let decodes = f64::from(run.decode_tokens);
+            part.tokens += run.decoded_tokens();
             part.busy_us += run.busy_us;
             part.decode_us += run.busy_us * decodes / (decodes + f64::from(run.prompt_tokens)).max(1.0);
         }

@@ -61,7 +61,7 @@ fn write_iteration(to: &mut dyn fmt::Write, id: u64, run: &IterationRun, index: 
         run.requests(),
         run.prompt_tokens,
         run.decodes,
-        run.kv_tokens + k * f64::from(run.decodes),
+        run.kv_tokens + k * f64::from(run.decode_tokens),
         run.resident_adapters
     )
 }

@@ -109,7 +109,7 @@ fn works(report: &Report) -> Vec<BatchWork> {
             end_us: work.end_us,
             requests: run.requests(),
             prompt_tokens: run.prompt_tokens,
-            decode_tokens: u64::from(run.decodes) * u64::from(run.iterations),
+            decode_tokens: u64::from(run.decode_tokens) * u64::from(run.iterations),
             iterations: run.iterations,
             kv_tokens: run.kv_tokens,
         }

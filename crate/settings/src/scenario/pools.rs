@@ -195,34 +195,46 @@ impl Scenario {
 
     /// The same fleet with twice as many replicas in each pool, at any time; none where they would be too many.
     pub fn with_twice_the_replicas(&self) -> Option<Self> {
-        let mut twice = self.clone();
-        let mut texts = Vec::new();
-        for (place, pool) in self.fleet_pools().ok()?.iter().enumerate() {
-            let replicas = 2.0 * pool.scenario.number(Id::Replicas);
-            let schedule: Vec<String> = (pool.scenario.count_changes().ok()?.iter())
+        self.with_in_each_pool(|pool| {
+            let changes = pool.count_changes().ok()?;
+            let schedule: Vec<String> = changes
+                .iter()
                 .map(|change| format!("{}:{}", change.time_us / 1e6, 2 * change.replicas))
                 .collect();
+            let replicas = (Id::Replicas, Value::Number(2.0 * pool.number(Id::Replicas)));
+            let schedule =
+                (!schedule.is_empty()).then(|| (Id::PoolSchedule, Value::Text(schedule.join(","))));
+            Some([replicas].into_iter().chain(schedule).collect())
+        })
+    }
+
+    /// The same fleet whose replicas are ready as soon as they are asked for.
+    pub fn without_cold_start(&self) -> Option<Self> {
+        self.with_in_each_pool(|_| Some(vec![(Id::StartUp, Value::Number(0.0))]))
+    }
+
+    /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
+    fn with_in_each_pool(&self, settings: impl Fn(&Self) -> Option<Vec<(Id, Value)>>) -> Option<Self> {
+        let mut changed = self.clone();
+        let mut texts = Vec::new();
+        for (place, pool) in self.fleet_pools().ok()?.iter().enumerate() {
+            let new = settings(&pool.scenario)?;
             if place == 0 {
-                twice.set(Id::Replicas, Value::Number(replicas)).ok()?;
-                if !schedule.is_empty() {
-                    twice.set(Id::PoolSchedule, Value::Text(schedule.join(","))).ok()?;
+                for (id, value) in new {
+                    changed.set(id, value).ok()?;
                 }
                 continue;
             }
-            let own = pool.changed.iter().filter(|&&id| !matches!(id, Id::Replicas | Id::PoolSchedule));
-            let mut settings: Vec<String> =
-                own.map(|&id| setting(id, &pool.scenario.get(id).to_text())).collect();
-            settings.push(setting(Id::Replicas, &replicas.to_string()));
-            if !schedule.is_empty() {
-                settings.push(setting(Id::PoolSchedule, &schedule.join(",")));
-            }
+            let own = pool.changed.iter().filter(|&id| new.iter().all(|other| other.0 != *id));
+            let mut all: Vec<String> = own.map(|&id| setting(id, &pool.scenario.get(id).to_text())).collect();
+            all.extend(new.iter().map(|(id, value)| setting(*id, &value.to_text())));
             if !pool.name.is_empty() {
-                settings.push(format!("name={}", pool.name));
+                all.push(format!("name={}", pool.name));
             }
-            texts.push(settings.join(","));
+            texts.push(all.join(","));
         }
-        twice.set(Id::Pools, Value::Text(string_list::join(texts.iter().map(String::as_str)))).ok()?;
-        Some(twice)
+        changed.set(Id::Pools, Value::Text(string_list::join(texts.iter().map(String::as_str)))).ok()?;
+        Some(changed)
     }
 
     /// What is wrong with the pools and their numbers of replicas; and what does not fit together in one of them.
@@ -339,6 +351,22 @@ mod tests {
         assert_eq!((counts, twice[1].name.as_str()), (vec![6.0, 4.0], "b"));
         let changes = twice[1].scenario.count_changes().unwrap();
         assert_eq!(changes.iter().map(|change| change.replicas).collect::<Vec<_>>(), [8, 2]);
+    }
+
+    #[test]
+    fn without_cold_start_no_pool_waits_for_its_replicas() {
+        let mut scenario = Scenario::of_settings(&[
+            ("fleet.autoscaling.schedule", "5:2"),
+            ("fleet.cold_start.delay_s", "30"),
+        ])
+        .unwrap();
+        scenario
+            .set_text("fleet.pools", "name=b,fleet.autoscaling.schedule=5:4,fleet.cold_start.delay_s=8")
+            .unwrap();
+        let pools = scenario.without_cold_start().unwrap().fleet_pools().unwrap();
+        let delays: Vec<f64> = pools.iter().map(|pool| pool.scenario.number(Id::StartUp)).collect();
+        assert_eq!(delays, [0.0, 0.0]);
+        assert_eq!(pools[1].scenario.count_changes().unwrap()[0].replicas, 4);
     }
 
     #[test]

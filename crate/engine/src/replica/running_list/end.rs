@@ -18,8 +18,8 @@ pub(crate) fn begins(replica: &Replica, context: &mut ScheduleContext<'_>, batch
         if !scheduled.is_admitted || context.requests[i].status == RequestStatus::Finished {
             continue;
         }
-        if context.requests[i].scheduled_us.is_nan() {
-            context.requests[i].scheduled_us = context.now_us;
+        if context.requests[i].leg.scheduled_us.is_nan() {
+            context.requests[i].leg.scheduled_us = context.now_us;
             context.requests[i].updated_us = context.now_us;
         } else {
             context.resume(scheduled.id);
@@ -80,7 +80,7 @@ impl RunningList {
     ) {
         self.settle(replica, context);
         let i = id.index();
-        if context.requests[i].scheduled_us.is_nan() {
+        if context.requests[i].leg.scheduled_us.is_nan() {
             replica.waiting.ended(context.trace, id, 0, false);
         } else {
             replica.close_result(context, id);

@@ -160,10 +160,8 @@ impl CustomBatches {
             }
             if let Some(place) = list.running_place(context, id) {
                 go_on(list, replica, context, &mut step, (place, tokens));
-            } else if let Some(at) = self.waiting.iter().position(|&other| other == id) {
-                if self.admit(list, replica, context, &mut step, (id, tokens)) {
-                    self.waiting.remove(at);
-                }
+            } else if self.waiting.contains(&id) && admit(list, replica, context, &mut step, (id, tokens)) {
+                self.waiting.retain(|&other| other != id);
             }
         }
         for running in &self.seen.1 {
@@ -237,57 +235,6 @@ impl CustomBatches {
         self.waiting.insert(0, id);
         replica.adapters.offload_unused(&mut replica.kv);
     }
-
-    /// Admits a waiting request, if it fits. Says whether it runs now.
-    fn admit(
-        &self,
-        list: &mut RunningList,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        step: &mut Step,
-        (id, tokens): (RequestId, u32),
-    ) -> bool {
-        let config = context.config;
-        let known = context.requests[id].prompt;
-        // The last token is computed in any case: the next one comes out of it.
-        let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
-        let computed = hits * config.block_size;
-        let tokens = tokens.min(known - computed).min(step.budget);
-        let blocks = config.blocks_for(computed + tokens).saturating_sub(hits);
-        let free = replica.free_beside_adapter(context, id);
-        let (stop, compared) = if list.stale(context, id) > 0 {
-            (None, Compared::new(Test::TokensUnderWay, list.stale(context, id), 0u32))
-        } else if replica.num_running >= config.max_requests {
-            let compared = Compared::new(Test::RunningCap, replica.num_running + 1, config.max_requests);
-            (Some(BlockReason::RunningCap), compared)
-        } else if !replica.adapters.admits(context.adapter(id).0) {
-            let (in_use, slots) = (replica.adapters.in_use().len(), replica.adapters.max_loras());
-            (Some(BlockReason::LoraSlots), Compared::new(Test::LoraSlots, in_use + 1, slots))
-        } else if tokens == 0 {
-            (Some(BlockReason::PromptBudget), Compared::new(Test::TokenBudget, 1u32, step.budget))
-        } else {
-            let wanted = u64::from(blocks) + u64::from(idle);
-            let fits = free.is_some_and(|free| wanted <= u64::from(free));
-            let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
-            if fits {
-                context.decided(replica.index, id, Verdict::Admitted, || compared);
-                replica.leaves_queue(context, id);
-                let (adapter, rank) = context.adapter(id);
-                step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
-                let mut held = Held::default();
-                replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
-                replica.kv.take_blocks(blocks, &mut held);
-                replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
-                list.admit(replica, context, (id, known, computed), held);
-                step.take(id, tokens, computed, true, true);
-                return true;
-            }
-            (Some(BlockReason::Memory), compared)
-        };
-        context.decided(replica.index, id, Verdict::Waits, || compared);
-        step.stop = step.stop.or(stop);
-        false
-    }
 }
 
 impl Step {
@@ -295,6 +242,72 @@ impl Step {
         self.budget -= tokens;
         self.chosen.push(Scheduled { id, tokens, computed, is_prompt, makes_token: false, is_admitted });
     }
+}
+
+/// Admits a waiting request, if it fits. Says whether it runs now.
+fn admit(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+    (id, tokens): (RequestId, u32),
+) -> bool {
+    let config = context.config;
+    let known = context.requests[id].prompt;
+    // The last token is computed in any case: the next one comes out of it.
+    let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
+    let computed = hits * config.block_size;
+    let tokens = tokens.min(known - computed).min(step.budget);
+    let blocks = config.blocks_for(computed + tokens).saturating_sub(hits);
+    let wants = (id, tokens, blocks + idle);
+    let (is_admitted, stop, compared) = judge(list, replica, context, wants, step.budget);
+    let verdict = if is_admitted { Verdict::Admitted } else { Verdict::Waits };
+    context.decided(replica.index, id, verdict, || compared);
+    if !is_admitted {
+        step.stop = step.stop.or(stop);
+        return false;
+    }
+    replica.leaves_queue(context, id);
+    let (adapter, rank) = context.adapter(id);
+    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
+    let mut held = Held::default();
+    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
+    replica.kv.take_blocks(blocks, &mut held);
+    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
+    list.admit(replica, context, (id, known, computed), held);
+    step.take(id, tokens, computed, true, true);
+    true
+}
+
+/// Whether a waiting request of the plan is admitted that wants tokens, and blocks of those that are free; otherwise what it stays for. And
+/// what the test that decided compared.
+fn judge(
+    list: &RunningList,
+    replica: &Replica,
+    context: &ScheduleContext<'_>,
+    (id, tokens, wanted): (RequestId, u32, u32),
+    budget: u32,
+) -> (bool, Option<BlockReason>, Compared) {
+    let adapter = context.adapter(id).0;
+    let (stale, most) = (list.stale(context, id), context.config.max_requests);
+    if stale > 0 {
+        return (false, None, Compared::new(Test::TokensUnderWay, stale, 0u32));
+    }
+    if replica.num_running >= most {
+        let compared = Compared::new(Test::RunningCap, replica.num_running + 1, most);
+        return (false, Some(BlockReason::RunningCap), compared);
+    }
+    if !replica.adapters.admits(adapter) {
+        let (in_use, slots) = (replica.adapters.in_use().len(), replica.adapters.max_loras());
+        return (false, Some(BlockReason::LoraSlots), Compared::new(Test::LoraSlots, in_use + 1, slots));
+    }
+    if tokens == 0 {
+        return (false, Some(BlockReason::PromptBudget), Compared::new(Test::TokenBudget, 1u32, budget));
+    }
+    let free = replica.free_beside_adapter(context, id);
+    let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
+    let fits = free.is_some_and(|free| wanted <= free);
+    (fits, Some(BlockReason::Memory).filter(|_| !fits), compared)
 }
 
 /// A running request goes on by at most so many tokens, if there are blocks for them.
