@@ -322,8 +322,8 @@ mod tests {
             self.0.stage_time(batch, is_last)
         }
 
-        fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-            self.0.stage_parts(batch, is_last)
+        fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+            self.0.stage_parts(batch)
         }
 
         fn work(&self, batch: &Batch<'_>) -> Option<Work> {
