@@ -160,7 +160,7 @@ pub struct OperatorTime {
 }
 
 /// What a stage costs so far: by class, and by operator where that is asked for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OperatorSum {
     pub(crate) parts: StageParts,
     pub(crate) operators: Option<Vec<OperatorTime>>,
@@ -261,16 +261,17 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     /// The times of the stages for a batch: those of [`Self::stage_time`] to the bit. `constants` are the batch's own; where it
     /// holds no prompts, those of any iteration of the same requests. The time of adapters that is among them is in the times.
     fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
-        let [inner, last] = [false, true].map(|is_last| self.stage_time(batch, is_last).first_us);
-        let [inner_adapters, last_adapters] = constants.adapters_us;
-        BatchStages::once([inner + inner_adapters, last + last_adapters])
+        let us = [false, true].map(|is_last| self.stage_time(batch, is_last).first_us);
+        BatchStages::once(constants.with_adapters(us))
     }
 
-    /// The same time by class of operator.
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let mut parts = StageParts::default();
-        parts[OperatorClass::Unattributed as usize] = self.stage_time(batch, is_last).first_us;
-        parts
+    /// The times of a stage before the last and of the last one, by class of operator.
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        [false, true].map(|is_last| {
+            let mut parts = StageParts::default();
+            parts[OperatorClass::Unattributed as usize] = self.stage_time(batch, is_last).first_us;
+            parts
+        })
     }
 
     /// The same time by operator, in the order in which a layer has them; nothing where the model knows no operators.
@@ -285,12 +286,7 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
 
     /// The time of an iteration by class of operator, the mean of the stages, and what it asks of a GPU.
     fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
-        let (mut parts, stages) = (self.stage_parts(batch, true), self.stages().max(1));
-        if stages > 1 {
-            let (others, inner) = (f64::from(stages - 1), self.stage_parts(batch, false));
-            parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / f64::from(stages));
-        }
-        (parts, self.work(batch))
+        (mean_of_stages(self.stage_parts(batch), self.stages()), self.work(batch))
     }
 
     /// What iterations of `decodes` requests have in common however many KV tokens they read; `None` where more hangs on
@@ -303,6 +299,15 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
     fn peak(&self) -> Option<Peak> {
         None
     }
+}
+
+/// The mean over `stages` stages, of which all but the last are alike.
+pub(crate) fn mean_of_stages([inner, last]: [StageParts; 2], stages: u32) -> StageParts {
+    if stages <= 1 {
+        return last;
+    }
+    let others = f64::from(stages - 1);
+    std::array::from_fn(|class| (last[class] + others * inner[class]) / f64::from(stages))
 }
 
 /// Iterations for which a time without bounds is taken to be valid at once.
@@ -348,7 +353,7 @@ impl BatchCost for LinearCost {
     }
 
     /// The linear model has the reading of KV memory, the host and adapters by themselves; all else is one class.
-    fn stage_parts(&self, batch: &Batch<'_>, _is_last: bool) -> StageParts {
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
         let mut parts = StageParts::default();
         let mut add = |class: OperatorClass, us: f64| parts[class as usize] += us;
         if !batch.chunks.is_empty() {
@@ -370,7 +375,7 @@ impl BatchCost for LinearCost {
             let ranks_us = self.adapters.decode_per_rank_us * batch.rank_sum as f64;
             add(OperatorClass::Adapters, ranks_us + active_us);
         }
-        parts
+        [parts; 2]
     }
 }
 
@@ -379,7 +384,8 @@ impl BatchCost for LinearCost {
 pub(crate) fn assert_operators_add_up(cost: &dyn BatchCost, batch: &Batch<'_>) -> Vec<&'static str> {
     let mut names = Vec::new();
     for is_last in [false, true] {
-        let (mut rest, operators) = (cost.stage_parts(batch, is_last), cost.operators(batch, is_last));
+        let mut rest = cost.stage_parts(batch)[usize::from(is_last)];
+        let operators = cost.operators(batch, is_last);
         let total_us: f64 = rest.iter().sum();
         for operator in &operators {
             assert!(operator.calls > 0.0 && operator.us > 0.0 && operator.tokens > 0.0, "{operator:?}");
@@ -422,7 +428,7 @@ mod tests {
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
             let rank_sum = if any_adapter { rank_sum } else { 0 };
             let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: decode_kv_tokens as f64, rank_sum, any_adapter, ..Batch::default() };
-            let (time_us, parts) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch, true));
+            let (time_us, [_, parts]) = (cost.stage_time(&batch, true).first_us, cost.stage_parts(&batch));
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 8.0 * f64::EPSILON * time_us);
             prop_assert!(parts.iter().all(|&part| part >= 0.0));
             if !any_adapter {

@@ -15,6 +15,13 @@ pub struct StageConstants {
     pub adapters_us: [f64; 2],
 }
 
+impl StageConstants {
+    /// The times of a stage before the last and of the last one, with those of adapters.
+    pub(crate) fn with_adapters(&self, us: [f64; 2]) -> [f64; 2] {
+        [us[0] + self.adapters_us[0], us[1] + self.adapters_us[1]]
+    }
+}
+
 /// How long the stages take for a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchStages {

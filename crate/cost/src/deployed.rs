@@ -2,6 +2,7 @@
 
 use crate::batch::{
     Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+    mean_of_stages,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::roofline::Roofline;
@@ -17,9 +18,17 @@ pub struct Deployed<T> {
 }
 
 impl<T> Deployed<T> {
-    fn adapters_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
-        if batch.any_adapter { self.roofline.lora_us(batch, is_last) } else { 0.0 }
+    /// LoRA operators of a stage before the last and of the last one, microseconds.
+    fn adapters_us(&self, batch: &Batch<'_>) -> [f64; 2] {
+        if batch.any_adapter { self.roofline.lora_us(batch) } else { [0.0; 2] }
     }
+}
+
+fn with_adapters(mut parts: [StageParts; 2], adapters_us: [f64; 2]) -> [StageParts; 2] {
+    for (parts, us) in parts.iter_mut().zip(adapters_us) {
+        parts[OperatorClass::Adapters as usize] = us;
+    }
+    parts
 }
 
 impl<T: BatchCost> BatchCost for Deployed<T> {
@@ -29,22 +38,26 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
         let time = self.times.stage_time(batch, is_last);
-        StageTime { first_us: time.first_us + self.adapters_us(batch, is_last), ..time }
+        let adapters_us = self.adapters_us(batch)[usize::from(is_last)];
+        StageTime { first_us: time.first_us + adapters_us, ..time }
     }
 
     fn stage_constants(&self, batch: &Batch<'_>) -> StageConstants {
-        let adapters_us = [false, true].map(|is_last| self.adapters_us(batch, is_last));
-        StageConstants { adapters_us, ..self.times.stage_constants(batch) }
+        StageConstants { adapters_us: self.adapters_us(batch), ..self.times.stage_constants(batch) }
     }
 
     fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
         self.times.batch_stages(batch, constants)
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let mut parts = self.times.stage_parts(batch, is_last);
-        parts[OperatorClass::Adapters as usize] = self.adapters_us(batch, is_last);
-        parts
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        with_adapters(self.times.stage_parts(batch), self.adapters_us(batch))
+    }
+
+    fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
+        let (adapters_us, work) = self.roofline.lora_us_and_work(batch);
+        let parts = with_adapters(self.times.stage_parts(batch), adapters_us);
+        (mean_of_stages(parts, self.stages()), Some(work))
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {

@@ -99,9 +99,9 @@ impl BatchCost for Disturbed {
         BatchStages::once(self.cost.batch_stages(batch, constants).us.map(|us| us * factor))
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
         let factor = self.error.factor(batch);
-        self.cost.stage_parts(batch, is_last).map(|us| us * factor)
+        self.cost.stage_parts(batch).map(|parts| parts.map(|us| us * factor))
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
@@ -178,7 +178,7 @@ mod tests {
             let time = cost.stage_time(&batch, true);
             prop_assert_eq!(time.first_us, plain.stage_time(&batch, true).first_us * factor);
             prop_assert_eq!(cost.batch_stages(&batch, &cost.stage_constants(&batch)).us[1], time.first_us);
-            let parts: f64 = cost.stage_parts(&batch, true).iter().sum();
+            let parts: f64 = cost.stage_parts(&batch)[1].iter().sum();
             prop_assert!((parts - time.first_us).abs() <= 1e-9 * time.first_us.max(1.0));
         }
     }

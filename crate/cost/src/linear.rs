@@ -136,7 +136,7 @@ mod tests {
             let batch = Batch { chunks, decodes: 4, rank_sum: 80, any_adapter: true, ..Batch::default() };
             let counted = Batch { lora, ..batch };
             assert_eq!(cost.stage_time(&batch, true), cost.stage_time(&counted, true));
-            assert_eq!(cost.stage_parts(&batch, true), cost.stage_parts(&counted, true));
+            assert_eq!(cost.stage_parts(&batch), cost.stage_parts(&counted));
         }
     }
 

@@ -13,7 +13,9 @@ pub use corrections::{Corrections, Efficiency, product_work};
 
 use crate::batch::{
     Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+    mean_of_stages,
 };
+use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::{Deployment, WeightFormat};
 use iteration::Shard;
 
@@ -86,6 +88,12 @@ impl Roofline {
         Self { padded_lora_rank: Some(rank), ..self }
     }
 
+    /// What all stages do.
+    fn work_of_stages(&self, [inner, last]: [Work; 2]) -> Work {
+        let others = f64::from(self.deployment.pipeline_parallel - 1);
+        Work { flops: last.flops + others * inner.flops, bytes: last.bytes + others * inner.bytes }
+    }
+
     /// What iterations of `decodes` requests ask of a GPU without KV tokens, and for each of those; `None` where some
     /// layers read no more than a window of them.
     pub(crate) fn decode_work(&self, decodes: u32) -> Option<[Work; 2]> {
@@ -108,7 +116,7 @@ impl BatchCost for Roofline {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let parts = self.times(batch, is_last);
+        let parts = self.times(batch)[usize::from(is_last)];
         let first_us: f64 = parts.iter().sum();
         if !batch.chunks.is_empty() || batch.decodes == 0 {
             return StageTime::once(first_us);
@@ -134,8 +142,12 @@ impl BatchCost for Roofline {
         StageTime { first_us, growth_us, valid_iterations: valid_iterations.clamp(1.0, LONG) as u32 }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.times(batch, is_last)
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
+        BatchStages::once(constants.with_adapters(self.times(batch).map(|parts| parts.iter().sum())))
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        self.times(batch)
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
@@ -143,15 +155,8 @@ impl BatchCost for Roofline {
     }
 
     fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
-        let (mut parts, mut work) = self.times_and_work(batch, true);
-        let stages = f64::from(self.deployment.pipeline_parallel);
-        if stages > 1.0 {
-            let (others, (inner, other)) = (stages - 1.0, self.times_and_work(batch, false));
-            parts = std::array::from_fn(|i| (parts[i] + others * inner[i]) / stages);
-            work.flops += others * other.flops;
-            work.bytes += others * other.bytes;
-        }
-        (parts, Some(work))
+        let (parts, works) = self.times_and_works(batch);
+        (mean_of_stages(parts, self.stages()), Some(self.work_of_stages(works)))
     }
 
     /// Layers with a window read no more than it; launches take as long as attention leaves them.
@@ -165,14 +170,7 @@ impl BatchCost for Roofline {
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
-        let mut work = self.stage_work(batch, true);
-        let others = f64::from(self.deployment.pipeline_parallel - 1);
-        if others > 0.0 {
-            let other = self.stage_work(batch, false);
-            work.flops += others * other.flops;
-            work.bytes += others * other.bytes;
-        }
-        Some(work)
+        Some(self.work_of_stages(self.stage_works(batch)))
     }
 
     fn peak(&self) -> Option<Peak> {
@@ -250,7 +248,7 @@ mod tests {
             Roofline::new(own, Corrections::of("rtx4090"), HostTime::NONE)
         };
         let us = |gpus, has_peer_access| {
-            let parts = cost(gpus).with_peer_access(has_peer_access).stage_parts(&batch, true);
+            let parts = cost(gpus).with_peer_access(has_peer_access).stage_parts(&batch)[1];
             parts[OperatorClass::Communication as usize]
         };
         assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
@@ -330,7 +328,7 @@ mod tests {
             let batch =
                 Batch { decodes: 30, rank_sum: 30 * mean_rank, ..with_adapters(30, 28, mean_rank as u32) };
             let linear_us = 500.0 + 3.0 * batch.rank_sum as f64;
-            let us = cost.lora_us(&batch, true);
+            let us = cost.lora_us(&batch)[1];
             assert!((us / linear_us - 1.0).abs() < 0.02, "rank {mean_rank}: {us} against {linear_us}");
         }
     }
@@ -340,10 +338,10 @@ mod tests {
         let cost = datasheet("h100_sxm", "llama-3.1-8b");
         let [small, large] = [8, 64].map(|rank| with_adapters(32, 16, rank));
         let padded = cost.with_padded_lora(64);
-        assert!(cost.lora_us(&small, true) < 0.2 * cost.lora_us(&large, true));
-        assert_eq!(padded.lora_us(&small, true), cost.lora_us(&large, true));
+        assert!(cost.lora_us(&small)[1] < 0.2 * cost.lora_us(&large)[1]);
+        assert_eq!(padded.lora_us(&small), cost.lora_us(&large));
         // What is not there is not padded.
-        assert_eq!(padded.lora_us(&with_adapters(32, 0, 8), true), 0.0);
+        assert_eq!(padded.lora_us(&with_adapters(32, 0, 8))[1], 0.0);
     }
 
     /// An adapter of rank 8 of Llama-3.1-8B has 8 x 32 x 26,624 parameters: one is read once for 32 requests, 32 are read
@@ -418,7 +416,7 @@ mod tests {
                     token_ranks: 3 * ranks,
                 },
             };
-            let parts = cost.stage_parts(&batch, last);
+            let parts = cost.stage_parts(&batch)[usize::from(last)];
             prop_assert!(parts.iter().all(|us| us.is_finite() && *us >= 0.0));
             prop_assert_eq!(parts.iter().sum::<f64>(), cost.stage_time(&batch, last).first_us);
             let work = cost.work(&batch).unwrap();

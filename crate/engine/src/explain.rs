@@ -44,7 +44,8 @@ fn waiting_ahead(report: &Report, id: usize) -> u32 {
 
 /// Requests that hold memory on a replica and their KV tokens at a time, over the batches in the stages.
 fn batch_at(report: &Report, replica: ReplicaIndex, time_us: f64) -> (u32, f64) {
-    let runs = report.timeline.iterations.of_replica(replica).take_while(|run| run.start_us <= time_us);
+    let runs =
+        report.timeline.iterations.of_replica(replica).iter().take_while(|run| run.start_us <= time_us);
     runs.filter(|run| time_us < run.end_us).fold((0, 0.0), |(requests, kv_tokens), run| {
         let done = (time_us - run.start_us) / (run.end_us - run.start_us) * f64::from(run.iterations);
         let kv_tokens = kv_tokens + run.kv_tokens + done.floor() * f64::from(run.decode_tokens);

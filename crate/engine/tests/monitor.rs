@@ -186,7 +186,7 @@ fn check_little(report: &Report, monitor: &Monitor, queue_timeout_us: f64) {
 
 fn timeline_kv(report: &Report) -> f64 {
     let held =
-        |run: IterationRun| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
+        |run: &IterationRun| (run.end_us - run.start_us) * 0.5 * (run.kv_tokens + run.kv_tokens_at_end());
     report.timeline.iterations.iter().map(held).sum::<f64>() / 1e6
 }
 

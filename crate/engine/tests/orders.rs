@@ -110,7 +110,7 @@ proptest! {
         prop_assert_eq!(&stepped, &report);
         prop_assert!(most < u64::from(config.blocks), "KV over the pool: {most}");
         let produced: u64 = report.results.iter().map(|f| u64::from(f.produced)).sum();
-        let made = |run: IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
+        let made = |run: &IterationRun| u64::from(run.prompts) + u64::from(run.iterations) * u64::from(run.decodes);
         let tokens = report.timeline.iterations.iter().map(made);
         prop_assert_eq!(tokens.sum::<u64>(), produced, "tokens of the iterations and of the requests");
         if !config.reference_quirks {

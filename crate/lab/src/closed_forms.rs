@@ -390,7 +390,7 @@ pub fn run_once(form: &ClosedForm, seed: u32, requests: u32) -> (f64, f64) {
 
 /// Little's law on the running set: its size summed over the timeline against the sojourns of its requests.
 pub fn little_gap(report: &Report) -> f64 {
-    let held = |run: IterationRun| (run.end_us - run.start_us) * f64::from(run.requests() + run.stalled);
+    let held = |run: &IterationRun| (run.end_us - run.start_us) * f64::from(run.requests() + run.stalled);
     let by_timeline: f64 = report.timeline.iterations.iter().map(held).sum();
     let ids = 0..report.results.len();
     let by_requests: f64 =

@@ -9,6 +9,7 @@
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use servescope_workload::statistics::sort_by_number;
 
 use crate::compare::interval::{ConfidenceInterval, Paired};
 use crate::metric::{Direction, Metric};
@@ -171,7 +172,7 @@ pub fn turns<E>(
         found.push(Turn { value, low, high, below });
     }
     let mut seen = search.seen;
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut seen, |point| point.0);
     Ok(Turns { range, metric: metric.clone(), seen, turns: found, seeds })
 }
 

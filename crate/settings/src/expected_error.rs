@@ -1,6 +1,7 @@
 //! How far the times of a scenario's iteration-time model were from measured deployments that no constant was fitted to.
 
 use serde::Serialize;
+use servescope_workload::statistics::{median, sort};
 
 use crate::parameters::choices::CostKind;
 use crate::scenario::Scenario;
@@ -148,14 +149,10 @@ fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
     }
     let sorted = |place: usize| {
         let mut errors: Vec<f64> = of.iter().map(|(.., errors)| errors[place]).collect();
-        errors.sort_by(f64::total_cmp);
+        sort(&mut errors);
         errors
     };
     let [ttft, tpot] = [sorted(0), sorted(1)];
-    let median = |errors: &[f64]| {
-        let middle = errors.len() / 2;
-        f64::midpoint(errors[(errors.len() - 1) / 2], errors[middle])
-    };
     let worst = |errors: &[f64]| errors[errors.len() - 1];
     Some(ExpectedError {
         ttft: median(&ttft),

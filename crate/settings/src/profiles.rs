@@ -10,6 +10,7 @@ mod loaded;
 mod operators;
 mod shipped;
 
+use servescope_workload::statistics::sort;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -173,7 +174,7 @@ pub fn summed(errors: impl Iterator<Item = OperatorError>) -> Vec<Summed> {
     let of = |((_, origin), errors): (_, Vec<OperatorError>)| {
         let spread = |of: fn(&OperatorError) -> f64| {
             let mut all: Vec<f64> = errors.iter().map(of).collect();
-            all.sort_by(f64::total_cmp);
+            sort(&mut all);
             [all[all.len() / 2], all[all.len() - 1]]
         };
         Summed {

@@ -270,7 +270,7 @@ mod tests {
             assert_eq!(run.without_effect, [""; 0]);
             let (tables, _) = run.shipped_tables()?;
             let decode = servescope_cost::Batch { decodes: 64, ..Default::default() };
-            Ok::<_, Diagnostic>(servescope_cost::BatchCost::stage_parts(&tables, &decode, false)[4])
+            Ok::<_, Diagnostic>(servescope_cost::BatchCost::stage_parts(&tables, &decode)[0][4])
         };
         assert_ne!(send_us("a100_pairwise_nvlink", 2), send_us("a100_dgx", 2));
         assert_eq!(send_us("h100_dgx", 2), send_us("a100_dgx", 2));

@@ -20,7 +20,7 @@ pub use shape::{gamma_distance, gamma_shape, weibull_shape};
 
 use crate::trace::Trace;
 
-pub use crate::order::sort_places;
+pub use crate::order::{sort_by_number, sort_places};
 
 /// Mean, spread and percentiles (linear interpolation) of one quantity.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,6 +142,29 @@ pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
+/// The [`quantile`] `q` of values in any order (not empty), whose order is lost: to the bit, in less time than a sort takes.
+pub fn select_quantile(values: &mut [f64], q: f64) -> f64 {
+    let place = q * (values.len() - 1) as f64;
+    select(values, place)
+}
+
+/// What stands at `place` of `values` in ascending order, between two of them by linear interpolation. Those below it are then
+/// no larger, those above it no smaller.
+pub fn select(values: &mut [f64], place: f64) -> f64 {
+    let below = place as usize;
+    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
+    let high = above.iter().copied().reduce(f64::min).unwrap_or(low);
+    low + (high - low) * (place - below as f64)
+}
+
+/// The middle one of values in ascending order, or the mean of the two middle ones; NaN for none.
+pub fn median(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => f64::NAN,
+        n => f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +174,14 @@ mod tests {
         assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), 3.0);
         assert_eq!(quantile(&[5.0], 0.99), 5.0);
         assert!(quantile(&[], 0.5).is_nan());
+        assert_eq!([median(&[1.0, 2.0, 4.0]), median(&[1.0, 2.0, 4.0, 5.0])], [2.0, 3.0]);
+        assert!(median(&[]).is_nan());
+        let mut sorted = [4.5, 0.1, 9.25, 3.3, 7.7, 2.6];
+        let any_order = sorted;
+        sort(&mut sorted);
+        for q in [0.0, 0.3, 0.5, 0.77, 1.0] {
+            assert_eq!(select_quantile(&mut any_order.clone(), q).to_bits(), quantile(&sorted, q).to_bits());
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
 use crate::batch::{Batch, BatchCost, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime};
+use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
 use crate::models::Attention;
 use crate::nodes;
@@ -143,10 +144,12 @@ impl KernelCost {
         self
     }
 
-    /// Which share of the layers a stage has.
-    fn share(&self, is_last: bool) -> f64 {
+    /// Which share of the layers a stage before the last has, and the last one.
+    fn shares(&self) -> [f64; 2] {
         let layers = f64::from(self.layout.model.layers);
-        self.stages.as_ref().map_or(1.0, |deployment| deployment.stage_layers(is_last) / layers)
+        [false, true].map(|is_last| {
+            self.stages.as_ref().map_or(1.0, |deployment| deployment.stage_layers(is_last) / layers)
+        })
     }
 
     /// The tables that were not measured for this layout, by their names: others stand in, interpolated, or of a related shape
@@ -276,74 +279,86 @@ impl KernelCost {
         }
     }
 
-    fn rest(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64, is_last: bool) {
+    /// What is not in proportion to the layers of a stage.
+    fn rest(&self, sums: &mut [OperatorSum; 2], batch: &Batch<'_>, tokens: f64) {
         let (model, o) = (&self.layout.model, &self.overheads);
-        let (h, share) = (f64::from(model.hidden), self.share(is_last));
-        let layers = share * f64::from(model.layers);
+        let (h, shares) = (f64::from(model.hidden), self.shares());
+        let layers = shares.map(|share| share * f64::from(model.layers));
         let tensor = f64::from(self.layout.tensor_parallel);
         // Two norms with their residual sums, rotary embedding, activation.
         let inner = f64::from(model.mlp_hidden) / tensor;
         let bytes = ACTIVATION * tokens * (8.0 * h + 4.0 * h / tensor + 3.0 * inner);
         let bytes_us = POINTWISE_SHARE * self.peaks.bytes_us();
-        let with_experts = share * f64::from(model.expert_layers());
-        let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
-        let us = fixed + layers * bytes / bytes_us;
-        sum.add(OperatorClass::Pointwise, [layers, tokens, us], "pointwise");
+        for ((sum, layers), share) in sums.iter_mut().zip(layers).zip(shares) {
+            let with_experts = share * f64::from(model.expert_layers());
+            let fixed = (layers - with_experts) * o.layer_us + with_experts * o.expert_layer_us;
+            let us = fixed + layers * bytes / bytes_us;
+            sum.add(OperatorClass::Pointwise, [layers, tokens, us], "pointwise");
+        }
         if let Some(reduce) = &self.all_reduce {
-            let sum_us = |values: f64| {
-                let beyond_us =
-                    nodes::all_reduce_us(self.layout.gpu, self.layout.tensor_parallel, ACTIVATION * values);
-                let us = self.collective_us(&reduce.curve, values);
-                (if reduce.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
-            };
-            let us = sum_us(tokens * h);
-            if JOINT_NORM.contains(&model.id) {
-                let all = [2.0 * layers, tokens, 2.0 * layers * sum_us(2.0 * tokens)];
+            self.all_reduces(sums, reduce, layers, tokens);
+        }
+        let asked = f64::from(batch.requests());
+        let last = &mut sums[1];
+        last.add(OperatorClass::Linear, [1.0, asked, self.product_us(&self.head, asked)], "head");
+        // The logits at 32 bits: softmax and a draw pass over them three times.
+        let us = 12.0 * asked * f64::from(model.vocabulary) / bytes_us;
+        last.add(OperatorClass::Pointwise, [1.0, asked, us], "sampling");
+    }
+
+    /// Sums over the GPUs that share a layer.
+    fn all_reduces(&self, sums: &mut [OperatorSum; 2], reduce: &Sum, layers: [f64; 2], tokens: f64) {
+        let (model, gpus) = (&self.layout.model, self.layout.tensor_parallel);
+        let sum_us = |values: f64| {
+            let beyond_us = nodes::all_reduce_us(self.layout.gpu, gpus, ACTIVATION * values);
+            let us = self.collective_us(&reduce.curve, values);
+            (if reduce.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
+        };
+        let us = sum_us(tokens * f64::from(model.hidden));
+        let norms_us = JOINT_NORM.contains(&model.id).then(|| sum_us(2.0 * tokens));
+        // Where attention's replicas send tokens to the experts, the second one is that.
+        let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };
+        for ((sum, layers), embedding) in sums.iter_mut().zip(layers).zip([0.0, 1.0]) {
+            if let Some(norms_us) = norms_us {
+                let all = [2.0 * layers, tokens, 2.0 * layers * norms_us];
                 sum.add(OperatorClass::Communication, all, "all_reduce_of_norms");
             }
-            // Where attention's replicas send tokens to the experts, the second one is that.
-            let times = if self.dispatch.is_some() { 1.0 } else { 2.0 };
-            let embedding = if is_last { 1.0 } else { 0.0 };
             let calls = times * layers + embedding;
             sum.add(OperatorClass::Communication, [calls, tokens, calls * us], "all_reduce");
         }
-        if !is_last {
-            return;
-        }
-        let asked = f64::from(batch.requests());
-        sum.add(OperatorClass::Linear, [1.0, asked, self.product_us(&self.head, asked)], "head");
-        // The logits at 32 bits: softmax and a draw pass over them three times.
-        let us = 12.0 * asked * f64::from(model.vocabulary) / bytes_us;
-        sum.add(OperatorClass::Pointwise, [1.0, asked, us], "sampling");
     }
 
-    /// What an iteration costs a stage.
-    fn stage_sum(&self, batch: &Batch<'_>, is_last: bool, mut sum: OperatorSum) -> OperatorSum {
+    /// What an iteration costs a stage before the last, and the last one. The kernels of a layer are asked for once.
+    fn stage_sums(&self, batch: &Batch<'_>, mut layers: OperatorSum) -> [OperatorSum; 2] {
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
-            return sum;
+            return [layers.clone(), layers];
         }
-        self.attention(&mut sum, batch, tokens);
-        self.mlp(&mut sum, tokens, !batch.chunks.is_empty());
-        let share = self.share(is_last);
-        sum.scale(share, share);
-        self.rest(&mut sum, batch, tokens, is_last);
+        self.attention(&mut layers, batch, tokens);
+        self.mlp(&mut layers, tokens, !batch.chunks.is_empty());
+        let mut sums = [layers.clone(), layers];
+        let shares = self.shares();
+        for (sum, share) in sums.iter_mut().zip(shares) {
+            sum.scale(share, share);
+        }
+        self.rest(&mut sums, batch, tokens);
         let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
-        if !has_prompts {
-            sum.scale(1.0, o.decode_factor);
+        let scheduling = o.iteration_us + o.request_us * f64::from(batch.requests());
+        for ((sum, share), scheduling) in sums.iter_mut().zip(shares).zip([0.0, scheduling]) {
+            if !has_prompts {
+                sum.scale(1.0, o.decode_factor);
+            }
+            let layers = share * f64::from(self.layout.model.layers);
+            let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
+            sum.add(OperatorClass::Host, [1.0, tokens, scheduling + launches], "host");
         }
-        let layers = share * f64::from(self.layout.model.layers);
-        let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
-        let scheduling =
-            if is_last { o.iteration_us + o.request_us * f64::from(batch.requests()) } else { 0.0 };
-        sum.add(OperatorClass::Host, [1.0, tokens, scheduling + launches], "host");
-        if let Some(deployment) = self.stages.as_ref().filter(|_| !is_last) {
+        if let Some(deployment) = &self.stages {
             let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);
             let send = Corrections::of(deployment.gpu.id);
             let all = [1.0, tokens, send.send_us(deployment, bytes)];
-            sum.add(OperatorClass::Communication, all, "send_recv");
+            sums[0].add(OperatorClass::Communication, all, "send_recv");
         }
-        sum
+        sums
     }
 }
 
@@ -353,23 +368,30 @@ impl BatchCost for KernelCost {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let first_us = self.stage_parts(batch, is_last).iter().sum();
+        let stage = usize::from(is_last);
+        let first_us = self.stage_parts(batch)[stage].iter().sum();
         if !batch.chunks.is_empty() || batch.decodes == 0 {
             return StageTime::once(first_us);
         }
         let (growth, valid_iterations) = self.growth(batch);
         StageTime {
             first_us,
-            growth_us: growth * self.share(is_last) * self.overheads.decode_factor,
+            growth_us: growth * self.shares()[stage] * self.overheads.decode_factor,
             valid_iterations: valid_iterations.clamp(1.0, LONG) as u32,
         }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.stage_sum(batch, is_last, OperatorSum::default()).parts
+    fn batch_stages(&self, batch: &Batch<'_>, constants: &StageConstants) -> BatchStages {
+        let us = self.stage_parts(batch).map(|parts| parts.iter().sum());
+        BatchStages::once(constants.with_adapters(us))
+    }
+
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        self.stage_sums(batch, OperatorSum::default()).map(|sum| sum.parts)
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
-        self.stage_sum(batch, is_last, OperatorSum::by_operator()).into_operators(batch)
+        let [inner, last] = self.stage_sums(batch, OperatorSum::by_operator());
+        (if is_last { last } else { inner }).into_operators(batch)
     }
 }

@@ -197,7 +197,7 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
         let cost = KernelCost::new(layout, kernels, Overheads::NONE).unwrap();
         let chunks = [Chunk { kv_tokens: 0, tokens }];
         let batch = Batch { chunks: &chunks, ..Batch::default() };
-        cost.stage_parts(&batch, true)[OperatorClass::Linear as usize]
+        cost.stage_parts(&batch)[1][OperatorClass::Linear as usize]
     };
     let filled = Kernels {
         tables: kernels
@@ -237,7 +237,7 @@ fn sums_of_gpus_without_peer_access_go_through_the_host() {
         let layout = Layout { has_peer_access, ..layout() };
         let cost = KernelCost::new(layout, kernels, Overheads::NONE).unwrap();
         let batch = Batch { decodes: 8, decode_kv_tokens: 800.0, ..Batch::default() };
-        let us = cost.stage_parts(&batch, true)[OperatorClass::Communication as usize];
+        let us = cost.stage_parts(&batch)[1][OperatorClass::Communication as usize];
         (us, cost.borrowed().contains(&"all_reduce_by_host:8".to_owned()))
     };
     let mut kernels = kernels();
@@ -274,7 +274,7 @@ fn prompts_beyond_the_cuda_graphs_are_launched_layer_by_layer() {
         let chunks = if tokens == 0 { &[][..] } else { &chunks[..] };
         let kv = 100.0 * f64::from(decodes);
         let batch = Batch { chunks, decodes, decode_kv_tokens: kv, ..Batch::default() };
-        cost.stage_parts(&batch, true)[OperatorClass::Host as usize]
+        cost.stage_parts(&batch)[1][OperatorClass::Host as usize]
     };
     let cost = KernelCost::new(layout(), &kernels(), overheads).unwrap();
     let launches = 100.0 * f64::from(layout().model.layers);
@@ -292,7 +292,7 @@ fn a_step_is_the_sum_of_its_kernels() {
     let cost = KernelCost::new(layout(), &kernels(), Overheads::NONE).unwrap();
     assert_eq!(cost.borrowed(), [] as [String; 0], "everything was measured");
     let batch = Batch { decodes: 16, decode_kv_tokens: 16.0 * 1000.0, ..Batch::default() };
-    let parts = cost.stage_parts(&batch, true);
+    let [_, parts] = cost.stage_parts(&batch);
     let of = |class: crate::OperatorClass| parts[class as usize];
     // Attention is 9 us and 2e-4 us for each KV token, in 80 layers; both all-reduces of 16 x 8192 values.
     let attention = 80.0 * (9.0 + 2e-4 * 16_000.0);
@@ -415,9 +415,9 @@ proptest! {
         let chunks: Vec<Chunk> = prompts.iter().map(|&(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
         let kv = f64::from(decodes) * f64::from(mean);
         let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: kv, ..Batch::default() };
-        let whole = KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap().stage_parts(&batch, true);
+        let [_, whole] = KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap().stage_parts(&batch);
         let cost = in_stages(stages);
-        let (last, others) = (cost.stage_parts(&batch, true), cost.stage_parts(&batch, false));
+        let [others, last] = cost.stage_parts(&batch);
         if stages == 1 {
             prop_assert_eq!(last.map(f64::to_bits), whole.map(f64::to_bits));
             return Ok(());

@@ -281,23 +281,28 @@ impl BatchCost for CompactTables {
         BatchStages { us: line.us_at(mean), valid_iterations: 1, line: line_of_later }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        let (tokens, layers) = (self.stage_tokens(batch), self.stage_layers[usize::from(is_last)]);
-        let mut parts = StageParts::default();
-        let send_us = if is_last { 0.0 } else { self.send.at(tokens) };
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        let tokens = self.stage_tokens(batch);
         let (DecodeLine { attention, penalty, .. }, mean) =
             self.decode_line(batch, StageConstants::default());
         let decode_us = attention.at(mean) * penalty;
+        let prefill_us = self.prefill_us(batch.chunks);
         let (knot, share) = self.tokens.place(tokens);
         let (from, to) = (self.tokens_by_class[knot], self.tokens_by_class[knot + 1]);
         let [products, pointwise, reduce] = std::array::from_fn(|i| from[i] + share * (to[i] - from[i]));
-        parts[OperatorClass::Linear as usize] = layers * products;
-        parts[OperatorClass::Pointwise as usize] = layers * pointwise;
-        parts[OperatorClass::PrefillAttention as usize] = layers * self.prefill_us(batch.chunks);
-        parts[OperatorClass::DecodeAttention as usize] = layers * decode_us;
-        parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
-        parts[OperatorClass::Host as usize] = self.host_us(batch);
-        parts
+        let host_us = self.host_us(batch);
+        let stage = |layers: f64, send_us: f64| {
+            let mut parts = StageParts::default();
+            parts[OperatorClass::Linear as usize] = layers * products;
+            parts[OperatorClass::Pointwise as usize] = layers * pointwise;
+            parts[OperatorClass::PrefillAttention as usize] = layers * prefill_us;
+            parts[OperatorClass::DecodeAttention as usize] = layers * decode_us;
+            parts[OperatorClass::Communication as usize] = layers * reduce + send_us;
+            parts[OperatorClass::Host as usize] = host_us;
+            parts
+        };
+        let [inner_layers, last_layers] = self.stage_layers;
+        [stage(inner_layers, self.send.at(tokens)), stage(last_layers, 0.0)]
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
@@ -308,7 +313,7 @@ impl BatchCost for CompactTables {
             let calls = layers * if operator.by == By::Bytes { 2.0 } else { 1.0 };
             sum.note(operator.class, [calls, tokens, calls * line.at(x)], operator.name);
         }
-        let parts = self.stage_parts(batch, is_last);
+        let parts = self.stage_parts(batch)[usize::from(is_last)];
         let mut rest = |class: OperatorClass, calls: f64, tokens: f64, name: &'static str| {
             sum.note(class, [calls, tokens, parts[class as usize]], name);
         };

@@ -111,6 +111,7 @@ impl TimeSamples {
     }
 }
 
+/// The middle one, or the mean of the two middle ones; 0 for none. This crate lies below the one that has the statistics.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len();

@@ -91,7 +91,7 @@ fn times_add_up_from_files_to_stages() {
     near(tables.stage_time(&prompt, true).first_us, us(1024.0, 10.0 + 1024.0 * 1536.0 / 1e4));
     // Two stages of two GPUs: one layer each, two all-reduces of 20 us more, one message.
     let two = profile.tables(profile.settings(2, 2)).unwrap();
-    let parts = two.stage_parts(&prompt, false);
+    let [parts, _] = two.stage_parts(&prompt);
     let message_us = 20.0 + 1024.0 * 2048.0 * 1e-5;
     near(parts[crate::OperatorClass::Communication as usize], 3.0 * message_us + 40.0);
     near(parts[crate::OperatorClass::Linear as usize], 4.0 * (10.0 + 1024.0 * 1e-2 / 2.0));
@@ -130,7 +130,7 @@ fn another_node_has_other_messages_and_sends_across_sooner() {
     let prompt = Batch { chunks: &chunks, ..Batch::default() };
     let communication_us = |stages: u32, network| {
         let tables = profile.tables_on(profile.settings(2, stages), network).unwrap();
-        tables.stage_parts(&prompt, false)[crate::OperatorClass::Communication as usize]
+        tables.stage_parts(&prompt)[0][crate::OperatorClass::Communication as usize]
     };
     let message_us = 20.0 + 32.0 * 2048.0 * 1e-5;
     // Two layers of two all-reduces, in either stage one; each is launched in 20 us. A message of the slower node takes 100 us more.

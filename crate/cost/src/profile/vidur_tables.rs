@@ -255,16 +255,15 @@ impl BatchCost for ExactTables {
         BatchStages { us, valid_iterations, line: None }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
         let tokens = batch.prompt_tokens() + batch.decodes;
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let [pointwise_us, reduces_us] = self.beside_us[self.token_place(tokens)];
-        let send_us = if is_last { 0.0 } else { self.send_us(tokens) };
         let mut parts = StageParts::default();
         let mut put = |class: OperatorClass, us: f64| parts[class as usize] = us;
         put(OperatorClass::Linear, layers * (self.token_us(tokens) - pointwise_us - reduces_us).max(0.0));
         put(OperatorClass::Pointwise, layers * pointwise_us);
-        put(OperatorClass::Communication, layers * reduces_us + send_us);
+        put(OperatorClass::Communication, layers * reduces_us);
         put(OperatorClass::Host, self.host_us(batch.requests()));
         if !batch.chunks.is_empty() {
             put(OperatorClass::PrefillAttention, layers * self.prefill_attention_us(batch));
@@ -273,7 +272,9 @@ impl BatchCost for ExactTables {
             let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes);
             put(OperatorClass::DecodeAttention, layers * self.decode_attention_us(batch.decodes, mean));
         }
-        parts
+        let mut inner = parts;
+        inner[OperatorClass::Communication as usize] += self.send_us(tokens);
+        [inner, parts]
     }
 }
 
@@ -563,7 +564,7 @@ mod tests {
             let chunks: Vec<Chunk> = chunks.into_iter().map(|(kv_tokens, tokens)| Chunk { kv_tokens, tokens }).collect();
             let batch = Batch { chunks: &chunks, decodes, decode_kv_tokens: (kv * u64::from(decodes)) as f64, ..Batch::default() };
             prop_assume!(batch.requests() > 0);
-            let (time_us, parts) = (tables().stage_time(&batch, is_last).first_us, tables().stage_parts(&batch, is_last));
+            let (time_us, parts) = (tables().stage_time(&batch, is_last).first_us, tables().stage_parts(&batch)[usize::from(is_last)]);
             prop_assert!((parts.iter().sum::<f64>() - time_us).abs() <= 4.0 * f64::EPSILON * time_us, "{parts:?}");
             prop_assert!(parts.iter().all(|&us| us >= 0.0));
             // Four products, four others and two all-reduces of 0.5 or 1 ms in each of two layers.

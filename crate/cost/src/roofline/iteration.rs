@@ -12,15 +12,59 @@ const ACTIVATION: f64 = 2.0;
 /// Passes over the logits of a request that sample its token: largest, sum of exponentials, draw; 32 bits.
 const SAMPLING_BYTES: f64 = 3.0 * 4.0;
 
-/// What an iteration costs so far.
-#[derive(Debug, Default)]
+/// The operators whose times are asked for, not only their work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Timed {
+    All,
+    Adapters,
+    None,
+}
+
+/// How often an operator runs on a stage before the last, and on the last one.
+type Calls = [f64; 2];
+
+/// Once, on stages before the last.
+const BEFORE_LAST: Calls = [1.0, 0.0];
+/// Once, on the last stage.
+const ON_LAST: Calls = [0.0, 1.0];
+
+/// What an iteration costs so far: a stage before the last, and the last one. What an operator costs is computed once for both.
+#[derive(Debug)]
 struct CostAccumulator {
-    /// Whether times are asked for, not only the work.
-    is_timed: bool,
-    sum: OperatorSum,
-    work: Work,
+    timed: Timed,
+    sums: [OperatorSum; 2],
+    works: [Work; 2],
     /// What each call works on.
     tokens: f64,
+}
+
+impl CostAccumulator {
+    fn new(timed: Timed) -> Self {
+        Self { timed, sums: Default::default(), works: Default::default(), tokens: 0.0 }
+    }
+
+    fn by_operator() -> Self {
+        Self { sums: [(); 2].map(|()| OperatorSum::by_operator()), ..Self::new(Timed::All) }
+    }
+
+    fn parts(&self) -> [StageParts; 2] {
+        [self.sums[0].parts, self.sums[1].parts]
+    }
+
+    /// Adds an operator that takes this long each time.
+    fn add_us(&mut self, class: OperatorClass, calls: Calls, us: f64, name: &'static str) {
+        for (sum, calls) in self.sums.iter_mut().zip(calls) {
+            sum.add(class, [calls, self.tokens, calls * us], name);
+        }
+    }
+
+    /// Adds one that does this much each time.
+    fn add_work(&mut self, calls: Calls, (flops, bytes): (f64, f64)) {
+        for (work, calls) in self.works.iter_mut().zip(calls) {
+            work.flops += calls * flops;
+            work.bytes += calls * bytes;
+        }
+    }
 }
 
 /// What one GPU holds of a layer's attention.
@@ -100,100 +144,110 @@ impl Roofline {
         efficiency.us(self.corrections.overlaps, (flops, bytes), (peak_flops, self.memory_bytes_s))
     }
 
+    /// Adds an operator. Of most, only the work is asked for: the time is computed elsewhere, so that this is inlined.
+    #[inline]
     fn add(
         &self,
         costs: &mut CostAccumulator,
         class: OperatorClass,
-        times: f64,
+        calls: Calls,
         efficiency: &Efficiency,
         work: (f64, f64),
         name: &'static str,
     ) {
-        let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
-        let (flops, bytes) = work;
-        if costs.is_timed {
-            let us = times * self.us(efficiency, peak, flops, bytes);
-            costs.sum.add(class, [times, costs.tokens, us], name);
+        costs.add_work(calls, work);
+        let is_timed = match costs.timed {
+            Timed::All => true,
+            Timed::Adapters => class == OperatorClass::Adapters,
+            Timed::None => false,
+        };
+        if is_timed {
+            self.add_time(costs, class, calls, efficiency, work, name);
         }
-        costs.work.flops += times * flops;
-        costs.work.bytes += times * bytes;
     }
 
-    /// `times` products of `tokens` rows with a matrix of the layers' format.
+    fn add_time(
+        &self,
+        costs: &mut CostAccumulator,
+        class: OperatorClass,
+        calls: Calls,
+        efficiency: &Efficiency,
+        (flops, bytes): (f64, f64),
+        name: &'static str,
+    ) {
+        let peak = if class == OperatorClass::Linear { self.product_flops_s } else { self.wide_flops_s };
+        costs.add_us(class, calls, self.us(efficiency, peak, flops, bytes), name);
+    }
+
+    /// Products of `tokens` rows with a matrix of the layers' format.
     fn product(
         &self,
         costs: &mut CostAccumulator,
-        times: f64,
+        calls: Calls,
         tokens: f64,
         (inputs, outputs): (f64, f64),
         name: &'static str,
     ) {
         if inputs * outputs > 0.0 {
             let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
-            self.add(costs, OperatorClass::Linear, times, &self.corrections.linear, work, name);
+            self.add(costs, OperatorClass::Linear, calls, &self.corrections.linear, work, name);
         }
     }
 
     fn pointwise(
         &self,
         costs: &mut CostAccumulator,
-        times: f64,
+        calls: Calls,
         efficiency: &Efficiency,
         bytes: f64,
         name: &'static str,
     ) {
-        self.add(costs, OperatorClass::Pointwise, times, efficiency, (0.0, bytes), name);
+        self.add(costs, OperatorClass::Pointwise, calls, efficiency, (0.0, bytes), name);
     }
 
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
-    fn all_reduce(&self, costs: &mut CostAccumulator, times: f64, bytes: f64) {
+    fn all_reduce(&self, costs: &mut CostAccumulator, calls: Calls, bytes: f64) {
         let (gpu, gpus) = (self.deployment.gpu, self.deployment.tensor_parallel);
         let n = f64::from(nodes::on_one_node(gpu, gpus));
-        if n > 1.0 && costs.is_timed {
+        if n > 1.0 && costs.timed == Timed::All {
             let c = &self.corrections;
             let direct_us = c.all_reduce.fixed_us
                 + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
             let on_node_us = if self.has_peer_access { direct_us } else { nodes::staged_us(direct_us) };
             let us = on_node_us + nodes::all_reduce_us(gpu, gpus, bytes);
-            costs.sum.add(OperatorClass::Communication, [times, costs.tokens, times * us], "all_reduce");
+            costs.add_us(OperatorClass::Communication, calls, us, "all_reduce");
         }
     }
 
-    /// The whole stage by classes of operator.
-    pub(super) fn times(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-        self.accumulate(batch, is_last, true).sum.parts
+    /// The stages by classes of operator.
+    pub(super) fn times(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+        self.accumulate(CostAccumulator::new(Timed::All), batch).parts()
     }
 
-    /// The same by operator.
+    /// One of them by operator.
     pub(super) fn stage_operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
-        let sum = OperatorSum::by_operator();
-        let costs = CostAccumulator { is_timed: true, sum, ..CostAccumulator::default() };
-        self.accumulate_into(costs, batch, is_last).sum.into_operators(batch)
+        let [inner, last] = self.accumulate(CostAccumulator::by_operator(), batch).sums;
+        (if is_last { last } else { inner }).into_operators(batch)
     }
 
-    /// What the whole stage does.
-    pub(super) fn stage_work(&self, batch: &Batch<'_>, is_last: bool) -> Work {
-        self.accumulate(batch, is_last, false).work
+    /// What the stages do.
+    pub(super) fn stage_works(&self, batch: &Batch<'_>) -> [Work; 2] {
+        self.accumulate(CostAccumulator::new(Timed::None), batch).works
     }
 
     /// Both.
-    pub(super) fn times_and_work(&self, batch: &Batch<'_>, is_last: bool) -> (StageParts, Work) {
-        let costs = self.accumulate(batch, is_last, true);
-        (costs.sum.parts, costs.work)
+    pub(super) fn times_and_works(&self, batch: &Batch<'_>) -> ([StageParts; 2], [Work; 2]) {
+        let costs = self.accumulate(CostAccumulator::new(Timed::All), batch);
+        (costs.parts(), costs.works)
     }
 
-    fn accumulate(&self, batch: &Batch<'_>, is_last: bool, is_timed: bool) -> CostAccumulator {
-        self.accumulate_into(CostAccumulator { is_timed, ..CostAccumulator::default() }, batch, is_last)
+    /// Layers of a stage before the last, and of the last one.
+    fn layers(&self) -> Calls {
+        [false, true].map(|is_last| self.deployment.stage_layers(is_last))
     }
 
-    fn accumulate_into(
-        &self,
-        mut costs: CostAccumulator,
-        batch: &Batch<'_>,
-        is_last: bool,
-    ) -> CostAccumulator {
-        let model = &self.deployment.model;
-        let layers = self.deployment.stage_layers(is_last);
+    fn accumulate(&self, mut costs: CostAccumulator, batch: &Batch<'_>) -> CostAccumulator {
+        let layers = self.layers();
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
         if tokens == 0.0 {
             return costs;
@@ -202,19 +256,21 @@ impl Roofline {
         self.attention(&mut costs, batch, layers, tokens);
         self.mlp(&mut costs, layers, tokens);
         self.adapters(&mut costs, batch, layers);
-        let row = ACTIVATION * f64::from(model.hidden);
-        if is_last {
-            self.embedding_and_head(&mut costs, batch, tokens);
-        } else {
-            let us = self.corrections.send_us(&self.deployment, tokens * row);
-            costs.sum.add(OperatorClass::Communication, [1.0, tokens, us], "send_recv");
+        if costs.timed == Timed::All && self.deployment.pipeline_parallel > 1 {
+            let bytes = tokens * (ACTIVATION * f64::from(self.deployment.model.hidden));
+            let us = self.corrections.send_us(&self.deployment, bytes);
+            costs.add_us(OperatorClass::Communication, BEFORE_LAST, us, "send_recv");
         }
-        let on_gpu: f64 = costs.sum.parts.iter().sum();
-        let launches = layers * self.host.launch_per_layer_us;
-        let us = (launches - on_gpu).max(0.0)
-            + self.host.base_us
-            + self.host.per_request_us * f64::from(batch.requests());
-        costs.sum.add(OperatorClass::Host, [1.0, tokens, us], "host");
+        self.embedding_and_head(&mut costs, batch, tokens);
+        costs.tokens = tokens;
+        for (sum, layers) in costs.sums.iter_mut().zip(layers) {
+            let on_gpu: f64 = sum.parts.iter().sum();
+            let launches = layers * self.host.launch_per_layer_us;
+            let us = (launches - on_gpu).max(0.0)
+                + self.host.base_us
+                + self.host.per_request_us * f64::from(batch.requests());
+            sum.add(OperatorClass::Host, [1.0, tokens, us], "host");
+        }
         costs
     }
 
@@ -233,7 +289,7 @@ impl Roofline {
         batch.decode_kv_tokens.min(f64::from(batch.decodes) * window)
     }
 
-    fn attention(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: f64, tokens: f64) {
+    fn attention(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: Calls, tokens: f64) {
         let (c, shard) = (&self.corrections, &self.shard);
         let h = f64::from(self.deployment.model.hidden);
         let kv_bytes = self.deployment.kv.bytes();
@@ -245,10 +301,10 @@ impl Roofline {
         let written = tokens * shard.kv_values * (ACTIVATION + kv_bytes);
         self.pointwise(costs, layers, &c.rotary, rotated + written, "rotary_and_kv_write");
         for (share, window) in self.spans() {
-            let times = layers * share;
-            if times == 0.0 {
+            if share == 0.0 {
                 continue;
             }
+            let calls = layers.map(|layers| layers * share);
             let reads = Self::reads(batch, c.prefill_square, c.prefill_bias, window);
             if !batch.chunks.is_empty() {
                 let queries = 2.0 * ACTIVATION * f64::from(batch.prompt_tokens()) * shard.after.0;
@@ -260,7 +316,7 @@ impl Roofline {
                 self.add(
                     costs,
                     OperatorClass::PrefillAttention,
-                    times,
+                    calls,
                     &c.prefill,
                     work,
                     "attention_prefill",
@@ -268,17 +324,19 @@ impl Roofline {
             }
             if batch.decodes > 0 {
                 let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
-                costs.sum.parts[OperatorClass::DecodeAttention as usize] += times * heads_us;
+                for (sum, calls) in costs.sums.iter_mut().zip(calls) {
+                    sum.parts[OperatorClass::DecodeAttention as usize] += calls * heads_us;
+                }
                 let work = (
                     reads.decode_tokens * shard.decode_flops,
                     reads.decode_tokens * shard.kv_values * kv_bytes,
                 );
                 costs.tokens = batch.decodes.into();
-                self.add(costs, OperatorClass::DecodeAttention, times, &c.decode, work, "attention_decode");
+                self.add(costs, OperatorClass::DecodeAttention, calls, &c.decode, work, "attention_decode");
                 // Both parts are one kernel: the time of its heads has been added.
-                if let Some(kernel) = costs.sum.operators.as_mut().and_then(|operators| operators.last_mut())
-                {
-                    kernel.us += times * heads_us;
+                for (sum, calls) in costs.sums.iter_mut().zip(calls) {
+                    let kernel = sum.operators.as_mut().and_then(|operators| operators.last_mut());
+                    kernel.into_iter().for_each(|kernel| kernel.us += calls * heads_us);
                 }
             }
         }
@@ -288,15 +346,17 @@ impl Roofline {
         self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
     }
 
-    fn mlp(&self, costs: &mut CostAccumulator, layers: f64, tokens: f64) {
+    fn mlp(&self, costs: &mut CostAccumulator, layers: Calls, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
         self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "mlp_norm");
-        let with_experts = layers * f64::from(model.expert_layers()) / f64::from(model.layers);
-        let dense = layers - with_experts;
-        if dense > 0.0 {
+        let with_experts =
+            layers.map(|layers| layers * f64::from(model.expert_layers()) / f64::from(model.layers));
+        // Rounding may leave less than nothing.
+        let dense = [0, 1].map(|stage| (layers[stage] - with_experts[stage]).max(0.0));
+        if model.expert_layers() < model.layers {
             let width = f64::from(model.mlp_hidden) / tensor;
             self.product(costs, dense, tokens, (h, inner * width), "mlp_up");
             let bytes = (inner + 1.0) * ACTIVATION * tokens * width;
@@ -325,7 +385,7 @@ impl Roofline {
     /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.
     /// The weights of an adapter are read once, however many requests use it; kernels that pad compute and read every adapter
     /// as if it had the largest rank.
-    fn adapters(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: f64) {
+    fn adapters(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: Calls) {
         if !batch.any_adapter {
             return;
         }
@@ -355,48 +415,53 @@ impl Roofline {
         costs.tokens = before;
     }
 
-    /// Microseconds of the LoRA operators of a stage.
-    pub(crate) fn lora_us(&self, batch: &Batch<'_>, is_last: bool) -> f64 {
-        let mut costs = CostAccumulator { is_timed: true, ..CostAccumulator::default() };
-        self.adapters(&mut costs, batch, self.deployment.stage_layers(is_last));
-        costs.sum.parts[OperatorClass::Adapters as usize]
+    /// Microseconds of the LoRA operators of a stage before the last, and of the last one.
+    pub(crate) fn lora_us(&self, batch: &Batch<'_>) -> [f64; 2] {
+        let mut costs = CostAccumulator::new(Timed::Adapters);
+        self.adapters(&mut costs, batch, self.layers());
+        costs.parts().map(|parts| parts[OperatorClass::Adapters as usize])
     }
 
-    /// The same by operator.
+    /// The same, and what all stages do.
+    pub(crate) fn lora_us_and_work(&self, batch: &Batch<'_>) -> ([f64; 2], Work) {
+        let costs = self.accumulate(CostAccumulator::new(Timed::Adapters), batch);
+        (costs.parts().map(|parts| parts[OperatorClass::Adapters as usize]), self.work_of_stages(costs.works))
+    }
+
+    /// Those of one stage by operator.
     pub(crate) fn lora_operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
-        let sum = OperatorSum::by_operator();
-        let mut costs = CostAccumulator { is_timed: true, sum, ..CostAccumulator::default() };
-        self.adapters(&mut costs, batch, self.deployment.stage_layers(is_last));
-        costs.sum.into_operators(batch)
+        let mut costs = CostAccumulator::by_operator();
+        self.adapters(&mut costs, batch, self.layers());
+        let [inner, last] = costs.sums;
+        (if is_last { last } else { inner }).into_operators(batch)
     }
 
     /// Embedding, last norm, head and sampling.
     fn embedding_and_head(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let row = ACTIVATION * f64::from(model.hidden);
-        self.pointwise(costs, 1.0, &c.embedding, 2.0 * tokens * row, "embedding");
-        self.all_reduce(costs, 1.0, tokens * row);
+        self.pointwise(costs, ON_LAST, &c.embedding, 2.0 * tokens * row, "embedding");
+        self.all_reduce(costs, ON_LAST, tokens * row);
         let asked = f64::from(batch.requests());
         costs.tokens = asked;
-        self.pointwise(costs, 1.0, &c.norm, 2.0 * asked * row, "final_norm");
+        self.pointwise(costs, ON_LAST, &c.norm, 2.0 * asked * row, "final_norm");
         let inputs = f64::from(model.hidden);
         let outputs = f64::from(model.vocabulary) / f64::from(self.deployment.tensor_parallel);
         // The head stays at 16 bits.
         let work = product_work(asked, (inputs, outputs), ACTIVATION);
-        if costs.is_timed {
+        if costs.timed == Timed::All {
             let us = self.us(&c.linear, self.wide_flops_s, work.0, work.1);
-            costs.sum.add(OperatorClass::Linear, [1.0, asked, us], "head");
+            costs.add_us(OperatorClass::Linear, ON_LAST, us, "head");
         }
-        costs.work.flops += work.0;
-        costs.work.bytes += work.1;
+        costs.add_work(ON_LAST, work);
         let logits = asked * f64::from(model.vocabulary);
-        self.pointwise(costs, 1.0, &c.add, SAMPLING_BYTES * logits, "sampling");
-        if self.deployment.tensor_parallel > 1 {
+        self.pointwise(costs, ON_LAST, &c.add, SAMPLING_BYTES * logits, "sampling");
+        if costs.timed == Timed::All && self.deployment.tensor_parallel > 1 {
             let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
             let gpu = self.deployment.gpu;
             let is_apart = nodes::nodes(gpu, self.deployment.tensor_parallel) > 1;
             let us = us + if is_apart { nodes::send_us(gpu, ACTIVATION * logits) } else { 0.0 };
-            costs.sum.add(OperatorClass::Communication, [1.0, asked, us], "gather_logits");
+            costs.add_us(OperatorClass::Communication, ON_LAST, us, "gather_logits");
         }
     }
 

@@ -49,7 +49,7 @@ impl IterationTable {
                 Some(last) if start_ns <= last.1 => last.1 = last.1.max(end_ns),
                 _ => table.busy.push((start_ns, end_ns)),
             }
-            let own = shares(report, iterations, &run);
+            let own = shares(report, iterations, run);
             let time = LinearDecode::new(run.first_us, run.growth_us);
             table.runs.push(RunSpan { start_ns, end_ns, start_us: run.start_us, time, own, before });
             before.load += own.load;

@@ -82,13 +82,10 @@ impl TimeColumns {
 
     /// Adds a quantity that runs straight from `height` at `from_us` to `end_height` at `to_us`.
     pub fn add_slope(&mut self, from_us: f64, to_us: f64, height: f64, end_height: f64) {
-        let (from, to) = (self.place(from_us), self.place(to_us));
-        if to <= from {
-            return;
-        }
+        let Some(Reach { from, to, first, last }) = self.reach(from_us, to_us) else { return };
         let slope = (end_height - height) / ((to_us - from_us) / self.width_us);
         let origin = (from_us - self.start_us) / self.width_us;
-        for column in from as usize..=(to as usize).min(self.len() - 1) {
+        for column in first..=last {
             let (a, b) = (from.max(column as f64), to.min(column as f64 + 1.0));
             self.partial[column] += (b - a) * (height + slope * (0.5 * (a + b) - origin));
         }
@@ -144,7 +141,7 @@ pub struct GpuColumns {
 /// The GPU's columns over a window.
 pub fn gpu_columns(report: &Report, start_us: f64, end_us: f64, count: usize) -> GpuColumns {
     let mut gpu = GpuColumns::new(report, start_us, end_us, count);
-    report.timeline.iterations.iter().for_each(|run| gpu.add(&run));
+    report.timeline.iterations.iter().for_each(|run| gpu.add(run));
     gpu
 }
 
@@ -174,11 +171,11 @@ impl GpuColumns {
         }
         let begin = run.begins_us();
         let duration = run.end_us - begin;
-        if duration > 0.0 {
+        if let Some(worked) = self.decode_tokens.reach(begin, run.end_us) {
             if run.prompts > 0 {
-                self.prefill_tokens.add(begin, run.end_us, f64::from(run.prompt_tokens) / duration);
+                self.prefill_tokens.add_over(&worked, f64::from(run.prompt_tokens) / duration);
             }
-            self.decode_tokens.add(begin, run.end_us, run.decoded_tokens() / duration);
+            self.decode_tokens.add_over(&worked, run.decoded_tokens() / duration);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Mean and quantiles of a sample, missing where the sample is too small for them.
 
 use serde::Serialize;
+use servescope_workload::statistics::select;
 
 /// Mean and quantiles of one quantity. Quantiles interpolate linearly; one that fewer than one sample would lie beyond is
 /// missing.
@@ -44,7 +45,7 @@ impl Distribution {
             is_supported(q, n as u64).then(|| {
                 let place = q * (n - 1) as f64;
                 let above = std::mem::replace(&mut from, place as usize);
-                interpolate(&mut values[above..], place - above as f64)
+                select(&mut values[above..], place - above as f64)
             })
         });
         Self { mean: Some(mean), p50, p90, p95, p99, max }
@@ -62,20 +63,6 @@ impl Distribution {
             max: scale(self.max),
         }
     }
-}
-
-/// The quantile `q` of `values` (not empty) by linear interpolation.
-pub fn select(values: &mut [f64], q: f64) -> f64 {
-    let place = q * (values.len() - 1) as f64;
-    interpolate(values, place)
-}
-
-/// What stands at `place` of `values` in their order, between two of them by linear interpolation.
-fn interpolate(values: &mut [f64], place: f64) -> f64 {
-    let below = place as usize;
-    let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
-    let high = above.iter().copied().reduce(f64::min).unwrap_or(low);
-    low + (high - low) * (place - below as f64)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use servescope_workload::BASE_MODEL;
-use servescope_workload::statistics::sort_places;
+use servescope_workload::statistics::{select_quantile, sort_places};
 
-use super::distribution::{is_supported, select};
+use super::distribution::is_supported;
 use super::slo::{Slo, SloCount};
 use crate::report::Report;
 use crate::request::Outcome;
@@ -116,7 +116,7 @@ pub fn busiest(report: &Report, by: GroupBy, slo: Slo, most: usize) -> Vec<Group
         if row.completed > 0 {
             let n = f64::from(row.completed);
             row.ttft_mean_s = Some(ttft.iter().sum::<f64>() / n);
-            row.ttft_p99_s = is_supported(0.99, ttft.len() as u64).then(|| select(&mut ttft, 0.99));
+            row.ttft_p99_s = is_supported(0.99, ttft.len() as u64).then(|| select_quantile(&mut ttft, 0.99));
             row.e2e_mean_s = Some(e2e / n);
             row.queue_mean_s = Some(queue / n);
         }

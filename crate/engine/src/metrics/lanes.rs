@@ -9,9 +9,9 @@ use crate::report::Report;
 
 /// A stage works on equal iterations, without a pause between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StageWork {
+pub struct StageWork<'a> {
     /// The iterations.
-    pub run: IterationRun,
+    pub run: &'a IterationRun,
     /// Which stage.
     pub stage: u32,
     /// Start, microseconds.
@@ -21,7 +21,7 @@ pub struct StageWork {
 }
 
 /// The work of every stage, in order of the iterations' start; within one stage in order of time.
-pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
+pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork<'_>> {
     let stages_of = |replica: ReplicaIndex| report.pool(replica).cost.stages().max(1);
     let mut free_us: Vec<Vec<f64>> = ReplicaIndex::first(report.replicas.len())
         .map(|replica| vec![0.0; stages_of(replica) as usize])
@@ -30,9 +30,9 @@ pub fn stage_works(report: &Report) -> impl Iterator<Item = StageWork> + '_ {
         let model = &*report.pool(run.replica).cost;
         let lanes = &mut free_us[run.replica.index()];
         let stages = lanes.len() as u32;
-        let works: Vec<StageWork> = match stages {
+        let works: Vec<StageWork<'_>> = match stages {
             2.. => {
-                let chunks = report.timeline.iterations.chunks(&run);
+                let chunks = report.timeline.iterations.chunks(run);
                 let batch = run.batch(chunks, 0.0);
                 let mut ready_us = run.start_us;
                 let pass = |(stage, free_us): (usize, &mut f64)| {

@@ -157,9 +157,9 @@ fn copying_us(cost: &dyn BatchCost, run: &IterationRun) -> f64 {
 }
 
 /// Every run of a fleet with its parts, in order of start.
-pub fn run_parts(report: &Report) -> impl Iterator<Item = (IterationRun, RunParts)> {
+pub fn run_parts(report: &Report) -> impl Iterator<Item = (&IterationRun, RunParts)> {
     let parts = |run: &IterationRun| RunParts::of(&report.timeline, &*report.pool(run.replica).cost, run);
-    report.timeline.iterations.iter().map(move |run| (run, parts(&run)))
+    report.timeline.iterations.iter().map(move |run| (run, parts(run)))
 }
 
 /// What the stages of a replica of a pool could do at most together, where it is known; and how many stages there are.

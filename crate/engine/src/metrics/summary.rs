@@ -452,7 +452,7 @@ impl HeldKv {
 impl IterationTotals {
     fn over(timeline: &Timeline) -> Self {
         let mut sums = Self::default();
-        timeline.iterations.iter().for_each(|run| sums.add(&run));
+        timeline.iterations.iter().for_each(|run| sums.add(run));
         sums
     }
 

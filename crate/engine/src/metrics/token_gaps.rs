@@ -74,7 +74,7 @@ fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
             take(run);
         }
     };
-    timeline.iterations.iter().for_each(|run| of_iterations(&run).into_iter().for_each(&mut take));
+    timeline.iterations.iter().for_each(|run| of_iterations(run).into_iter().for_each(&mut take));
     timeline.gaps.iter().for_each(|gap| take(GapRun::equal(gap.end_us, gap.length_us, gap.count)));
 }
 

@@ -94,8 +94,8 @@ pub fn usage(report: &Report) -> (FleetUtilization, InterTokenLatencies) {
 pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
     let (mut sums, mut gaps) = (IterationTotals::default(), InterTokenLatencies::default());
     for run in &report.timeline.iterations {
-        sums.add(&run);
-        gaps.add_iterations(&run);
+        sums.add(run);
+        gaps.add_iterations(run);
     }
     (sums, gaps.whole(&report.timeline))
 }
@@ -138,10 +138,10 @@ fn each(
     take: &mut dyn FnMut(&IterationRun, &Totals),
 ) {
     let mut cache = DecodeUsageCache::new(report);
-    for run in report.timeline.iterations.iter().filter(is_wanted) {
-        let RunTotals { us, work } = cache.totals(&run);
+    for run in report.timeline.iterations.iter().filter(|run| is_wanted(run)) {
+        let RunTotals { us, work } = cache.totals(run);
         let tokens = f64::from(run.prompt_tokens) + run.decoded_tokens();
-        take(&run, &Totals { us, work, tokens });
+        take(run, &Totals { us, work, tokens });
     }
 }
 

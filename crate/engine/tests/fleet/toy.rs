@@ -72,7 +72,7 @@ impl BatchCost for Toy {
         BatchStages { us, valid_iterations: last.valid_iterations, line: None }
     }
 
-    fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
+    fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
         let mut parts = StageParts::default();
         let mean = batch.decode_kv_tokens as u64 / u64::from(batch.decodes.max(1));
         parts[OperatorClass::Host as usize] = 50.3;
@@ -80,8 +80,9 @@ impl BatchCost for Toy {
         parts[OperatorClass::Linear as usize] = 3.1 * f64::from(batch.decodes);
         parts[OperatorClass::DecodeAttention as usize] = 0.9 * (mean / self.hold) as f64;
         parts[OperatorClass::Adapters as usize] = 1.3 * f64::from(batch.lora.adapters);
-        parts[OperatorClass::Communication as usize] = if is_last { 0.0 } else { 2.5 };
-        parts
+        let mut inner = parts;
+        inner[OperatorClass::Communication as usize] = 2.5;
+        [inner, parts]
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {

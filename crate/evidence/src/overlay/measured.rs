@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servescope_engine::metrics::distribution::Distribution;
 use servescope_settings::file_kind::Tool;
+use servescope_workload::statistics::sort_by_number;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -163,7 +164,7 @@ impl Default for MeasuredRun {
 impl MeasuredRun {
     /// Puts requests in the order of sending and counts times from the first one.
     pub(super) fn in_order(mut self) -> Self {
-        self.requests.sort_by(|a, b| a.sent_s.total_cmp(&b.sent_s));
+        sort_by_number(&mut self.requests, |request| request.sent_s);
         let first_s = self.requests.first().map_or(0.0, |request| request.sent_s);
         self.requests.iter_mut().for_each(|request| request.sent_s -= first_s);
         self

@@ -7,6 +7,7 @@
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_settings::link;
+use servescope_workload::statistics::sort_by_number;
 
 use super::policies::{self, ComparedPolicy, POLICY_ROWS};
 use super::single_run::{self, A100_POLICY_ROWS, A100_ROWS, SingleRunCalibration};
@@ -290,7 +291,7 @@ fn with_between(
         let answered = Answered::new(&sweeping(first, x), policy, None);
         (x, answered.ours, answered.one_run)
     }));
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut all, |point| point.0);
     all
 }
 

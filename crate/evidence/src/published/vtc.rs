@@ -20,6 +20,7 @@ use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{Fleet, PoolConfig};
 use servescope_settings::scenario::Scenario;
 use servescope_workload::Trace;
+use servescope_workload::statistics::sort_by_number;
 use servescope_workload::trace::Request;
 
 use super::TOKENIZER_EXTRA;
@@ -145,7 +146,7 @@ impl VtcRecording {
                 latency_s,
             });
         }
-        requests.sort_by(|a, b| a.sent_s.total_cmp(&b.sent_s));
+        sort_by_number(&mut requests, |request| request.sent_s);
         Ok(Self { scheduler: scheduler.to_owned(), workload: workload.to_owned(), requests })
     }
 

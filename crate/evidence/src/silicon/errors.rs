@@ -1,6 +1,7 @@
 //! How far predictions are off.
 
 use serde::Serialize;
+use servescope_workload::statistics::{median, sort};
 
 /// Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -20,13 +21,12 @@ pub struct Errors {
 pub fn errors(pairs: &[(f64, f64)]) -> Option<Errors> {
     let signed: Vec<f64> = pairs.iter().map(|(ours, measured)| ours / measured - 1.0).collect();
     let mut sizes: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
-    sizes.sort_by(f64::total_cmp);
+    sort(&mut sizes);
     let count = sizes.len();
-    let (low, high) = (sizes.get(count.checked_sub(1)? / 2)?, sizes.get(count / 2)?);
-    Some(Errors {
+    (count > 0).then(|| Errors {
         count,
         mean: sizes.iter().sum::<f64>() / count as f64,
-        median: f64::midpoint(*low, *high),
+        median: median(&sizes),
         bias: signed.iter().sum::<f64>() / count as f64,
     })
 }

@@ -7,6 +7,7 @@ use servescope_settings::expected_error::ExpectedError;
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::scenario::{MAX_REQUESTS, Scenario};
 use servescope_traces::loaded_trace::LoadedTrace;
+use servescope_workload::statistics::sort_by_number;
 
 use super::goal::Goal;
 use super::lateness::{Lateness, deviation};
@@ -324,7 +325,7 @@ impl Search {
         }
         let mut runs: Vec<(f64, &Lateness)> =
             self.probes[self.first..].iter().map(|probe| (probe.asked_rps, &probe.late)).collect();
-        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by_number(&mut runs, |run| run.0);
         deviation(&runs)
     }
 

@@ -1,6 +1,7 @@
 //! The capacity of short runs beside that of long ones, for traffic of many kinds: what `servescope validate` prints.
 
 use servescope_settings::scenario::Scenario;
+use servescope_workload::statistics::sort;
 
 use super::search::{Capacity, Search};
 
@@ -175,7 +176,7 @@ pub fn table(all: &[Steadiness], extent: SearchExtent) -> String {
     for one in all {
         let rates: Vec<f64> = one.short.iter().map(|short| short.rate_rps.unwrap_or(f64::NAN)).collect();
         let mut runs_s: Vec<f64> = one.short.iter().filter_map(|short| short.run_s).collect();
-        runs_s.sort_unstable_by(f64::total_cmp);
+        sort(&mut runs_s);
         let verdict = match (one.is_near(), one.misses_are_reported()) {
             (true, _) => "ok",
             (false, true) => "reported",

@@ -12,8 +12,9 @@
 
 use serde::Serialize;
 use servescope_engine::Report;
-use servescope_engine::metrics::distribution::{is_supported, select};
+use servescope_engine::metrics::distribution::is_supported;
 use servescope_engine::metrics::slo::Slo;
+use servescope_workload::statistics::select_quantile;
 
 use super::interval::Paired;
 use crate::metric::Metric;
@@ -233,7 +234,9 @@ pub fn batched(metric: &Metric, a: &Run, b: &Run) -> Result<Batched, NoBatches> 
 fn taken(statistic: Statistic, mut values: Vec<f64>) -> Option<f64> {
     match statistic {
         Statistic::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
-        Statistic::Quantile(q) => is_supported(q, values.len() as u64).then(|| select(&mut values, q)),
+        Statistic::Quantile(q) => {
+            is_supported(q, values.len() as u64).then(|| select_quantile(&mut values, q))
+        }
     }
 }
 

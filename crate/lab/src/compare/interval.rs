@@ -13,6 +13,7 @@
 //!   pairs Fieller's interval of a ratio of means (Fieller 1954). Both are the ratios r for which the interval of
 //!   b - (1 + r) a holds 0, so they leave out 0 exactly where the interval of the difference does.
 
+use servescope_workload::statistics::sort;
 use servescope_workload::stream::Stream;
 
 use crate::replications::{LEAST_PAIRS, paired_interval, t_quantile};
@@ -142,7 +143,7 @@ fn typical(a: &[f64], d: &[f64]) -> (ConfidenceInterval, Option<ConfidenceInterv
     let sums = subsets(a, d);
     let ends = |of: &dyn Fn(&PairedSums) -> f64| {
         let mut values: Vec<f64> = sums.iter().map(of).collect();
-        values.sort_unstable_by(f64::total_cmp);
+        sort(&mut values);
         let outer = (0.5 * (1.0 - CONFIDENCE) * (values.len() + 1) as f64) as usize;
         let outer = outer.max(1);
         ConfidenceInterval { low: values[outer - 1], high: values[values.len() - outer] }

@@ -11,6 +11,7 @@ use servescope_engine::gateway::log::GatewayHoldReason;
 use servescope_engine::{Outcome, Report};
 use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::parameters::Id;
+use servescope_workload::statistics::sort;
 
 use crate::run::growth::{Growth, GrowthVerdict};
 
@@ -117,7 +118,7 @@ fn last_empty_us(report: &Report, until_us: f64) -> f64 {
         .filter(|&id| report.trace.arrival_us[id] <= until_us)
         .map(|id| report.scheduled_us(id).or(report.results[id].finish_us).unwrap_or(f64::INFINITY))
         .collect();
-    starts_us.sort_unstable_by(f64::total_cmp);
+    sort(&mut starts_us);
     // The queue is empty before the arrival of a request if as many have started by then as have come before it.
     let arrival_us = &report.trace.arrival_us;
     let mut started = 0;

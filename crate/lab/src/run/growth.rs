@@ -25,7 +25,7 @@
 //! ```
 
 use servescope_engine::{Outcome, Report};
-use servescope_workload::statistics::Dispersion;
+use servescope_workload::statistics::{Dispersion, sort};
 
 /// The largest share of the arrivals that one standard deviation may be in a run that decides.
 pub const TELLING: f64 = 0.04;
@@ -97,7 +97,7 @@ impl Growth {
     pub fn of(sojourns: &[Sojourn], [from_us, until_us]: [f64; 2]) -> Self {
         let mut arrive_us: Vec<f64> =
             sojourns.iter().map(|s| s.arrive_us).filter(|at| (from_us..=until_us).contains(at)).collect();
-        arrive_us.sort_unstable_by(f64::total_cmp);
+        sort(&mut arrive_us);
         let run_us = until_us - from_us;
         let fill_us = fill(sojourns, &arrive_us, until_us).min(0.5 * run_us);
         let full_us = from_us + fill_us;

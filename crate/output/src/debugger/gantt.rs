@@ -5,6 +5,7 @@ use servescope_workload::RequestId;
 use serde::Serialize;
 use servescope_engine::Report;
 use servescope_engine::decisions::{Decision, Verdict};
+use servescope_workload::statistics::sort_by_number;
 
 use super::view::RequestName;
 
@@ -200,7 +201,7 @@ fn decode(spans: &mut Spans, start_us: f64, end_us: f64) {
     let of = |phase: usize| spans[phase].iter().map(move |span| (phase, within(span)));
     let mut cuts: Vec<(usize, (f64, f64))> =
         of(PREFILL).chain(of(STALLED)).filter(|(_, (start, end))| start < end).collect();
-    cuts.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    sort_by_number(&mut cuts, |(_, (start, _))| *start);
     let mut at_us = start_us;
     let mut gaps: Vec<(usize, [f64; 2])> = Vec::new();
     for (place, (phase, (start, end))) in cuts.into_iter().enumerate() {

@@ -35,7 +35,7 @@ pub fn write_batches_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Resul
     for (run, parts) in run_parts(report) {
         let stages = report.pool(run.replica).cost.stages().max(1);
         for index in 0..run.iterations {
-            write_iteration(to, id, &run, index)?;
+            write_iteration(to, id, run, index)?;
             write!(to, ",{}", run.prompts)?;
             write_parts(to, &parts, index, f64::from(stages))?;
             id += 1;

@@ -84,7 +84,7 @@ fn write_works(report: &Report, events: &mut TraceEvents<'_>) -> fmt::Result {
             )?;
             events.end(format_args!("\"resident\":{}", run.resident_adapters))?;
         }
-        events.slice([run.replica.get().into(), stage], super::kind(&run), start_us, end_us - start_us)?;
+        events.slice([run.replica.get().into(), stage], super::kind(run), start_us, end_us - start_us)?;
         events.end(format_args!(
             "\"requests\":{},\"prompts\":{},\"decodes\":{},\"prompt_tokens\":{},\"iterations\":{},\"kv_tokens\":{},\
              \"blocks\":{},\"stalled\":{}",

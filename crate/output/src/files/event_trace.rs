@@ -97,14 +97,14 @@ fn write_row(to: &mut dyn fmt::Write, columns: &[&str], cells: &[&str]) -> fmt::
 /// The batches of all stages.
 fn works(report: &Report) -> Vec<BatchWork> {
     let mut batch = 0;
-    let of_stage = |work: StageWork| {
+    let of_stage = |work: StageWork<'_>| {
         batch += usize::from(work.stage == 0);
         let run = work.run;
         BatchWork {
             batch: batch - 1,
             replica: run.replica.get(),
             stage: work.stage,
-            kind: super::kind(&run),
+            kind: super::kind(run),
             start_us: work.start_us,
             end_us: work.end_us,
             requests: run.requests(),

@@ -124,7 +124,7 @@ impl RunOperators {
 pub fn has_operators(report: &Report) -> bool {
     let iterations = &report.timeline.iterations;
     iterations.iter().next().is_some_and(|run| {
-        let batch = run.batch(iterations.chunks(&run), 0.0);
+        let batch = run.batch(iterations.chunks(run), 0.0);
         !report.pool(run.replica).cost.operators(&batch, true).is_empty()
     })
 }
@@ -140,7 +140,7 @@ pub fn write_operators_csv(report: &Report, to: &mut dyn fmt::Write) -> fmt::Res
     )?;
     let mut all = RunOperators::default();
     for run in &report.timeline.iterations {
-        all.add_run(report, &*report.pool(run.replica).cost, &run);
+        all.add_run(report, &*report.pool(run.replica).cost, run);
     }
     for RunOperator { name, class, us, tokens, kv_tokens } in &all.0 {
         let calls = us.count;

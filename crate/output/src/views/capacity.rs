@@ -1,6 +1,7 @@
 //! The charts of the capacity search: what the goal's times do as the rate grows, and what a request costs against them.
 
 use servescope_lab::capacity::{CapacityEntry, METRICS, Probe, costs};
+use servescope_workload::statistics::sort_by_number;
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty};
 
@@ -11,7 +12,7 @@ const ROLES: [Role; METRICS.len()] = [Role::Ttft, Role::Tbt, Role::E2e, Role::Qu
 pub fn probes(probes: &[Probe], limits_s: [f64; METRICS.len()]) -> Chart {
     let name = "capacity_curve";
     let mut sorted: Vec<&Probe> = longest(probes);
-    sorted.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
+    sort_by_number(&mut sorted, |probe| probe.rate_rps);
     let mut series = Vec::new();
     for (metric, role) in ROLES.into_iter().enumerate() {
         if !limits_s[metric].is_finite() {

@@ -6,6 +6,7 @@
 use serde::Serialize;
 use servescope_engine::{Outcome, ReplicaLife, Report};
 use servescope_lab::run::Run;
+use servescope_workload::statistics::sort_by_number;
 
 /// Requests that are listed one by one, of each station.
 const MOST: usize = 400;
@@ -188,7 +189,7 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
             _ => moment.wait(id, user),
         }
     }
-    batch.sort_by(|one, other| one.0.total_cmp(&other.0));
+    sort_by_number(&mut batch, |one| one.0);
     moment.running = batch.len() as u32;
     batch.truncate(MOST);
     moment.running_users = batch.iter().map(|&(_, _, user, _)| user).collect();

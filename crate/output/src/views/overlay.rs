@@ -2,6 +2,7 @@
 //! length.
 
 use servescope_evidence::overlay::{Overlay, Pair, Times};
+use servescope_workload::statistics::sort;
 
 use super::sweep::axis_around;
 use super::{Axis, Chart, Mark, Role, Series};
@@ -45,7 +46,7 @@ pub fn overlay_charts(overlay: &Overlay) -> Vec<Chart> {
 /// Values in their order with the share that is at most as large.
 fn shares(values: impl Iterator<Item = f64>) -> (Vec<f64>, Vec<f64>) {
     let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
+    sort(&mut values);
     let (count, step) = (values.len(), values.len().div_ceil(POINTS));
     // From the end, so that the largest value is among them.
     let mut places: Vec<usize> = (0..count).rev().step_by(step.max(1)).collect();

@@ -6,6 +6,7 @@ use servescope_engine::metrics::operators::peak;
 use servescope_engine::metrics::usage::{UsageColumns, UsageWindow};
 use servescope_engine::{PoolReport, ReplicaLife};
 use servescope_lab::run::Run;
+use servescope_workload::statistics::{sort, sort_by_number};
 
 use super::{Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 
@@ -121,7 +122,7 @@ fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
             }
         }
     }
-    bars.sort_by(|a, b| a.1.total_cmp(&b.1));
+    sort_by_number(&mut bars, |bar| bar.1);
     let series = |kind: usize, role| {
         let own = || bars.iter().filter(move |bar| bar.0 == kind);
         Series {
@@ -154,7 +155,7 @@ fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
     let times = lives.iter().flat_map(|life| [life.start_us, life.ready_us, life.drain_us, life.stop_us]);
     let mut x: Vec<f64> = times.filter(|&us| us > window.start_us && us < window.end_us).collect();
     x.extend([window.start_us, window.end_us]);
-    x.sort_by(f64::total_cmp);
+    sort(&mut x);
     x.dedup();
     let count = |at_us: f64, is: InState| lives.iter().filter(|life| is(life, at_us)).count() as f64;
     let states: [(Role, InState); 3] = [
@@ -322,8 +323,8 @@ mod tests {
             self.0.stage_time(batch, is_last)
         }
 
-        fn stage_parts(&self, batch: &Batch<'_>, is_last: bool) -> StageParts {
-            self.0.stage_parts(batch, is_last)
+        fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
+            self.0.stage_parts(batch)
         }
 
         fn work(&self, batch: &Batch<'_>) -> Option<Work> {

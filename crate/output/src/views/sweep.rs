@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use servescope_lab::metric::{Metric, Unit};
 use servescope_lab::sweep::{AxisValues, Results, Row};
+use servescope_workload::statistics::sort_by_number;
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series};
 
@@ -226,7 +227,7 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
                 Some([at, cell.mean, low, high, results.number(row) as f64])
             })
             .collect();
-        told.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        sort_by_number(&mut told, |point| point[0]);
         let column = |of: usize| told.iter().map(|point| point[of]).collect::<Vec<f64>>();
         let [at, mean, low, high, id] = [0, 1, 2, 3, 4].map(column);
         heights.extend(low.iter().chain(&high).copied());
@@ -259,7 +260,7 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
 fn closed_form_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
     let told = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
     let mut told: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
-    told.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut told, |point| point.0);
     let (x, y) = told.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     (!x.is_empty()).then(|| Series { role: Role::Expected, mark: Mark::Line, x, y, ..Series::default() })
 }

@@ -1,9 +1,8 @@
 //! Charts of the workload: inter-arrival times, adapter shares, lengths.
 
-use servescope_engine::metrics::distribution::select;
 use servescope_lab::run::Run;
 use servescope_workload::BASE_MODEL;
-use servescope_workload::statistics::sort;
+use servescope_workload::statistics::{select_quantile, sort};
 
 use super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series, empty, y_axis_from_zero};
 
@@ -105,7 +104,7 @@ pub(super) fn lengths(run: &Run) -> Chart {
     let trace = &run.report.trace;
     let highest = |lengths: &[u32]| {
         let mut values: Vec<f64> = lengths.iter().map(|&l| f64::from(l)).collect();
-        select(&mut values, 0.99).floor()
+        select_quantile(&mut values, 0.99).floor()
     };
     let top = highest(&trace.input_tokens).max(highest(&trace.output_tokens)) + 1.0;
     let width = (top / BARS as f64).ceil().max(1.0);

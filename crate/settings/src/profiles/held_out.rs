@@ -5,6 +5,7 @@ use serde::Serialize;
 use servescope_cost::profile::{
     AttentionFormula, Degree, Profile, RawAttention, RawTables, Speed, TimedOrigin,
 };
+use servescope_workload::statistics::sort;
 
 use super::{Folder, Summed, file_name, raw_tables, summed};
 
@@ -76,7 +77,7 @@ pub fn formula_errors(formula: &AttentionFormula, set: &RawAttention) -> [[f64; 
     let decode = formula.decode_formula(&set.heads, Speed::SAME);
     let prefill = formula.prefill_formula(&set.heads, Speed::SAME);
     let spread = |mut errors: Vec<f64>| {
-        errors.sort_by(f64::total_cmp);
+        sort(&mut errors);
         let at = |place: usize| errors.get(place).copied().unwrap_or(0.0);
         [at(errors.len() / 2), at(errors.len() * 95 / 100)]
     };

@@ -8,7 +8,7 @@ use servescope_workload::formats::{
     AgentSession, Call, Contents, Format, Histogram, LengthWindow, Lengths, ServeGenWindow, TraceFile,
     time_text,
 };
-use servescope_workload::statistics::{PrefixReuse, sort};
+use servescope_workload::statistics::{PrefixReuse, sort, sort_by_number};
 use servescope_workload::trace::{Labels, TraceMetadata};
 
 use super::parts::{
@@ -254,7 +254,7 @@ fn servegen(windows: &[ServeGenWindow]) -> Json {
         aggregate.push((window.start_s.trunc(), window.rate_rps));
     }
     // Stable: the rates of one time are added in the order of the file.
-    aggregate.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut aggregate, |window| window.0);
     let aggregate: Vec<f64> = aggregate
         .chunk_by(|a, b| a.0 == b.0)
         .map(|windows| windows.iter().map(|(_, rate)| rate).sum())

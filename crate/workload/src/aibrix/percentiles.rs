@@ -3,6 +3,7 @@
 
 use super::{AibrixError, positive};
 use crate::distribution;
+use crate::statistics::{median, sort};
 
 /// Levels of the percentiles in statistics files.
 pub const LEVELS: [f64; 4] = [0.5, 0.7, 0.9, 0.99];
@@ -80,7 +81,9 @@ pub fn fit(levels: &[f64], lengths_tokens: &[f64], scale: f64) -> Result<Option<
 pub fn real_lengths(median_tokens: f64, distribution: Lognormal, period_s: f64, normal: &[f64]) -> Vec<f64> {
     let draws: Vec<f64> =
         normal.iter().map(|z| libm::exp(distribution.mu + distribution.sigma * z)).collect();
-    let factor = median_tokens / median(&draws);
+    let mut sorted = draws.clone();
+    sort(&mut sorted);
+    let factor = median_tokens / median(&sorted);
     let wave = |t: usize| median_tokens * WAVE * libm::sin(2.0 * std::f64::consts::PI * t as f64 / period_s);
     draws.iter().enumerate().map(|(t, draw)| draw * factor + wave(t)).collect()
 }
@@ -98,17 +101,6 @@ pub fn lengths(
             .map(|x| x.max(1.0) as u32)
             .collect(),
         None => vec![1; normal.len()],
-    }
-}
-
-/// The middle value, or the mean of the two middle ones; NaN of nothing.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
     }
 }
 

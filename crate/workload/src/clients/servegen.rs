@@ -13,6 +13,7 @@ use crate::copula::GaussianCopula;
 use crate::distribution;
 use crate::formats::{LengthWindow, MAX_ROWS, MAX_TOKENS, Pattern, ServeGenWindow};
 use crate::spec::WorkloadSpec;
+use crate::statistics::sort_by_number;
 use crate::stream::Stream;
 use crate::trace::{BASE_MODEL, Request, Trace};
 
@@ -96,7 +97,7 @@ pub fn servegen(source: &ServeGen<'_>, spec: &WorkloadSpec) -> Trace {
             lengths[place].push(window);
         }
     }
-    lengths.iter_mut().for_each(|of| of.sort_by(|a, b| a.start_s.total_cmp(&b.start_s)));
+    lengths.iter_mut().for_each(|of| sort_by_number(of, |window| window.start_s));
     let mut maker = Maker {
         spec,
         copula: GaussianCopula::of(spec),

@@ -107,7 +107,7 @@ pub(super) fn held(
     }
     for (replica, stays) in stays.iter().enumerate().filter(|(_, stays)| !stays.is_empty()) {
         let runs = report.timeline.iterations.of_replica(ReplicaIndex::new(replica as u16));
-        sweep.pass(report, client_of, stays, &mut runs.map(|run| stretch(&run)));
+        sweep.pass(report, client_of, stays, &mut runs.iter().map(stretch));
     }
     KvOccupancy { token_us: sweep.totals, interpolated }
 }

@@ -1,9 +1,11 @@
 //! Percentiles of the times of many groups of requests at once.
 
+use servescope_workload::statistics::select_quantile;
+
 use crate::client::ClientId;
 use servescope_workload::RequestId;
 
-use super::super::distribution::{is_supported, select};
+use super::super::distribution::is_supported;
 use crate::report::Report;
 
 /// Percentiles, seconds; each is missing where the sample does not allow it.
@@ -20,7 +22,8 @@ pub struct Tail {
 impl Tail {
     fn of(values: &mut [f64]) -> Self {
         let n = values.len() as u64;
-        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| is_supported(q, n).then(|| select(values, q) / 1e6));
+        let [p50, p95, p99] =
+            [0.5, 0.95, 0.99].map(|q| is_supported(q, n).then(|| select_quantile(values, q) / 1e6));
         Self { p50, p95, p99 }
     }
 

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use servescope_cost::Chunk;
 
 use super::IterationRun;
@@ -32,6 +36,7 @@ impl Iterations {
             self.replicas.resize_with(place + 1, ReplicaIterations::default);
         }
         let replica = &mut self.replicas[place];
+        debug_assert!(replica.runs.last().is_none_or(|last| last.start_us <= run.start_us));
         replica.runs.push(IterationRun { chunks_at: replica.chunks.len(), ..*run });
         replica.chunks.extend_from_slice(chunks);
         self.end_us = self.end_us.max(run.end_us);
@@ -44,8 +49,8 @@ impl Iterations {
     }
 
     /// Those of one replica, in the order of their start.
-    pub fn of_replica(&self, replica: ReplicaIndex) -> impl Iterator<Item = IterationRun> + '_ {
-        self.replicas.get(usize::from(replica)).into_iter().flat_map(|replica| replica.runs.iter().copied())
+    pub fn of_replica(&self, replica: ReplicaIndex) -> &[IterationRun] {
+        self.replicas.get(usize::from(replica)).map_or(&[], |replica| &replica.runs)
     }
 
     /// When the last of them ends, microseconds; 0 where there is none.
@@ -65,18 +70,60 @@ impl Iterations {
 
     /// All of them in order of their start; of those that start together, the lower replica's first.
     pub fn iter(&self) -> Iter<'_> {
-        let mut runs: Vec<&IterationRun> = self.replicas.iter().flat_map(|replica| &replica.runs).collect();
-        // The sort is stable, and merges what is in order.
-        runs.sort_by(|a, b| a.start_us.total_cmp(&b.start_us));
-        runs.into_iter().copied()
+        let of_each = self.replicas.iter().map(|replica| NextRuns(&replica.runs));
+        Iter { left: of_each.filter(|next| !next.0.is_empty()).collect() }
     }
 }
 
 /// Runs of all replicas in order of their start.
-pub(super) type Iter<'a> = std::iter::Copied<std::vec::IntoIter<&'a IterationRun>>;
+#[derive(Debug, Clone)]
+pub struct Iter<'a> {
+    /// What is left of each replica that has any.
+    left: BinaryHeap<NextRuns<'a>>,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = &'a IterationRun;
+
+    fn next(&mut self) -> Option<&'a IterationRun> {
+        let mut first = self.left.peek_mut()?;
+        let (run, rest) = first.0.split_first()?;
+        if rest.is_empty() {
+            PeekMut::pop(first);
+        } else {
+            first.0 = rest;
+        }
+        Some(run)
+    }
+}
+
+/// The next runs of a replica, at least one. The greatest is the one that starts first.
+#[derive(Debug, Clone, Copy)]
+struct NextRuns<'a>(&'a [IterationRun]);
+
+impl Ord for NextRuns<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (own, others) = (&self.0[0], &other.0[0]);
+        others.start_us.total_cmp(&own.start_us).then(others.replica.cmp(&own.replica))
+    }
+}
+
+impl PartialOrd for NextRuns<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for NextRuns<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for NextRuns<'_> {}
 
 impl<'a> IntoIterator for &'a Iterations {
-    type Item = IterationRun;
+    type Item = &'a IterationRun;
     type IntoIter = Iter<'a>;
 
     fn into_iter(self) -> Iter<'a> {

@@ -10,6 +10,8 @@
 #[cfg(test)]
 mod tests;
 
+use servescope_workload::statistics::sort_by_number;
+
 use crate::client::ClientId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -402,7 +404,7 @@ impl ClientQueue {
             let ready = seen.iter().copied().filter(|&client| clients[client].is_ready());
             let mut ready: Vec<(f64, ClientId)> =
                 ready.map(|client| (counters.value(client), client)).collect();
-            ready.sort_by(|a, b| a.0.total_cmp(&b.0));
+            sort_by_number(&mut ready, |own| own.0);
             before.extend(ready.into_iter().map(|own| own.1).take_while(|&client| Some(client) != *chosen));
         }
         before.extend(*chosen);

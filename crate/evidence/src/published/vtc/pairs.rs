@@ -1,13 +1,15 @@
 //! How many pairs come in the same order twice, without looking at each pair.
 
+use servescope_workload::statistics::{sort, sort_by_number};
+
 /// Pairs (a, b) with `first[a]` < `first[b]` (1 - `tie`): how many of them have `second[a]` < `second[b]`, and how many there
 /// are. Entries without a first value belong to no pair; one without a second value comes before all others.
 pub(super) fn in_order(first: &[Option<f64>], second: &[Option<f64>], tie: f64) -> (usize, usize) {
     let mut known: Vec<(f64, Option<f64>)> =
         first.iter().zip(second).filter_map(|(x, &ours)| Some(((*x)?, ours))).collect();
-    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut known, |pair| pair.0);
     let mut values: Vec<f64> = known.iter().map(|(_, ours)| rank(*ours)).collect();
-    values.sort_by(f64::total_cmp);
+    sort(&mut values);
     let place = |ours: Option<f64>| values.partition_point(|&value| value < rank(ours));
     // A tree of sums: how many of those that are certainly before have each place.
     let mut sums = vec![0usize; known.len() + 1];

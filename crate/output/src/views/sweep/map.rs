@@ -2,6 +2,7 @@
 
 use servescope_lab::sweep::{AxisValues, Results, Row};
 use servescope_settings::parameters::Id;
+use servescope_workload::statistics::sort;
 
 use super::super::{Axis, AxisKind, Chart, Mark, Role, ScaleKind, Series};
 
@@ -95,7 +96,7 @@ struct Places {
 impl Places {
     fn of(over: &AxisValues) -> Self {
         let mut values = over.numbers().unwrap_or_default();
-        values.sort_by(f64::total_cmp);
+        sort(&mut values);
         let is_log = over.is_log();
         let to = |x: f64| if is_log { libm::log(x) } else { x };
         let from = |x: f64| if is_log { libm::exp(x) } else { x };

@@ -27,10 +27,10 @@ proptest! {
             log.push(&run, &chunks);
             expected.push((run, chunks));
         }
-        let read = |run: IterationRun| (IterationRun { chunks_at: 0, ..run }, log.chunks(&run).to_vec());
+        let read = |run: &IterationRun| (IterationRun { chunks_at: 0, ..*run }, log.chunks(run).to_vec());
         for replica in ReplicaIndex::first(5) {
             let own: Vec<_> = expected.iter().filter(|(run, _)| run.replica == replica).cloned().collect();
-            prop_assert_eq!(log.of_replica(replica).map(read).collect::<Vec<_>>(), own);
+            prop_assert_eq!(log.of_replica(replica).iter().map(read).collect::<Vec<_>>(), own);
         }
         // A stable sort: of one replica, the order in which they were written.
         expected.sort_by(|a, b| a.0.start_us.total_cmp(&b.0.start_us).then(a.0.replica.cmp(&b.0.replica)));
