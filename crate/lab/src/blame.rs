@@ -383,24 +383,24 @@ mod tests {
         );
     }
 
-    /// One replica is too few for 3 req/s, and the others take a minute to start; where it is enough, their start costs nothing and is
-    /// not named.
+    /// One replica is too few for 3 req/s, and the others take a minute to start. Those that start when all requests are served are
+    /// simulated without their minute, too, and not named.
     #[test]
     fn a_cold_start_is_named_where_requests_wait_for_it() {
-        let of = |rate: &'static str| {
+        let of = |schedule: &'static str| {
             let settings = [
-                ("workload.rate_rps", rate),
+                ("workload.rate_rps", "3"),
                 ("workload.duration_s", "120"),
                 ("workload.adapters.count", "0"),
                 ("fleet.cold_start.delay_s", "60"),
-                ("fleet.autoscaling.schedule", "20:3"),
+                ("fleet.autoscaling.schedule", schedule),
             ];
             causes(&settings, None).1
         };
         let named = |found: &[Cause]| found.iter().any(|cause| cause.suspect == "cold_start");
-        let found = of("3");
+        let found = of("20:3");
         assert!(named(&found), "{found:?}");
-        assert!(!named(&of("0.2")));
+        assert!(!named(&of("5000:3")));
     }
 
     #[test]
