@@ -156,16 +156,6 @@ mod tests {
     }
 
     #[test]
-    fn the_generator_is_of_the_version_that_the_settings_pin() {
-        let root = crate::project::root();
-        let pinned = crate::settings::read(&root).unwrap().tools.wasm_bindgen;
-        let manifest = std::fs::read_to_string(root.join("crate/xtask/bindgen/Cargo.toml")).unwrap();
-        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
-        let dependency = manifest["dependencies"]["wasm-bindgen-cli-support"].as_str();
-        assert_eq!(dependency, Some(format!("={pinned}").as_str()));
-    }
-
-    #[test]
     fn the_cache_folder_follows_the_xdg_specification() {
         let of = |xdg: Option<&str>, home: Option<&str>| {
             cache_folder(xdg.map(OsString::from), home.map(OsString::from))
