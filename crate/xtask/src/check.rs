@@ -259,7 +259,7 @@ fn wasm(project: &Project) -> TaskResult {
     toolchain.apply(&mut command, &folders)?;
     command.args(["test", "--headless", "--chrome", "--mode", "no-install", "crate/web"]);
     // As the page is built: nearly everything is compiled already.
-    command.args(["--", "--profile", &settings.build.profile]).current_dir(project.root());
+    command.args(["--profile", &settings.build.profile]).current_dir(project.root());
     // Whole simulations run in these tests, and the default is 20 s for all of them.
     command.env("WASM_BINDGEN_TEST_TIMEOUT", "300");
     browser.set_variables(&mut command);
