@@ -1,5 +1,6 @@
-//! Digests of sixteen scenarios, pinned in `digests.json`. The page's module is held to the same file (`crate/web/tests`),
-//! and the test command runs this one built alone (`-p`) and with the whole workspace.
+//! Digests of sixteen scenarios, pinned in `digests.json`. The shipped page is held to the same file
+//! (`www/tests/browser/engines.spec.ts`), and so is its module alone (`crate/web/tests`);
+//! the test command runs this one built alone (`-p`) and with the whole workspace.
 //!
 //! `SERVESCOPE_BLESS=1` writes the file again; a digest may change only together with the semantics it stands for.
 

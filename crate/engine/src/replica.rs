@@ -4,6 +4,7 @@
 //! a list, from which up to as many batches as it has stages are in the pipeline. For schedulers that give tokens to requests one by
 //! one it has a [`RunningList`], and only those requests in the decode batch that decode in every iteration.
 
+pub(crate) mod adapter_users;
 pub mod adapters;
 pub(crate) mod batch_end;
 pub(crate) mod batch_scheduler;

@@ -1,99 +1,18 @@
 //! Keys that a JSON text gives twice in one object. Readers of JSON keep the last of them in silence, so that a text must be
 //! searched beside being read. The page reads JSON with the browser's reader, the terminal with serde's; this serves both.
 
-use std::collections::BTreeSet;
-use std::iter::Peekable;
-use std::str::Chars;
+use servescope_workload::formats;
 
 use crate::diagnostic::Diagnostic;
 
-/// An object or a list that is open at the place of reading.
-#[derive(Default)]
-struct Frame {
-    /// The keys so far; `None` for a list.
-    keys: Option<BTreeSet<String>>,
-    /// The key whose value is under way.
-    key: String,
-    /// Whether the next text is a key.
-    at_key: bool,
-}
-
-/// A [`Diagnostic`] for each key that stands twice in an object of `text`, in the order of the text. The text is JSON; in any
-/// other text whatever is found means nothing.
+/// A [`Diagnostic`] for each key that stands twice in an object of `text`, in the order of the text; none where the text is no JSON.
 pub fn repeated_keys(text: &str) -> Vec<Diagnostic> {
-    let mut errors = Vec::new();
-    let mut open: Vec<Frame> = Vec::new();
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '{' => open.push(Frame { keys: Some(BTreeSet::new()), at_key: true, ..Frame::default() }),
-            '[' => open.push(Frame::default()),
-            '}' | ']' => {
-                open.pop();
-            }
-            ',' => {
-                if let Some(frame) = open.last_mut() {
-                    frame.at_key = frame.keys.is_some();
-                }
-            }
-            '"' => {
-                let string = string(&mut rest);
-                let Some(frame) = open.last_mut().filter(|frame| frame.at_key) else { continue };
-                frame.at_key = false;
-                let is_new = frame.keys.as_mut().is_none_or(|keys| keys.insert(string.clone()));
-                frame.key = string;
-                if !is_new {
-                    errors.push(repeated(&path(&open)));
-                }
-            }
-            _ => (),
-        }
-    }
-    errors
+    formats::repeated_keys(text).iter().map(|path| repeated(path)).collect()
 }
 
 /// The error of a key that is given twice.
 pub(crate) fn repeated(path: &str) -> Diagnostic {
     Diagnostic::error("repeated_key", path, format!("{path}: the key is given twice")).text("path", path)
-}
-
-/// The keys down to the place of reading, with dots between.
-fn path(open: &[Frame]) -> String {
-    let keys: Vec<&str> = open.iter().map(|frame| frame.key.as_str()).filter(|key| !key.is_empty()).collect();
-    keys.join(".")
-}
-
-/// What is left of a text in quotes, its escapes undone.
-fn string(rest: &mut Peekable<Chars<'_>>) -> String {
-    let mut string = String::new();
-    while let Some(c) = rest.next() {
-        match c {
-            '"' => break,
-            '\\' => match rest.next() {
-                Some('u') => {
-                    let digits: String =
-                        (0..4).filter_map(|_| rest.next_if(char::is_ascii_hexdigit)).collect();
-                    let code = u32::from_str_radix(&digits, 16).unwrap_or(0);
-                    // Halves of a pair are distinguished by their digits.
-                    match char::from_u32(code) {
-                        Some(c) => string.push(c),
-                        None => string.push_str(&digits.to_ascii_lowercase()),
-                    }
-                }
-                Some(escaped) => string.push(match escaped {
-                    'n' => '\n',
-                    't' => '\t',
-                    'r' => '\r',
-                    'b' => '\u{8}',
-                    'f' => '\u{c}',
-                    other => other,
-                }),
-                None => break,
-            },
-            c => string.push(c),
-        }
-    }
-    string
 }
 
 #[cfg(test)]

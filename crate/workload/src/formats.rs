@@ -45,6 +45,7 @@ pub use agent_sessions::{AgentSession, Call};
 pub use assumed::{Assumed, AssumedFrom};
 pub use error::FormatError;
 pub use gzip::{unpacked, unpacked_head};
+pub use json::repeated_keys;
 pub use lost::{LOSSES, lost};
 pub use mapping::{ColumnRole, Mapping, MappingError, ROLES, columns, guess};
 pub use servegen::{Pattern, ServeGenWindow, servegen_chunk_windows};

@@ -36,7 +36,7 @@ pub(crate) fn search(project: &Project, seconds: u32) -> TaskResult {
     run(project, &project.root().join("target/fuzz/corpus"), &[format!("-max_total_time={seconds}")])
 }
 
-/// Installs what builds the targets, and gives the folder of its programs.
+/// Installs what builds the targets, and gives the program that does.
 pub(crate) fn set_up(project: &Project) -> TaskResult<PathBuf> {
     if process::find(&["c++", "g++", "clang++"]).is_none() {
         // libFuzzer is C++.
@@ -46,7 +46,8 @@ pub(crate) fn set_up(project: &Project) -> TaskResult<PathBuf> {
 }
 
 fn run(project: &Project, scratch: &Path, options: &[String]) -> TaskResult {
-    let programs = set_up(project)?;
+    let program = set_up(project)?;
+    let programs: Vec<PathBuf> = program.parent().map(Path::to_path_buf).into_iter().collect();
     let folder = project.root().join("tests/fuzz");
     for target in targets(&folder)? {
         let corpus = scratch.join(&target);
@@ -64,7 +65,7 @@ fn run(project: &Project, scratch: &Path, options: &[String]) -> TaskResult {
                 .arg(folder.join("corpus").join(&target))
                 .args(["--", "-max_len=4096", "-verbosity=0"])
                 .args(options)
-                .env("PATH", process::path_after(std::slice::from_ref(&programs))?),
+                .env("PATH", process::path_after(&programs)?),
         )?;
     }
     Ok(())

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn the_words_that_are_looked_for_first_are_there() {
         let rows = rows();
-        for word in FIRST {
+        for word in FIRST.split(", ") {
             assert!(
                 rows.iter().any(|row| row.term == word || row.also.iter().any(|also| also == word)),
                 "{word}"
@@ -202,44 +202,13 @@ mod tests {
         }
     }
 
-    const FIRST: [&str; 36] = [
-        "continuous batching",
-        "chunked prefill",
-        "waiting queue",
-        "running queue",
-        "KV cache manager",
-        "block",
-        "token budget",
-        "max_num_seqs",
-        "max_num_batched_tokens",
-        "preempt",
-        "swap",
-        "recompute",
-        "prefix caching",
-        "LoRA slot",
-        "admission control",
-        "rate limit",
-        "token bucket",
-        "virtual token counter",
-        "inter-token latency",
-        "ITL",
-        "TBT",
-        "TPOT",
-        "TTFT",
-        "head-of-line blocking",
-        "scheduling policy",
-        "router",
-        "replica",
-        "tensor parallel",
-        "pipeline parallel",
-        "goodput",
-        "SLO attainment",
-        "iteration",
-        "prefill",
-        "decode",
-        "fast-forward",
-        "discrete-event simulation",
-    ];
+    const FIRST: &str = "\
+        continuous batching, chunked prefill, waiting queue, running queue, KV cache manager, block, token \
+        budget, max_num_seqs, max_num_batched_tokens, preempt, swap, recompute, prefix caching, LoRA slot, \
+        admission control, rate limit, token bucket, virtual token counter, inter-token latency, ITL, TBT, \
+        TPOT, TTFT, head-of-line blocking, scheduling policy, router, replica, tensor parallel, pipeline \
+        parallel, goodput, SLO attainment, iteration, prefill, decode, fast-forward, discrete-event \
+        simulation";
 
     #[test]
     fn names_of_fields_types_and_functions_are_found_and_mentions_are_not() {

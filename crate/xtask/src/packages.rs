@@ -19,12 +19,6 @@ pub(crate) fn install(www: &Path) -> TaskResult {
     process::run(Command::new(npm).args(["ci", "--no-audit", "--no-fund"]).current_dir(www))
 }
 
-/// The installed version of a package.
-pub(crate) fn version(www: &Path, package: &str) -> TaskResult<String> {
-    let manifest = read(&www.join("node_modules").join(package).join("package.json"))?;
-    manifest["version"].as_str().map(str::to_owned).ok_or_else(|| format!("{package} has no version"))
-}
-
 fn read(file: &Path) -> TaskResult<Value> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))

@@ -103,7 +103,6 @@ impl Project {
         toolchain::components(&self.root)?;
         self.wasm_toolchain()?;
         self.bindgen()?;
-        tools::test_runner(&self.root, &self.settings.tools)?;
         self.node_modules()?;
         self.browser()?;
         Ok(())
@@ -129,6 +128,11 @@ impl Project {
             .get_or_init(|| toolchain::find_or_install(&self.root))
             .as_ref()
             .map_err(Clone::clone)
+    }
+
+    /// Where cargo puts the page's compiled modules.
+    pub(crate) fn compiled(&self) -> PathBuf {
+        self.root.join("target").join(toolchain::TARGET).join(&self.settings.build.profile)
     }
 
     /// wasm-bindgen's generator.

@@ -73,12 +73,19 @@ mod tests {
     use super::*;
     use crate::project;
 
+    fn text(file: &str) -> String {
+        std::fs::read_to_string(project::root().join(file)).unwrap()
+    }
+
     #[test]
-    fn wasm_bindgen_is_the_version_that_the_workspace_pins() {
-        let pinned = read(&project::root()).unwrap().tools.wasm_bindgen;
-        let manifest = std::fs::read_to_string(project::root().join("Cargo.toml")).unwrap();
-        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
-        let dependency = manifest["workspace"]["dependencies"]["wasm-bindgen"].as_str();
-        assert_eq!(dependency, Some(format!("={pinned}").as_str()));
+    fn the_tools_are_of_the_versions_that_the_manifests_pin() {
+        let tools = read(&project::root()).unwrap().tools;
+        let exactly = format!("={}", tools.wasm_bindgen);
+        let workspace: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
+        assert_eq!(workspace["workspace"]["dependencies"]["wasm-bindgen"].as_str(), Some(&*exactly));
+        let generator: toml::Table = toml::from_str(&text("crate/xtask/bindgen/Cargo.toml")).unwrap();
+        assert_eq!(generator["dependencies"]["wasm-bindgen-cli-support"].as_str(), Some(&*exactly));
+        let page: serde_json::Value = serde_json::from_str(&text("www/package.json")).unwrap();
+        assert_eq!(page["devDependencies"]["binaryen"].as_str(), Some(&*tools.binaryen));
     }
 }

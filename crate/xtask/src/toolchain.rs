@@ -48,14 +48,6 @@ impl WasmToolchain {
         command.env("PATH", process::path_after(&folders)?);
         Ok(())
     }
-
-    /// The compiler's name and version.
-    pub(crate) fn version(self, root: &Path) -> TaskResult<String> {
-        match self.compiler {
-            Compiler::Active => process::capture(Command::new("rustc").arg("-V").current_dir(root)),
-            Compiler::Debian => debian::version(),
-        }
-    }
 }
 
 /// A toolchain for wasm32, installed if there is none.

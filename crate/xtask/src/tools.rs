@@ -11,9 +11,8 @@ use std::process::Command;
 use crate::process::{self, TaskResult, announce};
 use crate::settings::Tools;
 
-/// One tool: the name of its folder, its package, the program that is looked for.
+/// A package of the registry and one of its programs.
 struct PinnedTool<'a> {
-    name: &'static str,
     package: &'static str,
     program: &'static str,
     version: &'a str,
@@ -21,28 +20,23 @@ struct PinnedTool<'a> {
     is_brief: bool,
 }
 
-/// The folder of wasm-bindgen-cli: the generator and its test runner.
-const BINDGEN: &str = "wasm-bindgen";
 /// The program of `crate/xtask/bindgen`. It cannot be called wasm-bindgen: the compiler rejects a crate of that name and of
 /// another version.
 const GENERATOR: &str = "servescope-bindgen";
-const TEST_RUNNER: &str = "wasm-bindgen-test-runner";
+/// The generator and its test runner.
+const BINDGEN_CLI: &str = "wasm-bindgen-cli";
 
 /// wasm-bindgen's generator. Where neither the cache nor PATH has it, `crate/xtask/bindgen` is built: the generator alone,
 /// in a third of the time that wasm-bindgen-cli takes.
 pub(crate) fn bindgen(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
-    let cache = cache()?;
-    let whole = programs(&cache, BINDGEN, &versions.wasm_bindgen).join(program_name(BINDGEN));
-    if whole.is_file() {
-        return Ok(whole);
-    }
-    if let Some(program) = on_path(BINDGEN, &versions.wasm_bindgen) {
+    let version = &versions.wasm_bindgen;
+    if let Some(program) = present(BINDGEN_CLI, "wasm-bindgen", version)? {
         return Ok(program);
     }
-    let folder = cache.join(format!("{GENERATOR}-{}", versions.wasm_bindgen));
+    let folder = folder(GENERATOR, version)?;
     let program = folder.join("bin").join(program_name(GENERATOR));
     if !program.is_file() {
-        announce(&format!("building wasm-bindgen {} (about half a minute)", versions.wasm_bindgen));
+        announce(&format!("building wasm-bindgen {version} (about half a minute)"));
         let mut install = process::cargo(root);
         install
             .args(["install", "--quiet", "--locked", "--path", "crate/xtask/bindgen", "--root"])
@@ -54,81 +48,66 @@ pub(crate) fn bindgen(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
 
 /// wasm-bindgen's test runner.
 pub(crate) fn test_runner(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
-    let version = &versions.wasm_bindgen;
-    if let Some(program) = on_path(TEST_RUNNER, version) {
-        return Ok(program);
-    }
-    let package = "wasm-bindgen-cli";
-    let tool = PinnedTool { name: BINDGEN, package, program: TEST_RUNNER, version, is_brief: true };
-    Ok(install(root, &tool)?.join(program_name(TEST_RUNNER)))
+    let (program, version) = ("wasm-bindgen-test-runner", &versions.wasm_bindgen);
+    installed(root, &PinnedTool { package: BINDGEN_CLI, program, version, is_brief: true })
 }
 
-/// Installs wasm-pack if it is missing, and gives its program.
+/// wasm-pack, which runs the boundary's tests.
 pub(crate) fn wasm_pack(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
     let (name, version) = ("wasm-pack", &versions.wasm_pack);
-    if let Some(program) = on_path(name, version) {
+    installed(root, &PinnedTool { package: name, program: name, version, is_brief: true })
+}
+
+/// What drives the fuzz targets.
+pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
+    let (name, version) = ("cargo-fuzz", &versions.cargo_fuzz);
+    installed(root, &PinnedTool { package: name, program: name, version, is_brief: true })
+}
+
+/// The peer simulator. It is measured, so it is optimised.
+pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
+    let (name, version) = ("inference-lab", &versions.inference_lab);
+    installed(root, &PinnedTool { package: name, program: name, version, is_brief: false })
+}
+
+/// The tool's program, installed from the registry where neither the cache nor PATH has it.
+fn installed(root: &Path, tool: &PinnedTool<'_>) -> TaskResult<PathBuf> {
+    let PinnedTool { package, program, version, is_brief } = *tool;
+    if let Some(program) = present(package, program, version)? {
         return Ok(program);
     }
-    let tool = PinnedTool { name, package: name, program: name, version, is_brief: true };
-    Ok(install(root, &tool)?.join(program_name(name)))
+    announce(&format!("cargo install {package} {version} (about a minute)"));
+    let folder = folder(package, version)?;
+    let mut command = process::cargo(root);
+    command.args(["install", package, "--version", version, "--locked", "--root"]).arg(&folder);
+    if is_brief {
+        let profile = [("OPT_LEVEL", "1"), ("CODEGEN_UNITS", "16"), ("DEBUG", "false"), ("LTO", "off")];
+        command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)));
+    }
+    process::run(&mut command)?;
+    Ok(folder.join("bin").join(program_name(program)))
 }
 
-/// Installs cargo-fuzz if it is missing, and gives its folder.
-pub(crate) fn cargo_fuzz(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
-    let name = "cargo-fuzz";
-    install(
-        root,
-        &PinnedTool { name, package: name, program: name, version: &versions.cargo_fuzz, is_brief: true },
-    )
+/// The program in the cache, or on PATH if it is of this version there.
+fn present(package: &str, program: &str, version: &str) -> TaskResult<Option<PathBuf>> {
+    let cached = folder(package, version)?.join("bin").join(program_name(program));
+    if cached.is_file() {
+        return Ok(Some(cached));
+    }
+    let Some(program) = process::find(&[&program_name(program)]) else { return Ok(None) };
+    let told = process::capture(Command::new(&program).arg("--version")).unwrap_or_default();
+    Ok(is_version(&told, version).then_some(program))
 }
 
-/// Installs the peer simulator if it is missing, and gives its program. It is measured, so it is optimised.
-pub(crate) fn inference_lab(root: &Path, versions: &Tools) -> TaskResult<PathBuf> {
-    let name = "inference-lab";
-    let tool =
-        PinnedTool { name, package: name, program: name, version: &versions.inference_lab, is_brief: false };
-    Ok(install(root, &tool)?.join(program_name(name)))
-}
-
-/// The program on PATH, if it is of this version.
-fn on_path(name: &str, version: &str) -> Option<PathBuf> {
-    let program = process::find(&[&program_name(name)])?;
-    let told = process::capture(Command::new(&program).arg("--version")).ok()?;
-    is_version(&told, version).then_some(program)
+/// Where cargo installs a package of this version.
+fn folder(package: &str, version: &str) -> TaskResult<PathBuf> {
+    let cache = cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
+        .ok_or("neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools")?;
+    Ok(cache.join(format!("{package}-{version}")))
 }
 
 fn is_version(told: &str, version: &str) -> bool {
     told.split_whitespace().nth(1) == Some(version)
-}
-
-fn cache() -> TaskResult<PathBuf> {
-    cache_folder(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
-        .ok_or_else(|| "neither XDG_CACHE_HOME nor HOME is set: there is no folder for the tools".to_owned())
-}
-
-/// Installs the tool from the registry if the cache has it not, and gives the folder of its programs.
-fn install(root: &Path, tool: &PinnedTool<'_>) -> TaskResult<PathBuf> {
-    let cache = cache()?;
-    let programs = programs(&cache, tool.name, tool.version);
-    if !programs.join(program_name(tool.program)).is_file() {
-        announce(&format!("cargo install {} {} (about a minute)", tool.package, tool.version));
-        let mut command = process::cargo(root);
-        command
-            .args(["install", tool.package, "--version", tool.version, "--locked", "--root"])
-            .arg(cache.join(format!("{}-{}", tool.name, tool.version)));
-        if tool.is_brief {
-            let profile = [("OPT_LEVEL", "1"), ("CODEGEN_UNITS", "16"), ("DEBUG", "false"), ("LTO", "off")];
-            for (key, value) in profile {
-                command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
-            }
-        }
-        process::run(&mut command)?;
-    }
-    Ok(programs)
-}
-
-fn programs(cache: &Path, name: &str, version: &str) -> PathBuf {
-    cache.join(format!("{name}-{version}")).join("bin")
 }
 
 fn program_name(name: &str) -> String {
@@ -153,16 +132,6 @@ mod tests {
         assert!(is_version("wasm-bindgen 0.2.128 (0123abc)\n", "0.2.128"));
         assert!(!is_version("wasm-bindgen 0.2.12", "0.2.128"));
         assert!(!is_version("", "0.2.128"));
-    }
-
-    #[test]
-    fn the_generator_is_of_the_version_that_the_settings_pin() {
-        let root = crate::project::root();
-        let pinned = crate::settings::read(&root).unwrap().tools.wasm_bindgen;
-        let manifest = std::fs::read_to_string(root.join("crate/xtask/bindgen/Cargo.toml")).unwrap();
-        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
-        let dependency = manifest["dependencies"]["wasm-bindgen-cli-support"].as_str();
-        assert_eq!(dependency, Some(format!("={pinned}").as_str()));
     }
 
     #[test]

@@ -1,4 +1,6 @@
 // What the page starts with has every scheduler and scheduling policy: nothing is fetched when a scenario asks for another.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { control, digest, dropFile, expect, goTo, open, openGroups, test } from './page.js';
 import { terminal } from './terminal.js';
 
@@ -23,6 +25,17 @@ test('every scheduling policy gives the terminal’s digest', async ({ page }) =
     expect(await digest(page), name).toBe(run('simulate', ...SETTINGS, '--set', `scheduler.order=${name}`, '--json').digest);
   }
   expect(fetched).toEqual([]);
+});
+
+test('the pinned scenarios have their pinned digests', async ({ page }) => {
+  const file = join(import.meta.dirname, '../../../tests/digests.json');
+  const cases = JSON.parse(readFileSync(file, 'utf8')) as { name: string; scenario: unknown; digest: string }[];
+  expect(cases).toHaveLength(16);
+  await open(page);
+  for (const { name, scenario, digest: pinned } of cases) {
+    await dropFile(page, 'scenario.json', Buffer.from(JSON.stringify(scenario)));
+    await expect.poll(() => digest(page), name).toBe(pinned);
+  }
 });
 
 test('a file stays in use when another order is chosen', async ({ page }) => {

@@ -160,7 +160,7 @@ export async function drawn(page: Page, name: string, dark = 0): Promise<void> {
     const found = await ink(chart.locator('canvas'));
     expect(found.colours, name).toBeGreaterThan(4);
     expect(found.dark, name).toBeGreaterThanOrEqual(dark);
-  }).toPass({ timeout: 5000, intervals: [20, 50, 100, 200] });
+  }).toPass({ timeout: 15_000, intervals: [20, 50, 100, 200] });
 }
 
 /** Every rule, for the first look at a view; for the same view in other colours or another language what these change. */

@@ -10,11 +10,11 @@ mod resident;
 pub(crate) mod seen;
 mod slots;
 mod unified;
-pub(super) mod users;
 
 use servescope_cost::LoraBatch;
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::adapter_users::{Users, entry};
 use super::decode_batch::DecodeBatch;
 use super::iteration::ScheduledBatch;
 use super::kv_cache::KvCache;
@@ -22,7 +22,6 @@ use crate::config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory};
 use resident::Resident;
 use slots::Slots;
 use unified::Unified;
-use users::{Users, entry};
 
 #[derive(Debug, Clone)]
 enum AdapterStore {

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use servescope_cost::LoraBatch;
 use servescope_workload::RequestId;
 
-use super::adapters::users::Users;
+use super::adapter_users::Users;
 use super::kv_cache::within_block;
 
 /// The requests in the decode batch.

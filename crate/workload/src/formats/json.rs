@@ -5,6 +5,7 @@
 //! text until they are asked for, so that a time is rounded once. `NaN` and `Infinity`, which Python writes, are null.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::table::{exact_shifted, shorten};
@@ -305,6 +306,32 @@ fn not_json(text: &str, at: usize, expected: &'static str) -> FormatError {
         expected,
         value: shorten(text.get(at..).unwrap_or("").lines().next().unwrap_or(""), 40),
     }
+}
+
+/// Paths of the keys that a document gives twice in one object, with dots between and in the order of the text; none where it is no
+/// JSON. Most readers keep the last of them in silence.
+pub fn repeated_keys(text: &str) -> Vec<String> {
+    fn search(value: &Json<'_>, path: &str, found: &mut Vec<String>) {
+        match value {
+            Json::List(entries) => entries.iter().for_each(|entry| search(entry, path, found)),
+            Json::Object(fields) => {
+                let mut keys = BTreeSet::new();
+                for (key, value) in fields {
+                    let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+                    if !keys.insert(key) {
+                        found.push(path.clone());
+                    }
+                    search(value, &path, found);
+                }
+            }
+            Json::Null | Json::Flag(_) | Json::Number(_) | Json::Text(_) => (),
+        }
+    }
+    let mut found = Vec::new();
+    if let Ok(value) = Parser::whole(text.trim_start_matches('\u{feff}')) {
+        search(&value, "", &mut found);
+    }
+    found
 }
 
 /// An error about a value.

@@ -3,35 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::process::TaskResult;
+use crate::process::{self, TaskResult};
 use crate::project::Project;
 
-/// The file in which the tests note the cases of each reference file: `TARGET FILE CASES` in a line.
-pub(super) struct Notes(PathBuf);
+/// The variable that names the file in which the tests note the cases of each reference file: `TARGET FILE CASES` in a line.
+const VARIABLE: &str = "SERVESCOPE_CASES";
 
-impl Notes {
-    /// An empty file of notes.
-    pub(super) fn new(project: &Project) -> TaskResult<Self> {
-        let folder = project.root().join("target/check");
-        let path = folder.join("cases.txt");
-        fs::create_dir_all(&folder)
-            .and_then(|()| fs::write(&path, ""))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The cases by test target and by the folder that the files lie in.
-    pub(super) fn table(&self) -> TaskResult<String> {
-        fs::read_to_string(&self.0)
-            .map(|notes| table(&notes))
-            .map_err(|error| format!("{}: {error}", self.0.display()))
-    }
+/// Runs the tests, and prints the cases by test target and by the folder that the files lie in.
+pub(super) fn counted(project: &Project, tests: &mut Command) -> TaskResult {
+    let path = project.root().join("target/check/cases.txt");
+    let described = |error: std::io::Error| format!("{}: {error}", path.display());
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(&path, ""))
+        .map_err(described)?;
+    process::run(tests.env(VARIABLE, &path))?;
+    process::say(&table(&fs::read_to_string(&path).map_err(described)?));
+    Ok(())
 }
 
 fn table(notes: &str) -> String {
