@@ -1,11 +1,11 @@
 // Every replica in numbers. They are asked for only when the table is open, not while a slider moves.
 import { html, nothing, type TemplateResult } from 'lit';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { FleetSummary, PoolRow, ReplicaRow } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import type { OpenQuestion } from '../state/open-question.js';
-import { tryAgain } from '../try-again.js';
-import type { Watchable } from '../state/topic.js';
+import { tryAgain } from '../ui/try-again.js';
+import type { Watchable } from '../lib/topic.js';
 import { replicas } from '../i18n/en/replicas.js';
 
 /** The others are in the summary's file. */

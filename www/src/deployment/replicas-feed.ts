@@ -1,5 +1,5 @@
 // The charts of the replicas, in their own words.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { replicas } from '../i18n/en/replicas.js';
 

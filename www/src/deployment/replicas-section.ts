@@ -1,10 +1,10 @@
 // What the replicas do.
 import { html, type TemplateResult } from 'lit';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { FleetSummary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import './replica-table.js';
 import { REPLICA_CHARTS, replicaCount, replicasFeed } from './replicas-feed.js';
 import { replicas } from '../i18n/en/replicas.js';
@@ -12,7 +12,7 @@ import { replicas } from '../i18n/en/replicas.js';
 /** More lanes need the height of a chart of its own. */
 const MOST_STACKED_LANES = 8;
 
-class ReplicasSection extends LightElement {
+export class ReplicasSection extends LightElement {
   static override properties = { ...LightElement.properties, open: { state: true } };
   /** As it was last seen to be opened or closed. */
   declare open: boolean | undefined;

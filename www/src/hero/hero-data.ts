@@ -1,5 +1,5 @@
 // What the picture shows: the service at the cursor's time, or, without a cursor, where the queue is longest.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartData, Moment, Summary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 

@@ -1,5 +1,5 @@
 // Draws the picture: five stations beside each other, every mark one request or one quantity of the run.
-import { clientRole } from '../client-role.js';
+import { clientRole } from '../ui/client-role.js';
 import type { Moment } from '../simulation/types.js';
 import { cut } from './signs.js';
 

@@ -1,13 +1,13 @@
 // The picture of the run above the stations' numbers: scrubbed by the time cursor of all charts, played on request.
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import type { App } from '../app.js';
-import type { Drawable, Size } from '../draw/scheduler.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import type { Drawable, Size } from '../app/scheduler.js';
+import { LightElement } from '../app/element.js';
 import { hero } from '../i18n/en/hero.js';
 import type { Moment } from '../simulation/types.js';
 import { STATIONS } from '../state/stations.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { HeroData } from './hero-data.js';
 import { drawPicture, roleOf } from './hero-picture.js';
 import { signOf } from './signs.js';

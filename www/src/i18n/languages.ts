@@ -1,9 +1,9 @@
 // The languages that have been read so far. English is always there but for what the parameter table says.
 import address from '../generated/parameter-text.json?url';
-import type { Language } from '../state/settings.js';
+import type { Language } from './format.js';
 import type { Parameters } from './diagnostic-values.js';
 import { Text, type Tables } from './text.js';
-import { part } from '../part.js';
+import { part } from '../lib/part.js';
 
 /** English as it is before the texts of the parameters are read. */
 export const english: Tables = { areas: {}, parameters: {}, module: {} };

@@ -1,17 +1,9 @@
 // What the page and a thread of the pool say to each other.
-import type { Found, Standings } from '../capacity/capacity-calls.js';
+import type { Found, Standings } from './capacity-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, TraceColumns, WaitCause } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, WaitCause } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
-
-/** What a run takes beside its scenario; null is generated requests and shipped profiles. */
-export interface Inputs {
-  /** The requests of a file. */
-  trace: { name: string; columns: TraceColumns } | null;
-  profile: { name: string; text: string } | null;
-}
-
-export const SHIPPED: Inputs = { trace: null, profile: null };
 
 /** Work of many milliseconds: a thread does one at a time, in slices, and can be stopped between two. */
 export type Task =

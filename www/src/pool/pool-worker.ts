@@ -1,13 +1,14 @@
 // A thread of the pool: one task at a time, in slices, so that it can be stopped between two.
-import { CapacityWork } from '../capacity/capacity-work.js';
-import { LoadWork } from '../capacity/load-work.js';
-import { CompareWork } from '../compare/compare-work.js';
+import { CapacityWork } from './capacity-work.js';
+import { LoadWork } from './load-work.js';
+import { CompareWork } from './compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
-import { overlayWork } from '../measured-run/overlay-work.js';
+import { overlayWork } from './overlay-work.js';
 import { isCallErrors, messageOf } from '../simulation/types.js';
 import { answerOf } from './answers.js';
-import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
+import type { FromThread, Task, ToThread } from './pool-calls.js';
+import { SHIPPED, type Inputs } from '../simulation/inputs.js';
 import type { Finished, Work } from './work.js';
 
 const PROGRESS_EVERY_MS = 100;

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { share } from '../simulation/start.js';
 import { Cancelled, type Refusal } from '../simulation/worker-link.js';
-import type { Inputs, ToThread } from './pool-calls.js';
+import type { ToThread } from './pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { WorkerPool, type Given, type Priority } from './worker-pool.js';
 
 class FakeWorker {

@@ -2,7 +2,8 @@
 // goes before what is done in idle time, and takes its place where no thread is free; that begins again later.
 import { start } from '../simulation/start.js';
 import { Cancelled, WorkerLink, type WorkerPort } from '../simulation/worker-link.js';
-import type { Inputs, Question, QuestionResult, Task, TaskResult } from './pool-calls.js';
+import type { Question, QuestionResult, Task, TaskResult } from './pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 
 /** More threads than this find no more cores to run on in most machines. */
 const MOST_THREADS = 8;
