@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../app/element.js';
 import { resolve } from '../simulation/module.js';
-import type { ChartData, Moment, Series, Summary } from '../simulation/types.js';
+import type { ChartData, Moment, PlaceKind, Series, Summary } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { loadOf } from '../headline/load-state.js';
 import { reading, timeAverage } from '../draw/plot.js';
@@ -86,11 +86,15 @@ export class StationLine extends LightElement {
         return { value: number(now === null ? this.#offered(summary) : momentOrMean(charts.get('rates'), 'arrivals', now)), unit };
       }
       case 'gateway': return this.#atGateway(summary, moment);
-      case 'waiting': return { value: moment === null ? number(hundredths(momentOrMean(charts.get('running_waiting'), 'waiting', null))) : format.whole(moment.waiting), unit };
-      case 'batch': return { value: moment === null ? number(hundredths(summary.batch.mean_size)) : format.whole(moment.running), unit };
+      case 'waiting': return { value: moment === null ? number(hundredths(momentOrMean(charts.get('running_waiting'), 'waiting', null))) : format.whole(this.#count('queue')), unit };
+      case 'batch': return { value: moment === null ? number(hundredths(summary.batch.mean_size)) : format.whole(this.#count('pool')), unit };
       // Of the whole run, whatever the moment is.
       case 'gpu': return { value: loadText(text, loadOf(this.app).answer.value), unit };
     }
+  }
+
+  #count(kind: PlaceKind): number {
+    return this.#hero?.data.countAt(kind) ?? 0;
   }
 
   /** A proxy's queue, and what was rejected until then; without a proxy what the server rejected. */
@@ -98,7 +102,7 @@ export class StationLine extends LightElement {
     const { t, format } = this.app.text;
     const rejected = (count: number): Reading => ({ value: format.whole(count), unit: t(gateway === null && count > 0 ? 'station.gateway.unit_engine' : 'station.gateway.unit') });
     if (gateway === null || moment === null) return rejected(moment?.rejected ?? requests.rejected_total);
-    const queued = { value: format.whole(moment.at_gateway), unit: t('station.waiting.unit_now') };
+    const queued = { value: format.whole(this.#count('gateway')), unit: t('station.waiting.unit_now') };
     return requests.rejected_total === 0 ? queued : { ...queued, more: `${format.whole(moment.rejected)} ${t('station.gateway.unit')}` };
   }
 
