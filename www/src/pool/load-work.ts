@@ -1,45 +1,33 @@
 // The load of a setting, what makes its requests wait, and which of its parts it does not need, in a thread of the pool.
 import { CauseFinder, LoadMeter, UnneededFinder } from '../../pkg/servescope.js';
-import type { Task } from './pool-calls.js';
 import type { Inputs } from '../simulation/inputs.js';
+import type { Task } from './pool-calls.js';
 import type { Work } from './work.js';
 
 type LoadTask = Extract<Task, { kind: 'load' | 'causes' | 'unneeded' }>;
 
 const OF = { load: LoadMeter, causes: CauseFinder, unneeded: UnneededFinder } as const;
 
-type Finder = LoadMeter | CauseFinder | UnneededFinder;
-
-/** One of them with its trace and its profile; the others let go of them, since a trace may be large. */
+/** One of them with its trace and its profile. */
 export class LoadWork {
-  #kind: LoadTask['kind'] | null = null;
-  #worker: Finder | null = null;
+  readonly #finder: LoadMeter | CauseFinder | UnneededFinder;
 
-  constructor(private readonly inputs: Inputs) {}
+  constructor(kind: LoadTask['kind'], { trace, profile }: Inputs) {
+    this.#finder = new OF[kind]();
+    if (trace !== null) this.#finder.load_columns(trace.name, trace.columns);
+    if (profile !== null) this.#finder.load_profile(profile.name, profile.text);
+  }
 
   free(): void {
-    this.#worker?.free();
-    this.#worker = null;
+    this.#finder.free();
   }
 
-  of({ kind, scenario }: LoadTask): Work {
-    const worker = this.#of(kind);
+  of({ scenario }: LoadTask): Work {
+    const finder = this.#finder;
     return {
-      begin: () => { worker.begin(scenario); },
-      advance: () => worker.advance(),
-      finish: () => ({ value: worker.finish() ?? null, transfer: [] }),
+      begin: () => { finder.begin(scenario); },
+      advance: () => finder.advance(),
+      finish: () => ({ value: finder.finish() ?? null, transfer: [] }),
     };
-  }
-
-  #of(kind: LoadTask['kind']): Finder {
-    if (this.#worker !== null && this.#kind === kind) return this.#worker;
-    this.free();
-    const { trace, profile } = this.inputs;
-    const worker = new OF[kind]();
-    if (trace !== null) worker.load_columns(trace.name, trace.columns);
-    if (profile !== null) worker.load_profile(profile.name, profile.text);
-    this.#kind = kind;
-    this.#worker = worker;
-    return worker;
   }
 }

@@ -29,6 +29,21 @@ export type Task =
   /** These metrics of a run with this seed. */
   | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
 
+/** What in a thread's module holds the inputs of a task; null where a task takes none. A thread has one at a time, since a trace of a
+ * million requests is some 60 MB. */
+export const HOLDERS = {
+  search: 'capacity', slo: 'capacity', check: 'capacity',
+  load: 'load', causes: 'causes', unneeded: 'unneeded',
+  measure: 'compare', seed: 'compare', pair: 'compare', metrics: 'compare',
+  overlay: null,
+} as const satisfies Record<Task['kind'], string | null>;
+
+export type Holder = NonNullable<(typeof HOLDERS)[Task['kind']]>;
+
+export function isTask<T extends { kind: string }>(message: T): message is Extract<T, { kind: Task['kind'] }> {
+  return Object.hasOwn(HOLDERS, message.kind);
+}
+
 export interface TaskResult {
   search: Found;
   load: ReplicaLoad | null;
@@ -62,6 +77,7 @@ export interface QuestionResult {
 
 export type ToThread =
   | Start
+  /** Before the first task of a holder, and of other inputs. */
   | { kind: 'inputs'; inputs: Inputs }
   | (Task & { ticket: number })
   | (Question & { ticket: number })
