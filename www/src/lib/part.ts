@@ -30,9 +30,20 @@ const NETWORK: From = {
   }),
 };
 
+let companion = (): Promise<void> => Promise.resolve();
+
+/** What is fetched with each part, once its script is there: a part is shown without it where that fails. */
+export function withEachPart(fetch: () => Promise<void>): void {
+  companion = fetch;
+}
+
 /** What `fetch` imports; fails with the first error where the second time fails, too. */
 export function part<Part>(fetch: () => Promise<Part>, from: From = NETWORK): Promise<Part> {
-  return due.during('fetch', () => fetchedTwice(fetch, from));
+  return due.during('fetch', async () => {
+    const fetched = await fetchedTwice(fetch, from);
+    await fetchedTwice(companion, from).catch((thrown: unknown) => { console.warn(thrown); });
+    return fetched;
+  });
 }
 
 async function fetchedTwice<Part>(fetch: () => Promise<Part>, from: From): Promise<Part> {

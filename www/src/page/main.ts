@@ -15,13 +15,14 @@ import { presetFiles, presetsOf } from '../state/presets.js';
 import { initialSettings } from '../state/settings.js';
 import { showRoles, showSettings } from './theme.js';
 import { watchTrouble } from './trouble.js';
-import { part } from '../lib/part.js';
+import { part, withEachPart } from '../lib/part.js';
 
 const root = document.documentElement;
 const settings = initialSettings(pageKeys(location.hash).lang);
 const languages = new Languages();
 showSettings(settings);
 showDue(due, root);
+withEachPart(() => languages.complete());
 
 function spawn(): WorkerPort {
   return new Worker(new URL('../simulation/worker.ts', import.meta.url), { type: 'module' });
