@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint';
 
 /** The folders of `src` from the ground up: each imports from itself and from those before it, in whatever way. */
 const ORDER = [
-  'generated', 'style', 'lib', 'simulation', 'i18n', 'state', 'studio', 'app', 'offline', 'files', 'pool', 'ui', 'draw', 'headline', 'controls',
+  'generated', 'style', 'lib', 'simulation', 'i18n', 'state', 'studio', 'app', 'offline', 'files', 'pool', 'ui', 'draw', 'headline', 'controls', 'replicas',
   'help', 'hero', 'why', 'search', 'debugger', 'monitor', 'own-request', 'profile', 'workload', 'compare', 'measured-run',
   'deployment', 'sweep', 'lessons', 'capacity', 'validation', 'gateway', 'explore', 'page',
 ];

@@ -15,6 +15,7 @@ import { LATE_SECTIONS, LATE_TABS, type Fetched, type LateSection, type LateTab,
 import { listenToShortcuts } from './shortcuts.js';
 import './control-panel.js';
 import '../draw/chart-view.js';
+import '../replicas/replicas-section.js';
 import '../explore/drain-note.js';
 import '../headline/headline-numbers.js';
 import './page-header.js';
@@ -33,8 +34,6 @@ const HAPPENS: ChartSection = { id: 'happens', title: 'section.happens', about: 
 const FEEL: ChartSection = { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] };
 /** Folded until it is opened: they show what the controls say. */
 const INPUTS: ChartSection = { id: 'arrives', title: 'section.arrives', about: 'section.arrives.about', charts: ['gaps', 'shares', 'lengths'] };
-/** Parts with charts of certain runs. */
-const ADDED: readonly string[] = ['gateway', 'replicas'];
 /** Places in one of the sections that are always there. */
 const INNER: readonly Place[] = ['happens', 'feel', 'who'];
 /** Places outside the results of the run. */
@@ -82,7 +81,6 @@ export class ServescopePage extends LightElement {
     const { t } = app.text;
     const { tab, lesson } = app.view.value;
     if (this.#hasGateway || this.#isStory) this.#parts.want('gateway', () => gatewayOf(app));
-    if (this.#hasReplicas) this.#parts.want('replicas', () => replicasOf(app));
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
@@ -101,7 +99,7 @@ export class ServescopePage extends LightElement {
             <headline-numbers .app=${app}></headline-numbers>
             ${this.#lateSections('headline')}
             ${this.#charts(HAPPENS, html`<drain-note .app=${app}></drain-note>`, this.#lateSections('happens'))}
-            ${this.#hasReplicas ? this.#part('replicas') : nothing}
+            ${this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}
             ${this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}
             ${this.#charts(FEEL, nothing, html`<request-card .app=${app}></request-card>${this.#lateSections('feel')}`)}
             <details class="section who-section" id="who" open>
@@ -166,7 +164,7 @@ export class ServescopePage extends LightElement {
       case null: return nothing;
       case 'there': return this.#parts.value(name);
       // Charts that a run adds come without a word.
-      case 'fetching': return ADDED.includes(name) ? nothing : t('tab.loading');
+      case 'fetching': return name === 'gateway' ? nothing : t('tab.loading');
       case 'missing': return html`<p class="notice error" role="alert" data-missing=${name}>${t('tab.missing')}
         <button type="button" @click=${() => { this.#parts.again(name); }}>${t('tab.again')}</button></p>`;
     }
@@ -192,10 +190,6 @@ export class ServescopePage extends LightElement {
     this.#inputsOpen = (target as HTMLDetailsElement).open;
     this.requestUpdate();
   }
-}
-
-function replicasOf(app: App): Promise<Fetched> {
-  return part(() => import('../deployment/replicas-section.js')).then(({ ReplicasSection }) => ReplicasSection.of(app));
 }
 
 function gatewayOf(app: App): Promise<GatewayViews> {

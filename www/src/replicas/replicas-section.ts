@@ -12,7 +12,7 @@ import { replicas } from '../i18n/en/replicas.js';
 /** More lanes need the height of a chart of its own. */
 const MOST_STACKED_LANES = 8;
 
-export class ReplicasSection extends LightElement {
+class ReplicasSection extends LightElement {
   static override properties = { ...LightElement.properties, open: { state: true } };
   /** As it was last seen to be opened or closed. */
   declare open: boolean | undefined;
