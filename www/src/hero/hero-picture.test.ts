@@ -16,7 +16,7 @@ const place = (kind: PlaceKind, ids: number[] = [], own: Partial<Place> = {}): P
 });
 const momentOf = (...places: Place[]): Moment => ({ time_s: 0, last_arrival_s: 0, end_s: 1, rejected: 0, places });
 const SHARES = [22, 12, 20, 28, 18];
-const PICTURE = { span: 5, shares: SHARES, colours: {}, byUser: false, marked: null, words: { kv: (of: PoolMoment) => `kv ${of.name}`, iteration: () => '', more: (count: number) => `+${String(count)}` } };
+const PICTURE = { span: 5, shares: SHARES, colours: {}, byUser: false, marked: null, words: { kv: (of: PoolMoment) => [`kv ${of.name}`], iteration: () => '', more: (count: number) => `+${String(count)}` } };
 
 describe('the picture without a cursor', () => {
   it('shows the longest queue, in the middle of its column', () => {

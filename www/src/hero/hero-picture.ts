@@ -12,9 +12,11 @@ const SMALLEST_CELL = 3;
 const LEAST_SIGNED = 6;
 const PAD = 10;
 const LABEL = 14;
+/** Between what is written below a memory and below an iteration. */
+const LABEL_GAP = 4;
 
-/** What is written below the memory of a pool and below its iteration, and how many requests there is no room for. */
-export interface Words { kv: (pool: PoolMoment, place: number) => string; iteration: (pool: PoolMoment) => string; more: (count: number) => string }
+/** What is written below the memory of a pool, the longest first, and below its iteration; how many requests there is no room for. */
+export interface Words { kv: (pool: PoolMoment, place: number) => readonly string[]; iteration: (pool: PoolMoment) => string; more: (count: number) => string }
 
 export interface Picture {
   moment: Moment;
@@ -169,11 +171,13 @@ function drawGpu(to: CanvasRenderingContext2D, box: Box, pool: PoolMoment, place
   const tank = { left: box.left, top: box.top - 4, width, height: tall };
   const part = (tokens: number): number => (pool.memory_tokens > 0 ? Math.min(1, tokens / pool.memory_tokens) * tank.height : 0);
   const [kv, adapters] = [part(pool.kv_tokens), part(pool.adapter_tokens)];
-  const memory = words.kv(pool, place);
   const base = tank.top + tank.height;
   fill(to, { ...tank, top: base - kv, height: kv }, colours['kv']);
   fill(to, { ...tank, top: Math.max(tank.top, base - kv - adapters), height: Math.min(adapters, tank.height - kv) }, colours['adapters']);
   frame(to, tank, colours['muted'] ?? '');
+  const all = words.kv(pool, place);
+  const room = wide ? box.width - width - LABEL_GAP : box.width;
+  const memory = all.find((text) => to.measureText(text).width <= room) ?? all.at(-1) ?? '';
   // On a narrow phone the words are wider than the tank, at the edge of the picture.
   const over = wide ? 0 : Math.max(0, to.measureText(memory).width - box.width);
   label(to, memory, tank.left - over, box.top + box.height + 4, colours);

@@ -132,7 +132,7 @@ export class RunHero extends LightElement implements Drawable {
     const iteration = ({ loading, computing, iteration_s }: PoolMoment): string => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle'));
     drawPicture(to, { width, height }, {
       moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: { kv: (pool, place) => (several ? t('kv.pool', { pool: pool.name === '' ? String(place + 1) : pool.name, share: used(pool) }) : t('kv', { share: used(pool) })), iteration, more: (count) => `+${format.whole(count)}` },
+      words: { kv: (pool, place) => [...(several ? [t('kv.pool', { pool: pool.name === '' ? String(place + 1) : pool.name, share: used(pool) })] : []), t('kv', { share: used(pool) })], iteration, more: (count) => `+${format.whole(count)}` },
     });
   }
 
