@@ -127,12 +127,11 @@ export class RunHero extends LightElement implements Drawable {
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const t = this.app.text.say(hero);
     const { format } = this.app.text;
-    const several = poolsOf(moment).length > 1;
     const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? (kv + adapters) / memory : 0);
     const iteration = ({ loading, computing, iteration_s }: PoolMoment): string => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle'));
     drawPicture(to, { width, height }, {
       moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: { kv: (pool, place) => [...(several ? [t('kv.pool', { pool: pool.name === '' ? String(place + 1) : pool.name, share: used(pool) })] : []), t('kv', { share: used(pool) })], iteration, more: (count) => `+${format.whole(count)}` },
+      words: { kv: (pool, place) => namesOf(moment, pool, place).map((name) => t('kv.pool', { pool: name, share: used(pool) })).concat(t('kv', { share: used(pool) })), iteration, more: (count) => `+${format.whole(count)}` },
     });
   }
 
@@ -217,6 +216,12 @@ export class RunHero extends LightElement implements Drawable {
     };
     requestAnimationFrame(step);
   }
+}
+
+/** What one of several pools is called, the longest first. */
+function namesOf(moment: Moment, { name }: PoolMoment, place: number): string[] {
+  if (poolsOf(moment).length < 2) return [];
+  return [name, String(place + 1)].filter((one) => one !== '');
 }
 
 customElements.define('run-hero', RunHero);
