@@ -1151,64 +1151,21 @@ export type ModelErrors = {
   worst_tpot: number,
 };
 
-/** The service at one time. Users are those of the trace; columns of one station have one entry a request. */
+/** The service at one time. */
 export type Moment = {
   /** When, seconds. */
   time_s: number,
-  /** When the last request arrived, and when the run ended, seconds. */
+  /** When the last request arrived, seconds. */
   last_arrival_s: number,
   /** End of the run, seconds. */
   end_s: number,
-  /** How long it is until the next requests arrive, seconds, the first first. */
-  coming_s: Array<number>,
-  /** Their users. */
-  coming_users: Array<number>,
-  /** Their ids. */
-  coming_ids: Array<number>,
-  /** Requests that the gateway holds. */
-  at_gateway: number,
-  /** Their users, in the order of arrival. */
-  gateway_users: Array<number>,
-  /** Their ids. */
-  gateway_ids: Array<number>,
   /** Requests rejected so far. */
   rejected: number,
-  /** Requests that wait at the engine, those that were preempted included. */
-  waiting: number,
-  /** Their users, in the order of arrival. */
-  waiting_users: Array<number>,
-  /** Their ids. */
-  waiting_ids: Array<number>,
-  /** Requests in the batches of all replicas. */
-  running: number,
-  /** Their users, in the order of admission. */
-  running_users: Array<number>,
-  /** Their ids. */
-  running_ids: Array<number>,
-  /** What each of them does: 0 prefill, 1 decode, 2 stalled. */
-  running_phases: Array<number>,
-  /** Replicas that compute an iteration, that load adapters before one, and all. */
-  computing: number,
-  /** Replicas that load adapters before an iteration. */
-  loading: number,
-  /** Replicas that can compute: those that are ready, and those that drain. */
-  replicas: number,
-  /** Replicas that are paid and not ready yet. */
-  starting: number,
-  /** Of `replicas` those that get no new request. */
-  draining: number,
-  /** Prompt tokens of the iterations under way. */
-  prompt_tokens: number,
-  /** Requests that decode a token in them. */
-  decodes: number,
-  /** How long they take, on average, seconds. */
-  iteration_s: number,
-  /** KV tokens in use on all replicas. */
-  kv_tokens: number,
-  /** Pool tokens that adapters take on all replicas. */
-  adapter_tokens: number,
-  /** The pools of all replicas, tokens. */
-  pool_tokens: number,
+  /**
+   * Where requests are, in the order in which they go through: on their way, at the gateway, in the queues of the replicas, and in
+   * each pool of the fleet.
+   */
+  places: Array<Place>,
 };
 
 /** A column of the table. */
@@ -1476,6 +1433,27 @@ export type PeekedRole = {
   unit: string,
 };
 
+/** The requests in one place. Columns have an entry for each that is listed, or none. */
+export type Place = {
+  /** What it is. */
+  kind: PlaceKind,
+  /** All that are there. */
+  requests: number,
+  /** Their ids. */
+  ids: Array<number>,
+  /** Their users, as in the trace. */
+  users: Array<number>,
+  /** How long it is until they arrive, seconds, the first first; of those on their way. */
+  coming_s: Array<number>,
+  /** What they do: 0 prefill, 1 decode, 2 stalled; of those in a batch. */
+  phases: Array<number>,
+  /** The pool that computes them. */
+  pool: PoolMoment | null,
+};
+
+/** What kind of a place it is. */
+export type PlaceKind = "coming" | "gateway" | "queue" | "pool";
+
 /**
  * Where a chart's data lies on its canvas, in CSS px and data units: hover is arithmetic on this. `x_min` lies at
  * `left`, `y_min` at `bottom`; between them values are spaced by the axis' scale. The ranges are those that were drawn,
@@ -1498,6 +1476,34 @@ export type PlotFrame = {
   y_min: number,
   /** Value at the upper edge. */
   y_max: number,
+};
+
+/** The replicas of a pool at one time. */
+export type PoolMoment = {
+  /** What the pool is called; empty where it has no name. */
+  name: string,
+  /** Replicas that compute an iteration. */
+  computing: number,
+  /** Replicas that load adapters before an iteration. */
+  loading: number,
+  /** Replicas that can compute: those that are ready, and those that drain. */
+  replicas: number,
+  /** Replicas that are paid and not ready yet. */
+  starting: number,
+  /** Of `replicas` those that get no new request. */
+  draining: number,
+  /** Prompt tokens of the iterations under way. */
+  prompt_tokens: number,
+  /** Requests that decode a token in them. */
+  decodes: number,
+  /** How long they take, on average, seconds. */
+  iteration_s: number,
+  /** KV tokens in use. */
+  kv_tokens: number,
+  /** Memory that adapters take, in KV tokens. */
+  adapter_tokens: number,
+  /** Memory for both, in KV tokens. */
+  memory_tokens: number,
 };
 
 /** One pool over the run. */

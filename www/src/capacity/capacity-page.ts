@@ -2,14 +2,14 @@
 // the configurations ranked for the load.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import '../controls/parameter-control.js';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
-import { progressLine } from '../panels/progress-line.js';
+import { LightElement } from '../app/element.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
+import { progressLine } from '../ui/progress-line.js';
 import { codesOf } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { CapacityState, checkOf, type Row } from './capacity-state.js';
 import { parseGrid } from './grid.js';
 import './grid-editor.js';

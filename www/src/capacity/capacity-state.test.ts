@@ -1,12 +1,12 @@
 // What the Plan tab shows while its settings change.
 import { expect, it, vi } from 'vitest';
-import type { App } from '../app.js';
-import { Topic } from '../state/topic.js';
+import type { App } from '../app/app.js';
+import { Topic } from '../lib/topic.js';
 import { CapacityState } from './capacity-state.js';
 
 vi.mock('../pool/shared-pool.js', () => ({ inputsOf: () => Promise.resolve({ trace: null, profile: null }) }));
-vi.mock('../profile/profile-own.js', async () => {
-  const { Topic: Of } = await import('../state/topic.js');
+vi.mock('../app/own-profile.js', async () => {
+  const { Topic: Of } = await import('../lib/topic.js');
   return { ownProfile: new Of(null) };
 });
 /** One configuration, whose search ends when it is let go on. */

@@ -1,15 +1,15 @@
 // What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Diagnostic, ScenarioPatch } from '../simulation/types.js';
-import { ownProfile } from '../profile/profile-own.js';
+import { ownProfile } from '../app/own-profile.js';
 import { chartMap, type Tab } from '../state/session.js';
-import { sameValues, type Values } from '../state/store.js';
-import { Topic } from '../state/topic.js';
+import { sameValues, type Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 import { inputsOf } from '../pool/shared-pool.js';
-import type { Inputs } from '../pool/pool-calls.js';
-import type { Found } from './capacity-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
+import type { Found } from '../pool/capacity-calls.js';
 import { CapacityTasks } from './capacity-tasks.js';
 import { capacity } from '../i18n/en/capacity.js';
 

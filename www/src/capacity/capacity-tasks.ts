@@ -1,10 +1,10 @@
 // The capacity search as tasks of the pool.
-import type { Inputs } from '../pool/pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import type { CapacityChecked, CapacityEntry, CapacityGrid, Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import type { Found, Standings } from './capacity-calls.js';
+import type { Found, Standings } from '../pool/capacity-calls.js';
 
 export interface Listener {
   /** A configuration was searched, or cannot be. */

@@ -2,7 +2,7 @@
 // Configurations that cannot be run are told in one line, those with the same reason together.
 import { render } from 'lit';
 import { expect, it } from 'vitest';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { Text } from '../i18n/text.js';
 import { pageError } from '../simulation/types.js';
 import type { Row } from './capacity-state.js';

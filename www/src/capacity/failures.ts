@@ -1,6 +1,6 @@
 // Configurations that cannot be run, in one line: those with the same reason together.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Row } from './capacity-state.js';
 import { capacity } from '../i18n/en/capacity.js';
 

@@ -1,9 +1,9 @@
 // The axes of the grid: a setting and the values to try, a row each.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { Parameter } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { gridText, parseGrid, type GridAxis } from './grid.js';
 import { capacity } from '../i18n/en/capacity.js';
 

@@ -1,6 +1,6 @@
 // The model, and the GPUs and degrees of tensor parallelism to compare: several of one kind are an axis of the grid.
 import { html, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { capacity } from '../i18n/en/capacity.js';
 import { hasMeasuredKernels } from '../simulation/module.js';
 import type { ScenarioPatch } from '../simulation/types.js';

@@ -1,5 +1,5 @@
 // Why a rate is too high, in words.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { CapacityMiss } from '../simulation/types.js';
 import { capacity } from '../i18n/en/capacity.js';
 

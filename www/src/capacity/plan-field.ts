@@ -1,6 +1,6 @@
 // A parameter of the controls, shown a second time where a plan needs it: a box without slider and help.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 
 export function planField(app: App, id: string): TemplateResult | typeof nothing {
   const parameter = app.parameters.get(id);

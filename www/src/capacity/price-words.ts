@@ -1,5 +1,5 @@
 // Which kind of price a configuration has, from where and of which day, or why it has none.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { capacity as texts } from '../i18n/en/capacity.js';
 import type { PriceQuote } from '../simulation/types.js';
 import type { Row } from './capacity-state.js';

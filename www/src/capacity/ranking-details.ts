@@ -1,7 +1,7 @@
 // What is shown of a configuration on demand: its numbers at capacity, its price, and how far its times are to be trusted.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { errorWords } from '../panels/expected-error.js';
+import type { App } from '../app/app.js';
+import { errorWords } from '../headline/expected-error.js';
 import type { Row } from './capacity-state.js';
 import { missWords, quantileWords } from './miss.js';
 import { priced, priceWords } from './price-words.js';

@@ -1,17 +1,17 @@
 // Every configuration of the grid with what the load needs of it, and on demand with what it can take and what that costs.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { downloadText } from '../draw/export-chart.js';
-import { refused } from '../belonging-words.js';
-import { definition } from '../definition.js';
-import { LightElement } from '../element.js';
-import { copyVllmCommand } from '../copy.js';
+import { refused } from '../ui/belonging-words.js';
+import { definition } from '../ui/definition.js';
+import { LightElement } from '../app/element.js';
+import { copyVllmCommand } from '../ui/copy.js';
 import { command, encodeLink, vllmServe } from '../simulation/module.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { why } from '../i18n/en/why.js';
 import { causeOf } from '../why/causes.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { checkOf, chosenOf, larger, plannedReplicas, type CapacityState, type Row } from './capacity-state.js';
 import { cannotRun, failuresLine } from './failures.js';
 import { COLUMNS, HEADROOM, REPLICAS, sorted, USD, type Column } from './ranking-columns.js';

@@ -1,6 +1,6 @@
 // The bounds that the search holds at its quantile, in words.
 import { html, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { capacity } from '../i18n/en/capacity.js';
 import { goalOf } from './goal.js';
 import { quantileWords } from './miss.js';

@@ -1,19 +1,19 @@
 // A pinned setting (A) and the one in the controls (B) beside each other: numbers with intervals, a sentence each, requests and
 // the first decision that differs.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
-import { progressLine } from '../panels/progress-line.js';
-import { reveal } from '../panels/reveal.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
+import { progressLine } from '../ui/progress-line.js';
+import { reveal } from '../ui/reveal.js';
 import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import './compare-section.css';
 import { parseLink, resolve } from '../simulation/module.js';
-import { sameValue } from '../state/store.js';
+import { sameValue } from '../simulation/values.js';
 import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentencesOf } from './compare-words.js';
 import { metricChoice } from './metric-choice.js';

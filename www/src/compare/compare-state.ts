@@ -1,21 +1,21 @@
 // The comparison of the first pinned setting (A) with the one in the controls (B): both over the same seeds, in the pool.
 // Runs that were made already, of either, are not made again.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { markOf } from './first-difference.js';
-import type { Inputs } from '../pool/pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import { ownProfile } from '../profile/profile-own.js';
+import { ownProfile } from '../app/own-profile.js';
 import { encodeLink, parseLink, resolve } from '../simulation/module.js';
 import { pageError, type ChartData, type ComparedPair, type Comparison, type Diagnostic, type MeasuredRun, type ScenarioPatch } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { MOST_PINS } from '../state/address.js';
 import { chartMap } from '../state/session.js';
 import { isMetric, memberOf } from './metric-words.js';
-import { Topic } from '../state/topic.js';
+import { Topic } from '../lib/topic.js';
 
 /** A drag goes on before this. */
 const SETTLE_MS = 300;

@@ -1,11 +1,11 @@
 // The first request that two runs of the same requests treat differently: its moment is marked on the charts of both.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import type { ComparedPair } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import { sameValue, sameValues, type Values } from '../state/store.js';
-import { Topic } from '../state/topic.js';
+import { sameValue, sameValues, type Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 import type { ChartMark } from '../draw/chart-feed.js';
 
 /** A drag goes on before this. */

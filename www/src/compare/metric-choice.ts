@@ -1,6 +1,6 @@
 // A menu of metrics with the chosen ones behind it: those of one user or adapter have a field for the index.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { metrics as words } from '../i18n/en/metrics.js';
 import { memberOf, metricGroups, titleOfMetric, withIndex } from './metric-words.js';
 import './metric-choice.css';

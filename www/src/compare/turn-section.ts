@@ -1,16 +1,16 @@
 // Where does the better of A and B change? A form, the sentence, and both curves with the turn.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { copied } from '../copy.js';
+import type { App } from '../app/app.js';
+import { copied } from '../ui/copy.js';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { USUAL } from '../generated/metrics.js';
 import { compare } from '../i18n/en/compare.js';
 import { turn as words } from '../i18n/en/turn.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
-import { progressLine } from '../panels/progress-line.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
+import { progressLine } from '../ui/progress-line.js';
 import type { TurnFound } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { isMoreBetter, titleOfMetric } from './metric-words.js';
 import { TurnState } from './turn-state.js';
 

@@ -1,6 +1,6 @@
 // Where the better of A and B changes over a parameter: steps of the search come from the studio's module, their runs are
 // simulated in the pool with the same seeds.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { turn as words } from '../i18n/en/turn.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
@@ -9,7 +9,7 @@ import { parseLink } from '../simulation/module.js';
 import type { ChartData, Diagnostic, ScenarioPatch, TurnFound, TurnKnown, TurnSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { chartMap } from '../state/session.js';
-import { Topic } from '../state/topic.js';
+import { Topic } from '../lib/topic.js';
 
 export interface TurnAnswer {
   state: 'none' | 'running' | 'ready' | 'stopped' | 'failed';

@@ -1,5 +1,5 @@
 // Rows of the waiting queue that the gateway's scheduling policy reads too, whatever the queue's own policy is.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Condition, Parameter } from '../simulation/types.js';
 
 const ORDER = 'scheduler.order';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { isOrderedAtGateway } from './control-note.js';
 
 const of = (kind: string, held: number, stale: string | null = null): boolean => isOrderedAtGateway({

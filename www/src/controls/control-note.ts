@@ -1,5 +1,5 @@
 // What the shown run says of one setting: beside its control, not above the results.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Diagnostic } from '../simulation/types.js';
 
 /** Whether a diagnostic speaks of one setting's effect. */

@@ -1,8 +1,8 @@
 // Why a parameter has no effect now, and what gives it one: the remedy first, the conditions behind it. The module decides both,
 // with what it knows of the loaded trace. A move of one slider asks this of every control, so the reason comes as a key, and is
 // put into words where it is shown.
-import type { App } from '../app.js';
-import { readChain } from '../gateway/chain.js';
+import type { App } from '../app/app.js';
+import { readChain } from '../simulation/gateway-checks.js';
 import type { MessageKey } from '../i18n/text.js';
 import { remedy } from '../simulation/module.js';
 import type { Condition, Parameter, ScenarioPatch } from '../simulation/types.js';

@@ -1,6 +1,6 @@
 // From the help of a parameter to the lesson that explains it.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { lessons, wantLessons } from '../state/lessons.js';
 
 /** Fetches what is needed; without it the help has no link. */

@@ -1,13 +1,13 @@
 // One parameter: its label, its input, its help, and why it has no effect or cannot have the value typed. Everything
 // about it comes from the parameter table.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { loadOf } from '../capacity/load-state.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { loadOf } from '../headline/load-state.js';
+import { LightElement } from '../app/element.js';
 import { pageError, type Diagnostic, type Parameter, type ParameterValue } from '../simulation/types.js';
 import { randomSeed } from '../simulation/module.js';
-import { reveal } from '../panels/reveal.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { reveal } from '../ui/reveal.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { controlNote, GATEWAY_ORDER, isOrderedAtGateway } from './control-note.js';
 import { fileValue, inactive as reasonOf, inactiveMark, inactiveReason, isUsable, remedyOf, remedyWords, whyOf } from './inactive.js';
 import { lessonLink, wantLessonLink } from './lesson-link.js';

@@ -1,9 +1,9 @@
 // A slider with its marks. Keys: arrows fine, Shift coarse, Page keys big, double click the default.
 import { html, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Parameter, SliderRange } from '../simulation/types.js';
-import { vars } from '../style-vars.js';
+import { vars } from '../ui/style-vars.js';
 import { Scale, type Stride } from './scale.js';
 
 interface Slider {

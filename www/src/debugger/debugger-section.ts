@@ -1,13 +1,13 @@
 // The scheduler debugger: a run step by step, and what each decision was taken on. It is fetched when it is first opened.
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import type { App } from '../app.js';
-import { refused } from '../belonging-words.js';
+import type { App } from '../app/app.js';
+import { refused } from '../ui/belonging-words.js';
 import { downloadText } from '../draw/export-chart.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { debuggerTexts } from '../i18n/en/debugger.js';
 import { codesOf, type DebuggerStep, type StepTold, type StepView } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { DebuggerState } from './debugger-state.js';
 import type { StepKind } from './debugger-worker.js';
 import { ganttOf } from './gantt.js';

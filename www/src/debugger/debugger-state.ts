@@ -1,10 +1,10 @@
 // The shown run in the debugger's thread, while the section is open, and the step at which the reader stands.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import { start } from '../simulation/start.js';
 import type { DebuggerStep, Diagnostic } from '../simulation/types.js';
 import { Cancelled, Refusal, WorkerLink } from '../simulation/worker-link.js';
-import { partsOf, Topic } from '../state/topic.js';
+import { partsOf, Topic } from '../lib/topic.js';
 import type { Go, Prepare, StepKind, Way } from './debugger-worker.js';
 
 /** A drag goes on before this. */

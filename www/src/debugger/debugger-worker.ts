@@ -1,6 +1,6 @@
 // The thread of the scheduler debugger: it keeps a run, and goes from step to step.
 import { Stepper } from '../../pkg/servescope.js';
-import type { Inputs } from '../pool/pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
 import type { Start } from '../simulation/start.js';

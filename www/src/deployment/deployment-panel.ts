@@ -1,13 +1,13 @@
 // What lies in each GPU's memory, and where the times of the deployment come from. The simulator computes both.
 import { html, nothing, svg, type TemplateResult } from 'lit';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { DeploymentView } from '../simulation/types.js';
-import { ownProfile } from '../profile/profile-own.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { ownProfile } from '../app/own-profile.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import './deployment-panel.css';
 import { deployment } from '../i18n/en/deployment.js';
-import { part } from '../part.js';
+import { part } from '../lib/part.js';
 
 type Part = DeploymentView['parts'][number];
 
@@ -116,7 +116,7 @@ export class DeploymentPanel extends LightElement {
   /** Timed operators are of their own models; every other model of times here knows dimensions. */
   #model(): TemplateResult | typeof nothing {
     if (customElements.get('model-section') === undefined) {
-      void part(() => import('../profile/model-section.js')).then(() => { this.requestUpdate(); });
+      void part(() => import('./model-section.js')).then(() => { this.requestUpdate(); });
       return nothing;
     }
     return html`<model-section .app=${this.app}></model-section>`;

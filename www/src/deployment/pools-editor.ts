@@ -1,9 +1,9 @@
 // More pools of a fleet: a row for each, with what pools mostly differ in, and a line for any other setting.
 import { html, nothing, type TemplateResult } from 'lit';
 import { inactive, isUsable } from '../controls/inactive.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { Parameter } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { parsePools, poolsText, settingOf, withSetting, type FleetPool } from './pools.js';
 import './pools-editor.css';
 import { deployment } from '../i18n/en/deployment.js';

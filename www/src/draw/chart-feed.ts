@@ -1,9 +1,9 @@
 // Where charts come from: the service's last answer, or the workload studio.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartData } from '../simulation/types.js';
 import type { ReadOut } from './read-out.js';
 import type { MessageKey } from '../i18n/text.js';
-import { both, partsOf, type Watchable } from '../state/topic.js';
+import { both, partsOf, type Watchable } from '../lib/topic.js';
 
 /** A moment on the axis of time, or the point of a request. */
 export interface ChartMark { x: number; request: number | null; words: string }

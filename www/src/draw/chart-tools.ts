@@ -1,11 +1,11 @@
 // The small tools in a chart's corner: what it means, its files, its numbers as a table.
 import { html, nothing, type TemplateResult } from 'lit';
-import { refused } from '../belonging-words.js';
-import { menu, menuItem } from '../menu.js';
-import { originLines } from '../run-origin.js';
+import { refused } from '../ui/belonging-words.js';
+import { menu, menuItem } from '../ui/menu.js';
+import { originLines } from '../ui/run-origin.js';
 import { chartCsv, downloadPng, downloadSvg, downloadText } from './export-chart.js';
-import { part } from '../part.js';
-import type { Picture } from './picture.js';
+import { part } from '../lib/part.js';
+import type { Picture } from '../studio/picture.js';
 import type { ShownChart } from './shown-chart.js';
 
 export function chartTools(view: ShownChart, title: string): TemplateResult {

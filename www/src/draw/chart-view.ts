@@ -1,12 +1,12 @@
 // One chart: a figure with its title, legend and tools around a canvas. The words are drawn by lit, the canvas by the
 // frame scheduler, what lies under the cursor by hand, since it moves with every pixel.
 import { html, nothing, type TemplateResult } from 'lit';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { ChartSurface } from '../simulation/module.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
 import { SPLITS, splitOf } from '../state/session.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
 import { drawnChart } from './drawn-chart.js';
@@ -14,7 +14,7 @@ import { legend } from './legend.js';
 import { Overlay } from './overlay.js';
 import { PlotInput } from './plot-input.js';
 import { xName, yName } from './read-out.js';
-import type { Drawable, Size } from './scheduler.js';
+import type { Drawable, Size } from '../app/scheduler.js';
 import type { ShownChart } from './shown-chart.js';
 import { tableView } from './table-view.js';
 

@@ -1,7 +1,7 @@
 // All charts of the shown result as one document, with the settings and the digest by which the run can be had again.
 import { render } from 'lit';
-import type { App } from '../app.js';
-import { originLines } from '../run-origin.js';
+import type { App } from '../app/app.js';
+import { originLines } from '../ui/run-origin.js';
 import { palette } from '../simulation/module.js';
 import type { ChartFeed } from './chart-feed.js';
 import { chartSvg } from './export-chart.js';

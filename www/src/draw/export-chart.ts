@@ -1,9 +1,9 @@
 // A chart as a file: picture at twice the pixels, drawing, numbers.
 import { ChartSurface, palette } from '../simulation/module.js';
 import type { ChartData } from '../simulation/types.js';
-import type { App } from '../app.js';
-import { part } from '../part.js';
-import type { Picture } from './picture.js';
+import type { App } from '../app/app.js';
+import { part } from '../lib/part.js';
+import type { Picture } from '../studio/picture.js';
 
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');

@@ -1,6 +1,6 @@
 // A chart with a few sliders, or a screen of a lesson, as HTML for another page.
-import type { App } from '../app.js';
-import { copied } from '../copy.js';
+import type { App } from '../app/app.js';
+import { copied } from '../ui/copy.js';
 import { EMBEDDED_LESSON, type Embed } from '../state/address.js';
 import { escaped } from './picture-text.js';
 import type { ShownChart } from './shown-chart.js';

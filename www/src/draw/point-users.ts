@@ -1,5 +1,5 @@
 // The user of a point that has no colour of its own: asked of the run when it is read out, and kept as long as the answer.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { RequestFacts } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 

@@ -1,5 +1,5 @@
 // A chart on the page, as its tools, its overlay and the pointer see it.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import type { ChartFeed } from './chart-feed.js';
 

@@ -1,6 +1,6 @@
 // The feed that has the words of a chart of the service, whichever section shows it.
-import type { App } from '../app.js';
-import { REPLICA_CHARTS, replicasFeed } from '../deployment/replicas-feed.js';
+import type { App } from '../app/app.js';
+import { REPLICA_CHARTS, replicasFeed } from '../replicas/replicas-feed.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 

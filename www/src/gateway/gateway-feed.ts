@@ -1,5 +1,5 @@
 // The charts of the gateway, in its own words.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { gateway } from '../i18n/en/gateway.js';
 

@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 // The groups of the gateway's panel, with an app that is made up.
 import { beforeEach, expect, it } from 'vitest';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Diagnostic, Parameter } from '../simulation/types.js';
 import { english } from '../i18n/languages.js';
 import { Text } from '../i18n/text.js';
 import { newSession } from '../state/session.js';
-import { Topic } from '../state/topic.js';
+import { Topic } from '../lib/topic.js';
 import { GatewayPanel } from './gateway-panel.js';
 
 const IDS = ['gateway.checks', 'gateway.client', 'gateway.retry.max', 'gateway.queue_timeout_s', 'gateway.rpm'];

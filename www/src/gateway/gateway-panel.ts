@@ -4,10 +4,10 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
 import { unmetOf } from '../controls/inactive.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { Parameter, Summary } from '../simulation/types.js';
-import { partsOf, type Watchable } from '../state/topic.js';
-import { arranged, CHAIN, CHECKS, moved, readChain, switched, writeChain, type Check } from './chain.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
+import { arranged, CHAIN, CHECKS, moved, readChain, switched, writeChain, type Check } from '../simulation/gateway-checks.js';
 import { gateway } from '../i18n/en/gateway.js';
 import './gateway.css';
 

@@ -1,11 +1,11 @@
 // What the proxy did: the ribbon of its load states, its numbers and its charts. It is fetched with the first answer of a
 // run behind a proxy, and brings the stories along.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { Distribution, Summary } from '../simulation/types.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { gatewayFeed } from './gateway-feed.js';
 import { GatewayStory } from './gateway-story.js';
 import type { PlainKey } from '../i18n/area.js';

@@ -2,17 +2,18 @@
 // other is computed beside it by a thread of its own; both follow every control that the story itself does not set. A story may
 // show charts of both runs below, on the same axes.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { LightElement } from '../app/element.js';
 import { resolve } from '../simulation/module.js';
 import { BesideRun } from '../simulation/beside-run.js';
 import type { GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } from '../simulation/types.js';
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
-import { sameValues, withoutDefaults, type Values } from '../state/store.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { withoutDefaults } from '../state/store.js';
+import { sameValues, type Values } from '../simulation/values.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
-import { tryAgain } from '../try-again.js';
+import { tryAgain } from '../ui/try-again.js';
 import { nameOf, SIDES, StoryCharts, type Side } from './story-charts.js';
 import './gateway.css';
 

@@ -1,10 +1,10 @@
 // How loaded the proxy judged the service to be, as a ribbon on the clock of the time charts: their left margin, their zoom.
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from 'lit';
 import type { ChartView } from '../draw/chart-view.js';
-import type { Drawable } from '../draw/scheduler.js';
-import { LightElement } from '../element.js';
+import type { Drawable } from '../app/scheduler.js';
+import { LightElement } from '../app/element.js';
 import type { Summary } from '../simulation/types.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
 
 /** The chart whose clock it shares. */

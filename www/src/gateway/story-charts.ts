@@ -1,11 +1,11 @@
 // The charts of a story: each of both runs, one beside the other, on the same axes.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import { FirstDifference } from '../compare/first-difference.js';
 import { gateway } from '../i18n/en/gateway.js';
 import { GATEWAY, gatewayFeed } from './gateway-feed.js';
 import type { Axis, ChartData } from '../simulation/types.js';
-import { both, Topic } from '../state/topic.js';
+import { both, Topic } from '../lib/topic.js';
 
 export type Side = 'without' | 'with';
 export const SIDES: readonly Side[] = ['without', 'with'];

@@ -1,7 +1,8 @@
 // What the picture shows: the service at the cursor's time, or, without a cursor, where the queue is longest.
-import type { App } from '../app.js';
-import type { ChartData, Moment, Summary } from '../simulation/types.js';
+import type { App } from '../app/app.js';
+import type { ChartData, Moment, PlaceKind, Summary } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
+import { countAt } from './places.js';
 
 /** About how many arrivals the picture shows on their way, and the times that this may be. */
 const COMING = 20;
@@ -29,6 +30,12 @@ export class HeroData extends OpenQuestion<Moment> {
     const { cursor, session } = this.#page;
     if (cursor.value !== null) return { time: cursor.value.time, why: null };
     return restOf(session.value.answer?.charts.get('running_waiting'));
+  }
+
+  /** Requests in all places of a kind at that time; 0 where nothing is known yet. */
+  countAt(kind: PlaceKind): number {
+    const { value: moment } = this.view;
+    return moment === null ? 0 : countAt(moment, kind);
   }
 
   /** Seconds of arrivals that the picture shows on their way. */

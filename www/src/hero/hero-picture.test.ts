@@ -1,18 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { restOf } from './hero-data.js';
-import { cellOf, COLUMNS, drawPicture, roleOf } from './hero-picture.js';
+import { cellOf, columnsOf, drawPicture, roleOf, type Box } from './hero-picture.js';
 import { cutsOf } from './signs.js';
-import type { Moment, Series } from '../simulation/types.js';
+import type { Moment, Place, PlaceKind, PoolMoment, Series } from '../simulation/types.js';
 
 const series = (role: string, y: number[]): Series => ({
   role, mark: 'step', x: Float64Array.from(y, (_, index) => index * 10), y: Float64Array.from(y), y0: new Float64Array(), x2: new Float64Array(), id: new Float64Array(), label: '',
 });
 
-const NOWHERE: Moment = {
-  time_s: 0, last_arrival_s: 0, end_s: 1, coming_s: [], coming_users: [], coming_ids: [], at_gateway: 0, gateway_users: [], gateway_ids: [], rejected: 0,
-  waiting: 0, waiting_users: [], waiting_ids: [], running: 0, running_users: [], running_ids: [], running_phases: [], computing: 0, loading: 0, replicas: 1, starting: 0, draining: 0,
-  prompt_tokens: 0, decodes: 0, iteration_s: 0, kv_tokens: 0, adapter_tokens: 0, pool_tokens: 0,
-};
+const pool = (name: string, own: Partial<PoolMoment> = {}): PoolMoment => ({
+  name, computing: 0, loading: 0, replicas: 1, starting: 0, draining: 0, prompt_tokens: 0, decodes: 0, iteration_s: 0, kv_tokens: 0, adapter_tokens: 0, memory_tokens: 100, ...own,
+});
+const place = (kind: PlaceKind, ids: number[] = [], own: Partial<Place> = {}): Place => ({
+  kind, requests: ids.length, ids, users: ids.map(() => 0), coming_s: [], phases: [], pool: kind === 'pool' ? pool('') : null, ...own,
+});
+const momentOf = (...places: Place[]): Moment => ({ time_s: 0, last_arrival_s: 0, end_s: 1, rejected: 0, places });
+const SHARES = [22, 12, 20, 28, 18];
+const PICTURE = { span: 5, shares: SHARES, colours: {}, byUser: false, marked: null, words: { kv: (of: PoolMoment) => [`kv ${of.name}`], iteration: () => '', more: (count: number) => `+${String(count)}` } };
 
 describe('the picture without a cursor', () => {
   it('shows the longest queue, in the middle of its column', () => {
@@ -47,46 +51,57 @@ describe('signs beside colours', () => {
   });
 });
 
+/** A canvas that keeps what is drawn. */
+function drawn(size: { width: number; height: number }, moment: Moment, marked: number | null = null): { rings: Box[]; squares: Box[]; words: { text: string; y: number }[] } {
+  const found = { rings: [] as Box[], squares: [] as Box[], words: [] as { text: string; y: number }[] };
+  const to = {
+    lineWidth: 1,
+    strokeRect(left: number, top: number, width: number, height: number) { if (this.lineWidth === 2) found.rings.push({ left, top, width, height }); },
+    fillRect: (left: number, top: number, width: number, height: number) => { if (width === height && width > 0) found.squares.push({ left, top, width, height }); },
+    fillText: (text: string, _left: number, y: number) => { found.words.push({ text, y }); },
+  };
+  const context = new Proxy(to, { get: (of, key) => Reflect.get(of, key) as unknown ?? ((): object => ({ width: 0 })) });
+  drawPicture(context as unknown as CanvasRenderingContext2D, size, { ...PICTURE, moment, marked });
+  return found;
+}
+
 describe('the request that is marked', () => {
-  /** Columns, by share of the width, in which a ring is drawn. */
-  const rings = (moment: Partial<Moment>): number[] => {
-    const found: number[] = [];
-    const to = { lineWidth: 1, strokeRect(left: number) { if (this.lineWidth === 2) found.push(left); } };
-    const context = new Proxy(to, { get: (of, key) => Reflect.get(of, key) as unknown ?? ((): object => ({ width: 0 })) });
-    drawPicture(context as unknown as CanvasRenderingContext2D, { width: 1000, height: 100 }, {
-      moment: { ...NOWHERE, ...moment }, span: 5, colours: {}, byUser: false, marked: 7, words: { kv: '', iteration: '', more: String },
-    });
-    return found.map((left) => COLUMNS.findIndex((_, place) => left < 10 * COLUMNS.slice(0, place + 1).reduce((sum, one) => sum + one, 0)));
+  /** Columns in which a ring is drawn. */
+  const columns = (...places: Place[]): number[] => {
+    const size = { width: 1000, height: 100 };
+    const boxes = columnsOf(size, SHARES);
+    return drawn(size, momentOf(...places), 7).rings.map(({ left }) => boxes.findIndex((box) => left < box.left + box.width));
   };
 
   it('has its ring wherever it is', () => {
-    expect(rings({ coming_s: [1], coming_users: [0], coming_ids: [7] })).toEqual([0]);
-    expect(rings({ at_gateway: 2, gateway_users: [0, 0], gateway_ids: [6, 7] })).toEqual([1]);
-    expect(rings({ waiting: 1, waiting_users: [0], waiting_ids: [7] })).toEqual([2]);
-    expect(rings({ running: 1, running_users: [0], running_ids: [7], running_phases: [1] })).toEqual([3]);
-    expect(rings({ at_gateway: 1, gateway_users: [0], gateway_ids: [6] })).toEqual([]);
+    expect(columns(place('coming', [7], { coming_s: [1] }))).toEqual([0]);
+    expect(columns(place('gateway', [6, 7]))).toEqual([1]);
+    expect(columns(place('queue', [7]))).toEqual([2]);
+    expect(columns(place('pool', [7], { phases: [1] }))).toEqual([3]);
+    expect(columns(place('gateway', [6]))).toEqual([]);
+  });
+});
+
+describe('pools of a fleet', () => {
+  it('stand below each other, each with its batch and its memory', () => {
+    const two = [place('pool', [1, 2], { pool: pool('large') }), place('pool', [7], { pool: pool('small') })];
+    const { rings, squares, words } = drawn({ width: 1000, height: 120 }, momentOf(...two), 7);
+    const [above, below] = [squares.filter(({ top }) => top < 60), squares.filter(({ top }) => top >= 60)];
+    expect([above.length, below.length]).toEqual([2, 1]);
+    expect(rings.map(({ top }) => top > 60)).toEqual([true]);
+    expect(words.filter(({ text }) => text !== '').map(({ text, y }) => [text, y < 60])).toEqual([['kv large', true], ['kv small', false]]);
   });
 });
 
 describe('requests for which there is no room', () => {
   it('are counted below the others', () => {
-    const squares: number[] = [];
-    const words: { text: string; y: number }[] = [];
-    const to = {
-      fillRect: (_left: number, top: number, width: number, height: number) => { if (width === height && width > 0) squares.push(top + height); },
-      fillText: (text: string, _left: number, y: number) => { words.push({ text, y }); },
-    };
-    const context = new Proxy(to, { get: (of, key) => Reflect.get(of, key) as unknown ?? ((): object => ({ width: 0 })), set: () => true });
     const ids = Array.from({ length: 900 }, (_, id) => id);
-    drawPicture(context as unknown as CanvasRenderingContext2D, { width: 390, height: 90 }, {
-      moment: { ...NOWHERE, waiting: 3_000, waiting_ids: ids, waiting_users: ids.map(() => 0) }, span: 5, colours: {}, byUser: false, marked: null,
-      words: { kv: 'kv', iteration: '', more: (count) => `+${String(count)}` },
-    });
+    const { squares, words } = drawn({ width: 390, height: 90 }, momentOf(place('queue', ids, { requests: 3_000 })));
     const more = words.filter(({ text }) => text.startsWith('+'));
     expect(more).toHaveLength(1);
     expect(squares.length).toBeGreaterThan(0);
     expect(more[0]?.text).toBe(`+${String(3_000 - squares.length)}`);
     // A line of the picture's words is 11 px high, and stands on its place.
-    expect(Math.max(...squares)).toBeLessThanOrEqual((more[0]?.y ?? 0) - 11);
+    expect(Math.max(...squares.map(({ top, height }) => top + height))).toBeLessThanOrEqual((more[0]?.y ?? 0) - 11);
   });
 });

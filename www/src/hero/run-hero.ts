@@ -1,16 +1,18 @@
 // The picture of the run above the stations' numbers: scrubbed by the time cursor of all charts, played on request.
 import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
-import type { App } from '../app.js';
-import type { Drawable, Size } from '../draw/scheduler.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import type { Drawable, Size } from '../app/scheduler.js';
+import { LightElement } from '../app/element.js';
 import { hero } from '../i18n/en/hero.js';
-import type { Moment } from '../simulation/types.js';
+import type { Moment, PoolMoment } from '../simulation/types.js';
 import { STATIONS } from '../state/stations.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import { HeroData } from './hero-data.js';
 import { drawPicture, roleOf } from './hero-picture.js';
+import { countAt, iterationSeconds, poolsOf, usedShare } from './places.js';
 import { signOf } from './signs.js';
+import { vars } from '../ui/style-vars.js';
 import './run-hero.css';
 
 /** How fast a run is played: all of it in half a minute, seconds of the run a second, or an iteration a second. */
@@ -32,6 +34,7 @@ export class RunHero extends LightElement implements Drawable {
   declare starts: boolean | undefined;
   declare data: HeroData;
   readonly asks = true;
+  #columns: { width: number; shares: readonly number[] } | null = null;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
   protected override watched(): Watchable[] {
@@ -66,7 +69,7 @@ export class RunHero extends LightElement implements Drawable {
     const end = moment?.end_s ?? 0;
     const playing = this.playing === true;
     return html`
-      <div class="hero-canvas" role="img" aria-label=${t('label')}><canvas aria-hidden="true"></canvas></div>
+      <div class="hero-canvas" role="img" aria-label=${t('label')} ${vars({ '--pools': String(moment === null ? 1 : poolsOf(moment).length) })}><canvas aria-hidden="true"></canvas></div>
       ${this.starts === undefined ? nothing : html`<ol class="hero-stations" aria-hidden="true">${STATIONS.map((station) => html`<li>${this.app.text.t(`station.${station}`)}</li>`)}</ol>`}
       <div class="hero-foot">
         ${this.#still.matches ? nothing : html`<button type="button" class="icon" data-action="play" aria-label=${t(playing ? 'pause' : 'play')} title=${t(playing ? 'pause' : 'play')}
@@ -93,7 +96,8 @@ export class RunHero extends LightElement implements Drawable {
   }
 
   get #iteration_s(): number {
-    const { iteration_s: under_way = 0 } = this.data.view.value ?? {};
+    const moment = this.data.view.value;
+    const under_way = moment === null ? 0 : iterationSeconds(moment);
     return under_way > 0 ? under_way : 0.1;
   }
 
@@ -123,11 +127,18 @@ export class RunHero extends LightElement implements Drawable {
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const t = this.app.text.say(hero);
     const { format } = this.app.text;
-    const iteration = moment.loading > 0 && moment.computing === 0 ? t('loading') : moment.computing === 0 ? t('idle') : t('iteration', { time: format.seconds(moment.iteration_s) });
+    const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? (kv + adapters) / memory : 0);
+    const iteration = ({ loading, computing, iteration_s }: PoolMoment): string => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle'));
     drawPicture(to, { width, height }, {
-      moment, span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: { kv: t('kv', { share: format.share(share(moment)) }), iteration, more: (count) => `+${format.whole(count)}` },
+      moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
+      words: { kv: (pool, place) => namesOf(moment, pool, place).map((name) => t('kv.pool', { pool: name, share: used(pool) })).concat(t('kv', { share: used(pool) })), iteration, more: (count) => `+${format.whole(count)}` },
     });
+  }
+
+  /** Of the columns below it, which a style sets; read once for each width. */
+  #shares(width: number): readonly number[] {
+    if (this.#columns?.width !== width) this.#columns = { width, shares: getComputedStyle(this).getPropertyValue('--stations').split('fr').map(Number.parseFloat).filter(Number.isFinite) };
+    return this.#columns.shares;
   }
 
   get #byUser(): boolean {
@@ -146,8 +157,8 @@ export class RunHero extends LightElement implements Drawable {
   #sentence(moment: Moment): string {
     const { format } = this.app.text;
     return this.app.text.say(hero)('sentence', {
-      time: format.seconds(moment.time_s), held: moment.at_gateway, waiting: moment.waiting, running: moment.running,
-      prefill: moment.running_phases.filter((phase) => phase === 0).length, share: format.share(share(moment)),
+      time: format.seconds(moment.time_s), held: countAt(moment, 'gateway'), waiting: countAt(moment, 'queue'), running: countAt(moment, 'pool'),
+      prefill: moment.places.flatMap(({ phases }) => phases).filter((phase) => phase === 0).length, share: format.share(usedShare(moment)),
     });
   }
 
@@ -207,8 +218,10 @@ export class RunHero extends LightElement implements Drawable {
   }
 }
 
-function share({ kv_tokens: kv, adapter_tokens: adapters, pool_tokens: pool }: Moment): number {
-  return pool > 0 ? (kv + adapters) / pool : 0;
+/** What one of several pools is called, the longest first. */
+function namesOf(moment: Moment, { name }: PoolMoment, place: number): string[] {
+  if (poolsOf(moment).length < 2) return [];
+  return [name, String(place + 1)].filter((one) => one !== '');
 }
 
 customElements.define('run-hero', RunHero);

@@ -11,7 +11,11 @@ export type Params = Readonly<Record<string, string | number>>;
 /** A part of the page's texts, in English. It travels with the script that shows it. */
 export interface Area<T extends Table> { readonly name: AreaName; readonly english: T }
 
+/** Areas whose scripts have come. */
+export const areasThere = new Set<AreaName>();
+
 export function area<const T extends Table>(name: AreaName, english: T): Area<T> {
+  areasThere.add(name);
   return { name, english };
 }
 

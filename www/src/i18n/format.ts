@@ -1,6 +1,6 @@
 // Numbers as people read them: three significant digits, tabular, the unit always there.
-import type { Language } from '../state/settings.js';
 
+export type Language = 'en' | 'zh';
 export const LOCALE: Record<Language, string> = { en: 'en-GB', zh: 'zh-CN' };
 const SECONDS: Record<Language, Record<'s' | 'ms', string>> = { en: { s: 's', ms: 'ms' }, zh: { s: '秒', ms: '毫秒' } };
 /** Between a number and its unit: no line break there. */

@@ -16,7 +16,9 @@ import { gateway } from './en/gateway.js';
 import { page } from './en/page.js';
 import { replicas } from './en/replicas.js';
 import { Text, type Tables } from './text.js';
-import { zh } from './zh.js';
+import { wholeChinese } from './zh.js';
+
+const zh = await wholeChinese();
 
 initSync({ module: readFileSync(join(import.meta.dirname, '../../pkg/servescope_bg.wasm')) });
 

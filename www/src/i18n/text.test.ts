@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { area } from './area.js';
 import { pageError } from '../simulation/types.js';
-import { english as before } from './languages.js';
+import { english as before, Languages } from './languages.js';
 import { Text } from './text.js';
-import { zh } from './zh.js';
+import { wholeChinese } from './zh.js';
+
+const zh = await wholeChinese();
 
 describe('Text', () => {
   const english = new Text('en', before);
@@ -58,5 +60,18 @@ describe('Text', () => {
     const diagnostic = pageError('out_of_range', 'the module knows best', '', {});
     expect(chinese.diagnostic(diagnostic)).toBe('the module knows best');
     expect(english.diagnostic({ ...diagnostic, code: 'unheard_of' })).toBe('the module knows best');
+  });
+});
+
+describe('Languages', () => {
+  it('have each area once the script that shows it is there', async () => {
+    const languages = new Languages();
+    await languages.load('zh');
+    const text = languages.of('zh');
+    expect(text.t('page.skip')).toBe(zh.areas.page['page.skip']);
+    const late = area('search', { label: 'Search' });
+    expect(text.say(late)('label')).toBe('Search');
+    await languages.complete();
+    expect(text.say(late)('label')).toBe(zh.areas.search['label']);
   });
 });

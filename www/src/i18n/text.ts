@@ -1,8 +1,8 @@
 // One language's texts: those of the page by area and key, and what the modules name.
 import type { ChartData, Diagnostic, Parameter, ParameterValue } from '../simulation/types.js';
 import type { FactCode, ParameterId, ReasonCode, RefusalCode, RuleCode, SentenceCode, StepFieldName, StepName } from '../generated/parameters.js';
-import type { Language } from '../state/settings.js';
-import { CHAIN, NONE, USUAL } from '../gateway/chain.js';
+import type { Language } from './format.js';
+import { CHAIN, NONE, USUAL } from '../simulation/gateway-checks.js';
 import { fill, placesOf, type Area, type AreaName, type Params, type PlainKey, type Say, type Table } from './area.js';
 import { shownParams, withLabels, type Parameters } from './diagnostic-values.js';
 import { diagnostics } from './en/diagnostics.js';

@@ -9,7 +9,9 @@ import { placesOf, type Area, type Table } from './area.js';
 import type { Diagnostic, Parameter } from '../simulation/types.js';
 import { options } from './en/options.js';
 import { Text, type Tables } from './text.js';
-import { zh } from './zh.js';
+import { wholeChinese } from './zh.js';
+
+const zh = await wholeChinese();
 
 const SOURCE = join(import.meta.dirname, '..');
 const CRATES = join(SOURCE, '../../crate');

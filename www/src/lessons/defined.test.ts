@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { render } from 'lit';
 import { describe, expect, it } from 'vitest';
-import type { App } from '../app.js';
-import type { Language } from '../state/settings.js';
+import type { App } from '../app/app.js';
+import type { Language } from '../i18n/format.js';
 import { defined } from './defined.js';
 
 function explained(language: Language, text: string, told = new Set<number>()): { words: string[]; shown: string } {

@@ -1,8 +1,8 @@
 // Words of the glossary in a lesson's sentences: the first of each on a screen has its definition.
-import type { App } from '../app.js';
-import { definition } from '../definition.js';
+import type { App } from '../app/app.js';
+import { definition } from '../ui/definition.js';
 import { EN, ZH } from '../generated/glossary.js';
-import type { Language } from '../state/settings.js';
+import type { Language } from '../i18n/format.js';
 
 interface Words { form: RegExp; rows: ReadonlyMap<string, number> }
 

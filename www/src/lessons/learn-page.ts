@@ -1,12 +1,12 @@
 // The Learn tab: the lessons, and below them every preset with what it shows. A preset opens in Explore, a lesson here.
 import { html, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { LightElement } from '../app/element.js';
 import { lessons as words } from '../i18n/en/lessons.js';
 import { fetchLesson, type Lesson } from './lesson.js';
 import { lessons, progressOf, wantLessons, type LessonEntry } from '../state/lessons.js';
 import { presetOf, presetWords, PRESET_GROUPS } from '../state/presets.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import './lesson-view.js';
 
 export function learnPage(app: App): LearnPage {

@@ -3,10 +3,10 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { live } from 'lit/directives/live.js';
 import { Scale, type Stride } from '../controls/scale.js';
 import { parseTyped } from '../controls/typed.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { lessons } from '../i18n/en/lessons.js';
 import type { Parameter, ParameterValue } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 
 /** A press that moves less than this is a click into the box. */
 const DRAG_PX = 4;

@@ -2,9 +2,9 @@
 // away, with the way to its screen, and the options stand in another order.
 import { html, nothing, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { lessons } from '../i18n/en/lessons.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { orderOf, passes, type Question } from './lesson.js';
 
 type State = 'open' | 'missing' | 'failed' | 'passed';

@@ -1,9 +1,9 @@
 // A lesson: screens with a run each, sentences whose numbers come from it, and three questions at the end. A file a lesson
 // under lessons/, fetched when it is opened.
 import type { ParameterValue } from '../simulation/types.js';
-import type { Language } from '../state/settings.js';
+import type { Language } from '../i18n/format.js';
 import { fetchJson } from '../state/presets.js';
-import type { Values } from '../state/store.js';
+import type { Values } from '../simulation/values.js';
 import { holds, type Run, type Runs } from './terms.js';
 
 /** A text in both languages beside each other. */

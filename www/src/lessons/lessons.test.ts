@@ -6,7 +6,7 @@ import { PARAMETER_IDS } from '../generated/parameters.js';
 import { placesOf } from '../i18n/area.js';
 import { isCallErrors, type Summary } from '../simulation/types.js';
 import type { LessonEntry } from '../state/lessons.js';
-import type { Values } from '../state/store.js';
+import type { Values } from '../simulation/values.js';
 import { HERO, isPoint, orderOf, passes, truthOf, valuesOf, type Lesson, type Screen, type Words } from './lesson.js';
 import { holds, runsIn, valueOf, type Runs } from './terms.js';
 

@@ -1,8 +1,8 @@
 // A prediction before the result: one of three, or a point on an axis. Afterwards it stands beside what the simulation gives.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { lessons } from '../i18n/en/lessons.js';
-import { vars } from '../style-vars.js';
+import { vars } from '../ui/style-vars.js';
 import { defined } from './defined.js';
 import { isPoint, truthOf, type Choice, type Point, type Screen } from './lesson.js';
 import { sentence } from './sentence.js';

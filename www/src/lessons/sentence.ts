@@ -1,6 +1,6 @@
 // The sentences of a screen, with the numbers of its runs and the control in their places.
 import { html, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { apart } from '../i18n/area.js';
 import { lessons } from '../i18n/en/lessons.js';
 import type { Screen, Words } from './lesson.js';

@@ -1,10 +1,10 @@
 // Two runs of the same requests side by side: charts of both on the same axes.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import type { FirstDifference } from '../compare/first-difference.js';
 import type { BesideRun } from '../simulation/beside-run.js';
 import type { ChartData } from '../simulation/types.js';
-import { both } from '../state/topic.js';
+import { both } from '../lib/topic.js';
 import type { Run } from './terms.js';
 
 /** `hidden`: whether the main run is not shown yet; the other one then stands on its own axes, which would tell what comes. */

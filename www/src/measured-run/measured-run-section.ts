@@ -1,15 +1,15 @@
 // A measured run of one's own over its simulation: what was read, how far both differ, why, and constants fitted to it.
 import { html, nothing, type TemplateResult } from 'lit';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { Say } from '../i18n/area.js';
 import { measuredRun as texts } from '../i18n/en/measured_run.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
-import { openFiles } from '../panels/open-file.js';
+import { openFiles } from '../files/open-file.js';
 import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayTold } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
-import { errorText, signedError } from '../validation/errors.js';
+import type { Watchable } from '../lib/topic.js';
+import { errorText, signedError } from './errors.js';
 import { MOST_CONSTANTS, type MeasuredRunState } from './measured-run-state.js';
 import './measured-run.css';
 

@@ -1,15 +1,15 @@
 // A measured run that was opened: read by the studio's module, simulated and compared in a thread of the pool.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import type { ReadOut } from '../draw/read-out.js';
 import { measuredRun as texts } from '../i18n/en/measured_run.js';
-import { SHIPPED } from '../pool/pool-calls.js';
+import { SHIPPED } from '../simulation/inputs.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayTold, type ReadResult } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
-import { Topic } from '../state/topic.js';
-import { StudioLink } from '../workload/studio-link.js';
+import { Topic } from '../lib/topic.js';
+import { StudioLink } from '../studio/studio-link.js';
 import { measuredFiles } from '../state/measured-files.js';
 
 /** Constants that one fit may move. */

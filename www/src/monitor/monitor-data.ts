@@ -1,8 +1,8 @@
 // What the monitor knows, and how its table is sorted.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { MonitorOptions, MonitorView } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
-import { partsOf, Topic } from '../state/topic.js';
+import { partsOf, Topic } from '../lib/topic.js';
 
 export type Sorting = Pick<MonitorOptions, 'client' | 'sort' | 'descending' | 'rows'>;
 

@@ -1,15 +1,15 @@
 // Usage by client: charts over time and a table that sorts, by user or by adapter. It is fetched when it is first opened.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app.js';
-import { refused } from '../belonging-words.js';
+import type { App } from '../app/app.js';
+import { refused } from '../ui/belonging-words.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { downloadText } from '../draw/export-chart.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { type ExportKind, type MonitorView } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
-import { tryAgain } from '../try-again.js';
+import type { Watchable } from '../lib/topic.js';
+import { tryAgain } from '../ui/try-again.js';
 import { MonitorData } from './monitor-data.js';
 import './monitor-section.css';
 import './monitor-table.js';

@@ -2,9 +2,9 @@
 // clients; the table shows the first of them.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { MonitorView } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { FEW_ROWS, MORE_ROWS, type MonitorData } from './monitor-data.js';
 import { monitor } from '../i18n/en/monitor.js';
 

@@ -1,7 +1,7 @@
 // Offline use and new versions: once the page works, the service worker makes a copy of it. Where the host has a newer
 // version by then, or another tab runs one, the page offers to load it.
-import type { App } from '../app.js';
-import { Topic } from '../state/topic.js';
+import type { App } from '../app/app.js';
+import { Topic } from '../lib/topic.js';
 import type { FromServiceWorker, ToServiceWorker } from './messages.js';
 
 /** Whether the page works without a network: not known yet, yes, or why not. */

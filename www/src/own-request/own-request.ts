@@ -1,12 +1,12 @@
 // A request of the reader's own: sent into the run beside the others, and what became of it. It is fetched when it is first wanted.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { parseTyped } from '../controls/typed.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { ownRequest as words } from '../i18n/en/own_request.js';
 import { pageError, type Diagnostic, type ParameterValue } from '../simulation/types.js';
 import type { Edit } from '../state/store.js';
-import { partsOf, type Watchable } from '../state/topic.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
 import './own-request.css';
 
 /** A drag goes on before this. */

@@ -1,17 +1,9 @@
 // What the page and a thread of the pool say to each other.
-import type { Found, Standings } from '../capacity/capacity-calls.js';
+import type { Found, Standings } from './capacity-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, TraceColumns, WaitCause } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, WaitCause } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
-
-/** What a run takes beside its scenario; null is generated requests and shipped profiles. */
-export interface Inputs {
-  /** The requests of a file. */
-  trace: { name: string; columns: TraceColumns } | null;
-  profile: { name: string; text: string } | null;
-}
-
-export const SHIPPED: Inputs = { trace: null, profile: null };
 
 /** Work of many milliseconds: a thread does one at a time, in slices, and can be stopped between two. */
 export type Task =
@@ -36,6 +28,21 @@ export type Task =
   | { kind: 'overlay'; measured: ReadResult; scenario: ScenarioPatch; fit: readonly string[] }
   /** These metrics of a run with this seed. */
   | { kind: 'metrics'; scenario: ScenarioPatch; seed: number; metrics: readonly string[] };
+
+/** What in a thread's module holds the inputs of a task; null where a task takes none. A thread has one at a time, since a trace of a
+ * million requests is some 60 MB. */
+export const HOLDERS = {
+  search: 'capacity', slo: 'capacity', check: 'capacity',
+  load: 'load', causes: 'causes', unneeded: 'unneeded',
+  measure: 'compare', seed: 'compare', pair: 'compare', metrics: 'compare',
+  overlay: null,
+} as const satisfies Record<Task['kind'], string | null>;
+
+export type Holder = NonNullable<(typeof HOLDERS)[Task['kind']]>;
+
+export function isTask<T extends { kind: string }>(message: T): message is Extract<T, { kind: Task['kind'] }> {
+  return Object.hasOwn(HOLDERS, message.kind);
+}
 
 export interface TaskResult {
   search: Found;
@@ -70,6 +77,7 @@ export interface QuestionResult {
 
 export type ToThread =
   | Start
+  /** Before the first task of a holder, and of other inputs. */
   | { kind: 'inputs'; inputs: Inputs }
   | (Task & { ticket: number })
   | (Question & { ticket: number })

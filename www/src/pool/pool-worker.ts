@@ -1,21 +1,22 @@
 // A thread of the pool: one task at a time, in slices, so that it can be stopped between two.
-import { CapacityWork } from '../capacity/capacity-work.js';
-import { LoadWork } from '../capacity/load-work.js';
-import { CompareWork } from '../compare/compare-work.js';
+import { CapacityWork } from './capacity-work.js';
+import { LoadWork } from './load-work.js';
+import { CompareWork } from './compare-work.js';
 import { readMessages } from '../simulation/pause.js';
 import { begin, tables } from '../simulation/simulating.js';
-import { overlayWork } from '../measured-run/overlay-work.js';
+import { overlayWork } from './overlay-work.js';
 import { isCallErrors, messageOf } from '../simulation/types.js';
 import { answerOf } from './answers.js';
-import { SHIPPED, type FromThread, type Inputs, type Task, type ToThread } from './pool-calls.js';
+import { isTask, type FromThread, type Holder, type Task, type ToThread } from './pool-calls.js';
+import { SHIPPED, type Inputs } from '../simulation/inputs.js';
 import type { Finished, Work } from './work.js';
 
 const PROGRESS_EVERY_MS = 100;
 
 let ready = Promise.resolve();
+/** What the next holder takes; once it has, it has the only copy. */
 let inputs: Inputs = SHIPPED;
-/** What has loaded those inputs. One at a time, since a trace of a million requests is some 60 MB in each. */
-let loaded: CapacityWork | CompareWork | LoadWork | null = null;
+let loaded: { by: Holder; work: CapacityWork | CompareWork | LoadWork } | null = null;
 /** The task that is wanted; an older one ends at its next slice. */
 let wanted = 0;
 
@@ -27,31 +28,33 @@ function reply(ticket: number, { value, transfer }: Finished): void {
   post({ kind: 'reply', ticket, value }, transfer);
 }
 
-function having<Kind extends CapacityWork | CompareWork | LoadWork>(kind: new (inputs: Inputs) => Kind): Kind {
-  if (loaded instanceof kind) return loaded;
-  letGo();
-  const work = new kind(inputs);
-  loaded = work;
-  return work;
+function letGo(): void {
+  loaded?.work.free();
+  loaded = null;
 }
 
-function letGo(): void {
-  loaded?.free();
-  loaded = null;
+/** The holder of the present inputs. */
+function holding<Kind extends CapacityWork | CompareWork | LoadWork>(by: Holder, make: (inputs: Inputs) => Kind): Kind {
+  if (loaded?.by === by) return loaded.work as Kind;
+  letGo();
+  const work = make(inputs);
+  loaded = { by, work };
+  inputs = SHIPPED;
+  return work;
 }
 
 function workOf(task: Task): Work {
   switch (task.kind) {
     case 'load':
     case 'causes':
-    case 'unneeded': return having(LoadWork).of(task);
+    case 'unneeded': return holding(task.kind, (given) => new LoadWork(task.kind, given)).of(task);
     case 'search':
     case 'slo':
-    case 'check': return having(CapacityWork).of(task);
+    case 'check': return holding('capacity', (given) => new CapacityWork(given)).of(task);
     case 'measure':
     case 'seed':
     case 'pair':
-    case 'metrics': return having(CompareWork).of(task);
+    case 'metrics': return holding('compare', (given) => new CompareWork(given)).of(task);
     case 'overlay': return overlayWork(task);
   }
 }
@@ -87,50 +90,21 @@ async function work(task: Task & { ticket: number }): Promise<void> {
 
 async function answer(message: Exclude<ToThread, { kind: 'start' }>): Promise<void> {
   await ready;
-  switch (message.kind) {
-    case 'inputs':
-      letGo();
-      inputs = message.inputs;
-      return;
-    case 'stop': return;
-    case 'grid':
-    case 'seeds':
-    case 'comparison':
-    case 'standings': reply(message.ticket, answerOf(message)); return;
-    case 'search':
-    case 'load':
-    case 'causes':
-    case 'unneeded':
-    case 'slo':
-    case 'check':
-    case 'measure':
-    case 'seed':
-    case 'pair':
-    case 'metrics':
-    case 'overlay': await work(message);
-  }
+  if (isTask(message)) await work(message);
+  else if (message.kind === 'inputs') {
+    letGo();
+    inputs = message.inputs;
+  } else if (message.kind !== 'stop') reply(message.ticket, answerOf(message));
 }
 
 self.onmessage = ({ data }: MessageEvent<ToThread>) => {
-  switch (data.kind) {
-    case 'start': ready = begin(data); return;
-    case 'inputs':
-    case 'grid':
-    case 'seeds':
-    case 'comparison':
-    case 'standings': break;
-    case 'stop': wanted = 0; tables.letGo(); break;
-    case 'search':
-    case 'load':
-    case 'causes':
-    case 'unneeded':
-    case 'slo':
-    case 'check':
-    case 'measure':
-    case 'seed':
-    case 'pair':
-    case 'overlay':
-    case 'metrics': wanted = data.ticket; tables.letGo();
+  if (data.kind === 'start') {
+    ready = begin(data);
+    return;
+  }
+  if (data.kind === 'stop' || isTask(data)) {
+    wanted = data.kind === 'stop' ? 0 : data.ticket;
+    tables.letGo();
   }
   answer(data).catch((thrown: unknown) => {
     if (isCallErrors(thrown)) post({ kind: 'refused', ticket: 'ticket' in data ? data.ticket : 0, errors: thrown.errors });

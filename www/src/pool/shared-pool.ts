@@ -1,8 +1,8 @@
 // The page's one pool, and what its runs take beside their scenario.
-import type { App } from '../app.js';
-import { ownProfile } from '../profile/profile-own.js';
+import type { App } from '../app/app.js';
+import { ownProfile } from '../app/own-profile.js';
 import type { FittedProfile, SourceInfo } from '../simulation/types.js';
-import type { Inputs } from './pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { WorkerPool } from './worker-pool.js';
 
 let shared: WorkerPool | null = null;

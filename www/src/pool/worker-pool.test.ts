@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { share } from '../simulation/start.js';
 import { Cancelled, type Refusal } from '../simulation/worker-link.js';
-import type { Inputs, ToThread } from './pool-calls.js';
+import type { ToThread } from './pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { WorkerPool, type Given, type Priority } from './worker-pool.js';
 
 class FakeWorker {
@@ -131,6 +132,16 @@ it('ends a thread that has rested for a minute, and starts another one for the n
   expect(kinds(2)).toEqual(['start', 'inputs', 'load']);
 });
 
+it('gives the inputs once more to what holds them in place of another', async () => {
+  const pool = poolOf(1);
+  const one = { priority: 'asked', inputs: INPUTS } as const;
+  for (const kind of ['load', 'load', 'causes', 'slo', 'search'] as const) {
+    pool.give({ kind, scenario: {} }, one).done.catch(() => undefined);
+    await made[0]?.says({ kind: 'reply', value: null });
+  }
+  expect(kinds(0)).toEqual(['start', 'inputs', 'load', 'load', 'inputs', 'causes', 'inputs', 'slo', 'search']);
+});
+
 it('gives a trace to as many threads as there is memory for, and one at least', async () => {
   const ofBytes = (bytes: number): Inputs => ({ profile: null, trace: { name: 'a.csv', columns: { user: { byteLength: bytes } } as never } });
   const threads = (megabytes: number): number => {
@@ -140,7 +151,7 @@ it('gives a trace to as many threads as there is memory for, and one at least', 
     for (let seed = 0; seed < 8; seed += 1) pool.give({ kind: 'load', scenario: { seed } }, { priority: 'asked', inputs }).done.catch(() => undefined);
     return made.length;
   };
-  expect([0, 1, 32, 60, 128, 1000].map(threads)).toEqual([8, 8, 8, 4, 2, 1]);
+  expect([0, 1, 32, 60, 128, 1000].map(threads)).toEqual([8, 8, 8, 6, 3, 1]);
   // The others come when one is done.
   await made[0]?.says({ kind: 'reply', value: null });
   expect(made).toHaveLength(1);

@@ -2,13 +2,14 @@
 // goes before what is done in idle time, and takes its place where no thread is free; that begins again later.
 import { start } from '../simulation/start.js';
 import { Cancelled, WorkerLink, type WorkerPort } from '../simulation/worker-link.js';
-import type { Inputs, Question, QuestionResult, Task, TaskResult } from './pool-calls.js';
+import { HOLDERS, type Holder, type Question, type QuestionResult, type Task, type TaskResult } from './pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 
 /** More threads than this find no more cores to run on in most machines. */
 const MOST_THREADS = 8;
-/** What all threads may hold of a trace: each has it as it came, once more in its module, and in its run. */
+/** What all threads may hold of a trace: each has it in its module, and in its run. */
 const MOST_BYTES = 768 * 1024 * 1024;
-const COPIES_A_THREAD = 3;
+const COPIES_A_THREAD = 2;
 /** A thread without work ends after this, and what it holds is free: the next task starts another. */
 const REST_MS = 60_000;
 
@@ -44,18 +45,21 @@ class Seat {
   job: Job | null = null;
   /** Whether its task was stopped to make place. */
   yields = false;
-  /** What its worker got last. */
-  #inputs: Inputs | null = null;
+  /** What its worker got last, and what in it holds that: it keeps no copy of its own. */
+  #held: { inputs: Inputs; by: Holder } | null = null;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(spawn: () => WorkerPort) {
-    this.link = new WorkerLink(spawn, { due: 'pool', first: () => [start()], lost: () => { this.#inputs = null; } });
+    this.link = new WorkerLink(spawn, { due: 'pool', first: () => [start()], lost: () => { this.#held = null; } });
   }
 
   work({ task, options: { inputs, progress } }: Job): Promise<unknown> {
     this.link.connect();
-    if (this.#inputs !== inputs) this.link.tell({ kind: 'inputs', inputs });
-    this.#inputs = inputs;
+    const by = HOLDERS[task.kind];
+    if (by !== null && (this.#held?.inputs !== inputs || this.#held.by !== by)) {
+      this.link.tell({ kind: 'inputs', inputs });
+      this.#held = { inputs, by };
+    }
     return this.ask(task, progress);
   }
 

@@ -2,13 +2,13 @@
 // simulator's thread reads and fits.
 import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
-import { LightElement } from '../element.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
-import { openFiles } from '../panels/open-file.js';
+import { LightElement } from '../app/element.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
+import { openFiles } from '../files/open-file.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { DeploymentView, FittedProfile } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
-import { backToShipped, ownProfile, takeFiles } from './profile-own.js';
+import type { Watchable } from '../lib/topic.js';
+import { backToShipped, ownProfile, takeFiles } from '../app/own-profile.js';
 import './profile-section.css';
 import type { Say } from '../i18n/area.js';
 import { profile } from '../i18n/en/profile.js';

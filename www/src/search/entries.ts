@@ -1,12 +1,12 @@
 // What can be searched for, in the language of the page, and the way to each.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { EN, NAMES, ZH } from '../generated/glossary.js';
-import { reveal, revealChart, revealSection } from '../panels/reveal.js';
+import { reveal, revealChart, revealSection } from '../ui/reveal.js';
 import type { Parameter } from '../simulation/types.js';
 import { lessons, wantLessons } from '../state/lessons.js';
 import { presetWords } from '../state/presets.js';
 import type { Entry } from './find.js';
-import { part } from '../part.js';
+import { part } from '../lib/part.js';
 import { DOCS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
 
 /**
@@ -43,7 +43,7 @@ export function goTo(app: App, { kind, id }: Entry): void {
     case 'lesson': app.learn({ id, screen: 1 }); break;
     case 'limit': location.assign(docsAddress('limits')); break;
     case 'docs': location.assign(docsAddress(id)); break;
-    case 'term': void part(() => import('../panels/help-dialog.js')).then(({ showHelp }) => showHelp(app, id)); break;
+    case 'term': void part(() => import('../help/help-dialog.js')).then(({ showHelp }) => showHelp(app, id)); break;
   }
 }
 

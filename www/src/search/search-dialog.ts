@@ -1,9 +1,9 @@
 // The search: a box, and below it what was found, chosen with the arrow keys or the mouse.
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { LightElement } from '../app/element.js';
 import { search } from '../i18n/en/search.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { entriesOf, goTo, wantEntries } from './entries.js';
 import { find, type Entry } from './find.js';
 import './search-dialog.css';

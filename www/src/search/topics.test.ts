@@ -39,7 +39,7 @@ describe('the page on citing', () => {
 
 describe('sections and parameters', () => {
   it('are on the page', () => {
-    const page = ['panels/servescope-page.ts', 'lessons/learn-page.ts', 'capacity/capacity-page.ts', 'validation/published-page.ts'].map(source).join('');
+    const page = ['page/servescope-page.ts', 'page/sections.ts', 'lessons/learn-page.ts', 'capacity/capacity-page.ts', 'validation/validation-page.ts'].map(source).join('');
     for (const { selector } of SECTIONS) {
       const name = /[\w-]+(?=\]?$)/.exec(selector)?.[0] ?? '';
       expect(page, selector).toContain(name);

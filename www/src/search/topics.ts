@@ -1,7 +1,7 @@
 // What is searched for beside parameters, charts, presets, lessons and the glossary: what the simulation leaves out, sections of
 // the page, pages of the documentation, and further words for what has another name here. One row for each; a test holds the rows
 // to the documentation.
-import type { Language } from '../state/settings.js';
+import type { Language } from '../i18n/format.js';
 
 type Words = Readonly<Record<Language, string>>;
 
@@ -146,14 +146,14 @@ export interface SectionPlace { id: string; tab: 'explore' | 'learn' | 'plan' | 
 export const SECTIONS: readonly SectionPlace[] = [
   { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'lessons course tutorial presets examples class 课程 教学 示例' },
   { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
-  { id: 'validation', tab: 'validation', selector: 'published-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import 基准测试 实测 误差' },
-  { id: 'source', tab: 'explore', selector: 'details.traffic-source', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },
+  { id: 'validation', tab: 'validation', selector: 'validation-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import 基准测试 实测 误差' },
+  { id: 'source', tab: 'explore', selector: '[data-fold=source]', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },
   { id: 'own', tab: 'explore', selector: '[data-fold=own]', title: 'section.own_request', words: 'single request one request my request 单个请求' },
-  { id: 'compare', tab: 'explore', selector: 'details.compare', title: 'section.compare', words: 'compare A/B difference versus pin baseline significance confidence 对比 比较 差异' },
-  { id: 'sweep', tab: 'explore', selector: 'details.sweep', title: 'section.sweep', words: 'sweep grid vary sensitivity experiment crossover 扫描 敏感性 实验' },
+  { id: 'compare', tab: 'explore', selector: '[data-fold=compare]', title: 'section.compare', words: 'compare A/B difference versus pin baseline significance confidence 对比 比较 差异' },
+  { id: 'sweep', tab: 'explore', selector: '[data-fold=sweep]', title: 'section.sweep', words: 'sweep grid vary sensitivity experiment crossover 扫描 敏感性 实验' },
   { id: 'why', tab: 'explore', selector: '[data-fold=why]', title: 'section.why', words: 'why slow cause reason explain blame bottleneck spike tail 为什么 原因 瓶颈 慢' },
   { id: 'debugger', tab: 'explore', selector: '[data-fold=debugger]', title: 'section.debugger', words: 'step trace decision scheduler batch inspect 单步 决策' },
-  { id: 'monitor', tab: 'explore', selector: 'details.monitor', title: 'section.monitor', words: 'tenant usage per user over time fairness 租户 用量' },
+  { id: 'monitor', tab: 'explore', selector: '[data-fold=monitor]', title: 'section.monitor', words: 'tenant usage per user over time fairness 租户 用量' },
   { id: 'who', tab: 'explore', selector: '#who', title: 'section.who', words: 'per user per adapter tenant table 租户 每用户' },
   { id: 'happens', tab: 'explore', selector: '.charts.happens', title: 'section.happens', words: 'timeline running waiting memory charts 时间线 图表' },
   { id: 'feel', tab: 'explore', selector: '.charts.feel', title: 'section.feel', words: 'latency TTFT distribution percentile CDF 延迟 分位数' },

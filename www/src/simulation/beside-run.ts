@@ -1,6 +1,6 @@
 // The page's end of a run beside its own: the newest wish wins, and its answer is a topic.
-import { sameValues, type Values } from '../state/store.js';
-import { Topic } from '../state/topic.js';
+import { sameValues, type Values } from './values.js';
+import { Topic } from '../lib/topic.js';
 import type { Beside, BesideAnswer } from './beside-worker.js';
 import { start } from './start.js';
 import { NEEDS_NETWORK, type Diagnostic, type RunOptions } from './types.js';

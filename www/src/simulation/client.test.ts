@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Client, type Listener, type Wish } from './client.js';
-import type { Setting } from '../state/belonging.js';
+import type { Values } from './values.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 import type { Summary, TraceColumns } from './types.js';
 import { Refusal, type WorkerPort } from './worker-link.js';
@@ -18,9 +18,10 @@ class FakeWorker implements WorkerPort {
   }
 }
 
-const settingOf = (values: Setting['values']): Setting => ({ values, traffic: { info: null, files: [], pipe: { join: 'concat', steps: [] } }, missing: null, drafts: new Map() });
-const wish = (rate: number): Wish => ({
-  setting: settingOf({ 'workload.rate_rps': rate }),
+interface Setting { values: Values }
+
+const wish = (rate: number): Wish<Setting> => ({
+  setting: { values: { 'workload.rate_rps': rate } },
   values: { 'workload.rate_rps': rate, 'workload.duration_s': 300 },
   options: { columns: 600, window: null, split_by: 'adapter', in_sight: null },
 });
@@ -37,8 +38,8 @@ const COLUMNS: TraceColumns = {
 };
 
 let workers: FakeWorker[];
-let listener: { [K in keyof Listener]: ReturnType<typeof vi.fn<Listener[K]>> };
-let client: Client;
+let listener: { [K in keyof Listener<Setting>]: ReturnType<typeof vi.fn<Listener<Setting>[K]>> };
+let client: Client<Setting>;
 const worker = (): FakeWorker => {
   const last = workers.at(-1);
   if (last === undefined) throw new Error('no worker was made');

@@ -3,19 +3,20 @@
 // first held; once. Where that one dies as well, none is started before the next wish.
 import type { Answer, FromWorker, Query, QueryResult, ToWorker } from './protocol.js';
 import { previewOf, type Cost } from './preview.js';
-import type { Setting } from '../state/belonging.js';
 import type { Start } from './start.js';
 import type { ChartData, Diagnostic, FittedProfile, RunOptions, ScenarioPatch, TraceColumns } from './types.js';
+import type { Values } from './values.js';
 import { Refusal, WorkerLink, type WorkerPort } from './worker-link.js';
 
-export interface Wish {
+/** `Setting`: what the answer is said to be of; the client reads its scenario. */
+export interface Wish<Setting extends { values: Values }> {
   setting: Setting;
   /** Every value, defaults included: how long the run may take is read from them. */
   values: ScenarioPatch;
   options: RunOptions;
 }
 
-export interface Listener {
+export interface Listener<Setting> {
   /** What was wished is answered; `last` is false when a newer wish is on its way. */
   answer(answer: Answer, setting: Setting, last: boolean): void;
   /** The charts of the last answer that were out of sight. */
@@ -27,6 +28,9 @@ export interface Listener {
   restarted(why: Diagnostic): void;
 }
 
+/** Asks about the last run. */
+export type Ask = <K extends Query['kind']>(query: Extract<Query, { kind: K }>) => Promise<QueryResult[K]>;
+
 type AboutRuns = Extract<FromWorker, { revision: number }>;
 
 /** A run younger than this is let through: a drag that ends every run before its answer would show nothing at all. */
@@ -34,18 +38,18 @@ const LET_FINISH_MS = 150;
 /** Deaths in a row, without a wish that was answered in between, after which no worker is started but for the next wish. */
 const TRIES = 2;
 
-export class Client {
+export class Client<Setting extends { values: Values }> {
   readonly #link: WorkerLink<AboutRuns>;
   #start: Start | null = null;
   #revision = 0;
-  #flying: Wish | null = null;
-  #next: Wish | null = null;
+  #flying: Wish<Setting> | null = null;
+  #next: Wish<Setting> | null = null;
   #overdue: ReturnType<typeof setTimeout> | null = null;
   /** The run in flight may be ended by a newer wish. */
   #mayEnd = true;
   #cost: Cost | null = null;
   /** The last wish that was answered in full, and whether a preview of a later one stands in its place. */
-  #answered: Wish | null = null;
+  #answered: Wish<Setting> | null = null;
   #previewed = false;
   #trace: { name: string; columns: TraceColumns } | null = null;
   #profile: Pick<FittedProfile, 'name' | 'text'> | null = null;
@@ -54,7 +58,7 @@ export class Client {
    * will live, since a question about it may have killed the worker. */
   #isRevived = false;
 
-  constructor(spawn: () => WorkerPort, private readonly listener: Listener) {
+  constructor(spawn: () => WorkerPort, private readonly listener: Listener<Setting>) {
     this.#link = new WorkerLink(spawn, {
       first: () => (this.#start === null ? [] : [this.#start]),
       lost: (why) => { if (why !== null) this.#lost(why); },
@@ -73,12 +77,12 @@ export class Client {
     this.#tell(start);
   }
 
-  run(wish: Wish): void {
+  run(wish: Wish<Setting>): void {
     this.#isRevived = false;
     this.#wish(wish);
   }
 
-  #wish(wish: Wish): void {
+  #wish(wish: Wish<Setting>): void {
     this.#next = wish;
     if (this.#flying === null || this.#mayEnd) this.#send();
   }

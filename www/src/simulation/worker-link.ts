@@ -1,7 +1,7 @@
 // The page's end of a worker: questions go out with a ticket, and each gets one reply. A worker that dies takes the open
 // questions with it; the next question starts another. One at once would end as this one did, and again, where its script
 // is out of reach.
-import { due, type DueKind } from '../state/due.js';
+import { due, type DueKind } from '../lib/due.js';
 import { lostWorker } from './fetched.js';
 import type { Diagnostic } from './types.js';
 

@@ -2,7 +2,7 @@
 // and replaces the entry: changes are taken back by undo. A visit to another tab or preset is an entry of its own, to which
 // the Back button leads.
 import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
-import { DueNow } from './due.js';
+import { DueNow } from '../lib/due.js';
 import type { Pipe } from './traffic.js';
 
 export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; /** What is compared beside the usual numbers. */ metrics: readonly string[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }

@@ -2,8 +2,8 @@
 // above the results, their greying, exports, changes of numbers, the document's data-stale) reads it here.
 import type { Diagnostic } from '../simulation/types.js';
 import type { Draft } from './editor.js';
-import { sameValues, type Values } from './store.js';
-import { Topic } from './topic.js';
+import { sameValues, type Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 import type { Traffic } from './traffic.js';
 
 export interface Setting {

@@ -2,8 +2,9 @@
 import type { Resolved } from '../simulation/resolved.js';
 import type { Diagnostic, ParameterValue } from '../simulation/types.js';
 import { History } from './history.js';
-import { sameValue, Store, type Source, type Values } from './store.js';
-import { Topic } from './topic.js';
+import { Store, type Source } from './store.js';
+import { sameValue, type Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 
 export interface Draft { value: ParameterValue; error: Diagnostic }
 

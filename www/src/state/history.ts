@@ -1,6 +1,7 @@
 // Undo and redo. A drag is one step: changes of one control that follow each other within half a second are merged.
-import type { Change, Source, Values } from './store.js';
-import { Topic } from './topic.js';
+import type { Change, Source } from './store.js';
+import type { Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 
 const COALESCE_MS = 500;
 const DEPTH = 200;

@@ -1,7 +1,8 @@
 // The list of lessons, and how far the reader has come in each.
 import { fetchJson } from './presets.js';
-import { stored, store, type Language } from './settings.js';
-import { Topic } from './topic.js';
+import { stored, store } from './settings.js';
+import type { Language } from '../i18n/format.js';
+import { Topic } from '../lib/topic.js';
 
 /** An entry of `lessons/index.json`: `explains` are the parameters whose help leads to the lesson. */
 export interface LessonEntry { id: string; title: Readonly<Record<Language, string>>; about: Readonly<Record<Language, string>>; explains: readonly string[] }

@@ -1,6 +1,6 @@
 // Short messages of the page as a whole. The text is made when it is shown, so that it follows the language.
 import type { MessageKey } from '../i18n/text.js';
-import { Topic } from './topic.js';
+import { Topic } from '../lib/topic.js';
 
 export interface Notice {
   id: number;

@@ -3,17 +3,20 @@ import { beforeEach, expect, it } from 'vitest';
 import { Client, type Listener, type Wish } from '../simulation/client.js';
 import type { FromWorker, ToWorker } from '../simulation/protocol.js';
 import type { Summary } from '../simulation/types.js';
+import type { Values } from '../simulation/values.js';
 import type { WorkerPort } from '../simulation/worker-link.js';
 import { OnScreen } from './on-screen.js';
 
+interface Setting { values: Values }
+
 const OPTIONS = { columns: 600, window: null, split_by: 'adapter', in_sight: null } as const;
-const wish = (rate: number): Wish => ({
-  setting: { values: { rate }, traffic: { info: null, files: [], pipe: { join: 'concat', steps: [] } }, missing: null, drafts: new Map() },
+const wish = (rate: number): Wish<Setting> => ({
+  setting: { values: { rate } },
   values: { rate }, options: OPTIONS,
 });
 
 let port: WorkerPort & { sent: ToWorker[] };
-let client: Client;
+let client: Client<Setting>;
 let onScreen: OnScreen;
 let told: string[];
 
@@ -28,7 +31,7 @@ beforeEach(() => {
   told = [];
   const sent: ToWorker[] = [];
   port = { sent, onmessage: null, onerror: null, terminate: () => undefined, postMessage: (message) => { sent.push(message as ToWorker); } };
-  const listener: Listener = {
+  const listener: Listener<Setting> = {
     answer: ({ summary, preview, more }, _setting, last) => { onScreen.draws(preview || !last || more ? null : summary.digest); },
     others: () => undefined, progress: () => undefined, failed: () => undefined, cancelled: () => undefined, restarted: () => undefined,
   };

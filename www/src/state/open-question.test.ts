@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { Refusal } from '../simulation/worker-link.js';
 import { OpenQuestion } from './open-question.js';
 import { newSession, type Session } from './session.js';
-import type { Topic } from './topic.js';
+import type { Topic } from '../lib/topic.js';
 
 const settle = (): Promise<void> => new Promise((done) => { setTimeout(done, 0); });
 

@@ -2,7 +2,7 @@
 import { Refusal } from '../simulation/worker-link.js';
 import type { Diagnostic } from '../simulation/types.js';
 import type { Session } from './session.js';
-import { both, partsOf, Topic, type Watchable } from './topic.js';
+import { both, partsOf, Topic, type Watchable } from '../lib/topic.js';
 
 const NONE: readonly Diagnostic[] = [];
 

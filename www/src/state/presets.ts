@@ -2,9 +2,9 @@
 // stories: they bring their words, and the few parameters by which the same run without a policy differs.
 import type { Text } from '../i18n/text.js';
 import { pageError, type Diagnostic, type ScenarioPatch, type SplitBy } from '../simulation/types.js';
-import { due } from './due.js';
-import type { Language } from './settings.js';
-import { sameValues, type Values } from './store.js';
+import { due } from '../lib/due.js';
+import type { Language } from '../i18n/format.js';
+import { sameValues, type Values } from '../simulation/values.js';
 
 export interface Story {
   without: unknown;

@@ -3,7 +3,7 @@
 import type { Answer } from '../simulation/protocol.js';
 import type { ChartData, RequestFacts, SplitBy, Summary } from '../simulation/types.js';
 import { lessonName, lessonPlace, type LessonPlace } from './lesson-place.js';
-import { Topic } from './topic.js';
+import { Topic } from '../lib/topic.js';
 
 /** `trafficEnd`: when the last request arrives, seconds. */
 export interface Shown { summary: Summary; charts: ReadonlyMap<string, ChartData>; preview: boolean; trafficEnd: number }

@@ -1,8 +1,8 @@
 // What belongs to the reader and not to the scenario: language and theme. The address wins, then what was stored, then
 // what the browser says.
-import { Topic } from './topic.js';
+import type { Language } from '../i18n/format.js';
+import { Topic } from '../lib/topic.js';
 
-export type Language = 'en' | 'zh';
 export type Theme = 'auto' | 'light' | 'dark';
 /** `seeds`: further seeds run after an answer, for the ranges of the headline numbers. */
 export interface Settings { language: Language; theme: Theme; dark: boolean; seeds: boolean }

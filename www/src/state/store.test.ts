@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Resolved } from '../simulation/resolved.js';
-import { sameValue, Store, type Values } from './store.js';
+import { Store } from './store.js';
+import { sameValue, type Values } from '../simulation/values.js';
 
 /** `batch` has a default that follows `pool`. */
 function resolve(values: Values): Resolved {

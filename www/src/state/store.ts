@@ -1,9 +1,9 @@
 // The scenario as the page holds it: only what differs from the defaults, never changed in place.
 import type { Resolved } from '../simulation/resolved.js';
-import type { ParameterValue, ScenarioPatch } from '../simulation/types.js';
-import { Topic } from './topic.js';
+import type { ParameterValue } from '../simulation/types.js';
+import { sameValue, sameValues, type Values } from '../simulation/values.js';
+import { Topic } from '../lib/topic.js';
 
-export type Values = Readonly<ScenarioPatch>;
 /** `null` puts a parameter back to its default. */
 export type Edit = Readonly<Record<string, ParameterValue | null>>;
 /** Where a change comes from: a parameter's id, or what replaced everything ("preset", "undo", "address"). */
@@ -29,7 +29,7 @@ export class Store {
 
   /** What `edit` would lead to, without doing it. */
   preview(edit: Edit): { values: Values; resolved: Resolved } {
-    const merged: ScenarioPatch = { ...this.values.value };
+    const merged: Record<string, ParameterValue> = { ...this.values.value };
     for (const [id, value] of Object.entries(edit)) {
       if (value === null) delete merged[id];
       else merged[id] = value;
@@ -71,16 +71,4 @@ export class Store {
 /** What stands at its default anyway is not held: it follows when the default moves with another setting. */
 export function withoutDefaults(values: Values, { defaults }: Resolved): Values {
   return Object.fromEntries(Object.entries(values).filter(([id, value]) => !sameValue(value, defaults[id])));
-}
-
-export function sameValue(one: ParameterValue | undefined, other: ParameterValue | undefined): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((entry, index) => entry === other[index]);
-  }
-  return one === other;
-}
-
-export function sameValues(one: Values, other: Values): boolean {
-  const ids = Object.keys(one);
-  return ids.length === Object.keys(other).length && ids.every((id) => sameValue(one[id], other[id]));
 }

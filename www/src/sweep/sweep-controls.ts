@@ -1,8 +1,8 @@
 // What is to be swept: a parameter with its values, one that has a curve for each of its values, metrics and seeds.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { inactiveReason } from '../controls/inactive.js';
-import { CHAIN } from '../gateway/chain.js';
+import { CHAIN } from '../simulation/gateway-checks.js';
 import { metricChoice } from '../compare/metric-choice.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { Parameter } from '../simulation/types.js';

@@ -1,11 +1,11 @@
 // The charts of a sweep: their titles, what their roles stand for, and what is read out of a point.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import type { ReadOut } from '../draw/read-out.js';
 import { valueOf } from '../compare/metric-words.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { ChartData, SweepPlan, SweepPoint, SweepResults, SweepView } from '../simulation/types.js';
-import type { Topic } from '../state/topic.js';
+import type { Topic } from '../lib/topic.js';
 import { cellText, curveName, lawName, metricName, parameterName, settingsName } from './sweep-words.js';
 
 /** What is drawn of a sweep, chart by chart. */

@@ -1,7 +1,7 @@
 // What is to be swept, as it is typed, and as the terminal's `sweep` and the link write it.
 import type { Parameter } from '../simulation/types.js';
 import type { Sweep } from '../state/address.js';
-import { CHAIN, NONE, USUAL } from '../gateway/chain.js';
+import { CHAIN, NONE, USUAL } from '../simulation/gateway-checks.js';
 
 export type Spacing = 'linear' | 'log' | 'list';
 

@@ -1,17 +1,17 @@
 // A sweep: what is varied and measured, how far it is, its charts and its numbers.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app.js';
-import { copied } from '../copy.js';
+import type { App } from '../app/app.js';
+import { copied } from '../ui/copy.js';
 import { downloadText } from '../draw/export-chart.js';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { sweep as words } from '../i18n/en/sweep.js';
-import { diagnosticLines } from '../panels/diagnostic-lines.js';
-import { progressLine } from '../panels/progress-line.js';
+import { diagnosticLines } from '../ui/diagnostic-lines.js';
+import { progressLine } from '../ui/progress-line.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { SweepPlan, SweepPoint } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { sweepForm } from './sweep-controls.js';
 import { numberOf } from './sweep-feed.js';
 import { SweepState } from './sweep-state.js';

@@ -1,17 +1,17 @@
 // A sweep of the page: its runs in the pool, those that are kept from before, and what all of them say so far.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
-import type { Inputs } from '../pool/pool-calls.js';
+import type { Inputs } from '../simulation/inputs.js';
 import { inputsOf, sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
 import { sweep as words } from '../i18n/en/sweep.js';
-import { ownProfile } from '../profile/profile-own.js';
+import { ownProfile } from '../app/own-profile.js';
 import { encodeLink, parseLink } from '../simulation/module.js';
 import type { Diagnostic, SweepPlan, SweepResults, SweepSpec } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { sweepText } from '../state/address.js';
-import { Topic } from '../state/topic.js';
-import { StudioLink } from '../workload/studio-link.js';
+import { Topic } from '../lib/topic.js';
+import { StudioLink } from '../studio/studio-link.js';
 import { drawnOf, NOTHING_DRAWN, sweepFeed } from './sweep-feed.js';
 import { formOf, isMap, sweepOf, usualAxis, type Form } from './sweep-form.js';
 import { SweepStore } from './sweep-store.js';

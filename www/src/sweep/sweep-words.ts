@@ -1,5 +1,5 @@
 // What a sweep's parameters, values and metrics are called in the page's language.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { titleOfMetric, valueOf } from '../compare/metric-words.js';
 import { sweep } from '../i18n/en/sweep.js';
 import type { ParameterValue, SweepCell, SweepExpected } from '../simulation/types.js';

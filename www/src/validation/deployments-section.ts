@@ -1,14 +1,14 @@
 // Measured deployments of real servers: predicted against measured, how far off by GPU, model and engine, and what each one was.
 import { html, nothing, type TemplateResult } from 'lit';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import { measured as texts } from '../i18n/en/measured.js';
 import type { Say } from '../i18n/area.js';
 import type { RelativeErrors } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import type { DeploymentsState } from './deployments-state.js';
 import { IN_FLIGHT, isBorrowed, passes, reasonsOf, valuesOf, type Errors, type Group, type Line, type Measure, type Reason, type Row, type Times } from './deployments.js';
-import { errorText, signedError } from './errors.js';
+import { errorText, signedError } from '../measured-run/errors.js';
 
 const MEASURES: readonly Measure[] = ['ttft', 'tpot'];
 const NONE = '–';

@@ -1,12 +1,12 @@
 // What is shown of the measured deployments: the rows that pass the filter, the one that is looked at, and the charts of both.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import type { ReadOut } from '../draw/read-out.js';
 import { measured as texts } from '../i18n/en/measured.js';
 import { relativeErrors } from '../simulation/module.js';
 import { messageOf, type ChartData } from '../simulation/types.js';
-import { Topic } from '../state/topic.js';
-import { signedError } from './errors.js';
+import { Topic } from '../lib/topic.js';
+import { signedError } from '../measured-run/errors.js';
 import { answeredOf, errorTable, fetchDeployments, FIRST, halfOf, HALVES, passes, ROLES, rowsOf, scatter, type File, type Filter, type Group, type Measure, type Row } from './deployments.js';
 
 export interface Shown {

@@ -2,16 +2,16 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 import '../draw/chart-view.js';
-import { LightElement } from '../element.js';
-import type { Watchable } from '../state/topic.js';
-import type { PublishedState } from './published-state.js';
-import { errorText, signedError } from './errors.js';
+import { LightElement } from '../app/element.js';
+import type { Watchable } from '../lib/topic.js';
+import type { FiguresState } from './figures-state.js';
+import { errorText, signedError } from '../measured-run/errors.js';
 import { rpmLimit, type Recordings, type Run } from './recordings.js';
 import { validation } from '../i18n/en/validation.js';
 
 export class RecordingsSection extends LightElement {
   static override properties = { ...LightElement.properties, published: { attribute: false } };
-  declare published: PublishedState;
+  declare published: FiguresState;
 
   protected override watched(): Watchable[] {
     return [this.published.recordings, this.published.run];

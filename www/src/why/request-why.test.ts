@@ -1,13 +1,13 @@
 // @vitest-environment happy-dom
 // Where a request's time went: what is shown while that is computed, and where it cannot be.
 import { beforeEach, expect, it, vi } from 'vitest';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import { english } from '../i18n/languages.js';
 import { Text } from '../i18n/text.js';
 import type { RequestWhy } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { newView } from '../state/session.js';
-import { Topic } from '../state/topic.js';
+import { Topic } from '../lib/topic.js';
 import { RequestWhyView } from './request-why.js';
 
 const WHY = (id: number): RequestWhy => ({ id, total_s: 1, delayed_s: 0, cut_tokens: id === 7 ? 1200 : 0, causes: [], delays: [] });

@@ -1,12 +1,12 @@
 // Where the time of one request went: a bar by cause, and its delays in words, each linked to its moment.
 import { html, nothing, svg, type TemplateResult } from 'lit';
-import { definition } from '../definition.js';
-import { LightElement } from '../element.js';
+import { definition } from '../ui/definition.js';
+import { LightElement } from '../app/element.js';
 import { why } from '../i18n/en/why.js';
 import type { Diagnostic, RequestDelay, RequestWhy } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { partsOf, type Watchable } from '../state/topic.js';
-import { tryAgain } from '../try-again.js';
+import { partsOf, type Watchable } from '../lib/topic.js';
+import { tryAgain } from '../ui/try-again.js';
 import { causeOf, isBeside } from './causes.js';
 import './why.css';
 

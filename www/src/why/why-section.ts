@@ -1,13 +1,13 @@
 // Where the time of all requests went, and who delayed whom. The run is made once more with its decisions when this is opened.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { LightElement } from '../app/element.js';
 import { why } from '../i18n/en/why.js';
 import type { Delayed, Why, WhyGroup } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { causeOf } from './causes.js';
-import { tryAgain } from '../try-again.js';
+import { tryAgain } from '../ui/try-again.js';
 import { shownOf, sum } from './groups.js';
 import './why.css';
 

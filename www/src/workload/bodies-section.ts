@@ -1,10 +1,10 @@
 // Request bodies as a file: a line for each request, with the sampling parameters of the settings.
 import { html, type TemplateResult } from 'lit';
-import { refused } from '../belonging-words.js';
-import { LightElement } from '../element.js';
+import { refused } from '../ui/belonging-words.js';
+import { LightElement } from '../app/element.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { workload } from '../i18n/en/workload.js';
 
 const ENDPOINTS = ['chat', 'completions'] as const;

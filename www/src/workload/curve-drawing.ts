@@ -1,8 +1,8 @@
 // The rate over time as a line that is drawn with the pointer or moved with the arrow keys. What is drawn becomes the
 // points of the scenario's curve, so the address, the terminal and the generated requests have it at once.
 import { html, svg, type TemplateResult } from 'lit';
-import { LightElement } from '../element.js';
-import type { Watchable } from '../state/topic.js';
+import { LightElement } from '../app/element.js';
+import type { Watchable } from '../lib/topic.js';
 import { workload } from '../i18n/en/workload.js';
 
 /** Places in time at which a drawn curve has a point. */

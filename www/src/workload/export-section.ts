@@ -1,11 +1,11 @@
 // The requests as they are now, as a file of another tool's format.
 import { html, type TemplateResult } from 'lit';
-import { refused } from '../belonging-words.js';
-import { LightElement } from '../element.js';
+import { refused } from '../ui/belonging-words.js';
+import { LightElement } from '../app/element.js';
 import { formatName } from '../i18n/format-names.js';
 import { download } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { workload } from '../i18n/en/workload.js';
 import { lossWords } from './step-texts.js';
 

@@ -1,10 +1,10 @@
 // Fit and compare: the laws found, the twins of every model and how far each is from the source.
 import { html, nothing, type TemplateResult } from 'lit';
-import { definition } from '../definition.js';
-import { LightElement } from '../element.js';
+import { definition } from '../ui/definition.js';
+import { LightElement } from '../app/element.js';
 import type { FitReply } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
-import type { StudioState } from './studio-state.js';
+import type { Watchable } from '../lib/topic.js';
+import type { WorkloadState } from './workload-state.js';
 import type { Say } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';
 import { modelAbout, modelLabel, noticeWords } from './step-texts.js';
@@ -15,7 +15,7 @@ const NEAR = 0.25;
 
 export class FitSection extends LightElement {
   static override properties = { ...LightElement.properties, studio: { attribute: false }, model: { state: true }, seed: { state: true } };
-  declare studio: StudioState;
+  declare studio: WorkloadState;
   declare model: string;
   declare seed: number;
 

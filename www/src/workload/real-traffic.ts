@@ -1,6 +1,7 @@
 // Traffic like that of real traces: workloads that were fitted to them, one click each.
 import { scenarioFromJson } from '../simulation/module.js';
-import type { Edit, Values } from '../state/store.js';
+import type { Edit } from '../state/store.js';
+import type { Values } from '../simulation/values.js';
 
 export interface RealTraffic {
   id: 'azure_code' | 'burstgpt' | 'mooncake_conversation' | 'servegen_m_small';

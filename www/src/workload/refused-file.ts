@@ -1,11 +1,11 @@
 // A file that was refused: its bad rows can be left out, and columns of no known format can be named.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
-import { LightElement } from '../element.js';
+import type { App } from '../app/app.js';
+import { LightElement } from '../app/element.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { codesOf, type Peeked } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
-import type { Refused } from './trace-file.js';
+import type { Watchable } from '../lib/topic.js';
+import type { Refused } from '../studio/trace-file.js';
 import type { Say } from '../i18n/area.js';
 import { workload } from '../i18n/en/workload.js';
 

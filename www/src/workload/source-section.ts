@@ -1,10 +1,10 @@
 // Where requests come from: the settings, or a file.
 import { html, nothing, type TemplateResult } from 'lit';
-import { LightElement } from '../element.js';
-import { openFiles } from '../panels/open-file.js';
+import { LightElement } from '../app/element.js';
+import { openFiles } from '../files/open-file.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { codesOf, type SourceInfo } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import './refused-file.js';
 import { chosenTraffic, editOf, realTraffic, type RealTraffic } from './real-traffic.js';
 import type { Say } from '../i18n/area.js';

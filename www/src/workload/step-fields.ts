@@ -1,6 +1,6 @@
 // The fields of one step, made from the table of steps.
 import { html, nothing, type TemplateResult } from 'lit';
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Diagnostic, StepField, StepKind } from '../simulation/types.js';
 import type { Say } from '../i18n/area.js';
 import { type workload } from '../i18n/en/workload.js';

@@ -1,6 +1,6 @@
 // What the studio’s module names: its steps, their fields, what a step did and why one was refused. The module says it in
 // English; other languages have their own texts for its codes.
-import type { App } from '../app.js';
+import type { App } from '../app/app.js';
 import type { Fact, Diagnostic, FitRow, StepField, StepKind } from '../simulation/types.js';
 import type { Loss } from '../generated/parameters.js';
 import type { Params } from '../i18n/area.js';

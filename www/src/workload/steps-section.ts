@@ -1,9 +1,9 @@
 // The pipeline: steps that change the sources, each with its fields and what it did. A change is carried out at once.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import { LightElement } from '../element.js';
+import { LightElement } from '../app/element.js';
 import type { StepKind, StepKinds, StepNote } from '../simulation/types.js';
-import type { Watchable } from '../state/topic.js';
+import type { Watchable } from '../lib/topic.js';
 import { stepFields } from './step-fields.js';
 import { draftOf, parseStep, textOf, type StepDraft } from './steps.js';
 import type { Say } from '../i18n/area.js';

@@ -63,7 +63,7 @@ test('the simulator is fetched once: every worker that simulates shares the comp
   await page.locator('[data-tab=plan]').click();
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready');
   await page.locator('[data-tab=validation]').click();
-  await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready');
+  await expect(page.locator('validation-page')).toHaveAttribute('data-state', 'ready');
   await goTo(page, '#v=2&sched=vllm_v1&n=0&D=60');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
   expect(modules).toEqual(['servescope_bg']);

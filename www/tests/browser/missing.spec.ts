@@ -11,7 +11,7 @@ async function without(page: Page, files: string): Promise<() => Promise<void>> 
 
 test('a view that cannot be fetched says so, and is fetched when asked again', async ({ page, trouble }) => {
   await open(page);
-  const giveBack = await without(page, '**/assets/studio-page-*.js');
+  const giveBack = await without(page, '**/assets/workload-page-*.js');
   await page.locator('.traffic-source > summary').click();
   const notice = page.locator('[data-missing=source]');
   await expect(notice).toBeVisible();

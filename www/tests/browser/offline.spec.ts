@@ -52,7 +52,7 @@ test('the page works offline after the first visit, parts that were never looked
   await page.locator('.traffic-source > summary').click();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
   await page.locator('[data-tab=validation]').click();
-  await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
+  await expect(page.locator('validation-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
   await context.setOffline(false);
 });
 
@@ -136,11 +136,11 @@ test('an old tab keeps its parts beside a new version, and is offered that', asy
 });
 
 test('a copy that cannot be made is told in the help', async ({ page, host }) => {
-  host.remove(/^assets\/studio-page/);
+  host.remove(/^assets\/workload-page/);
   await visit(page, host);
   await page.keyboard.press('?');
   const line = page.locator('.offline');
   await expect(line).toHaveAttribute('data-offline', 'failed');
-  await expect(line).toContainText('studio-page');
+  await expect(line).toContainText('workload-page');
   expect(await copies(page)).toEqual([]);
 });

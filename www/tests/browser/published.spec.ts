@@ -18,7 +18,7 @@ async function checked(page: Page, hash = ''): Promise<void> {
 }
 
 async function ready(page: Page): Promise<void> {
-  await expect(page.locator('published-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
+  await expect(page.locator('validation-page')).toHaveAttribute('data-state', 'ready', { timeout: 20_000 });
 }
 
 test('every chart draws points and curves', async ({ page }) => {

@@ -232,7 +232,7 @@ test('a researcher holds the simulator against a paper', ONLY_WHOLE, async ({ pa
   await open(page);
   const person = new Person(page);
   await person.press('button', t('tab.validation'));
-  await expect(page.locator('published-page')).toContainText(/off by [\d.]+\s%\son average, [\d.]+\s%\sat most/u, { timeout: 40_000 });
+  await expect(page.locator('validation-page')).toContainText(/off by [\d.]+\s%\son average, [\d.]+\s%\sat most/u, { timeout: 40_000 });
   await person.press('link', new RegExp(`^${words.say(validation)('open')} `, 'u'));
   await settled(page);
   await expect(page.getByRole('button', { name: t('tab.explore') })).toHaveAttribute('aria-current', 'page');

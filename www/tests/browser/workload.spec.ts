@@ -8,7 +8,7 @@ import { PROGRAM, terminal, traceFile } from './terminal.js';
 test('the traffic source is part of the address', async ({ page }) => {
   await open(page);
   await page.locator('.traffic-source > summary').click();
-  await expect(page.locator('studio-page')).toBeVisible();
+  await expect(page.locator('workload-page')).toBeVisible();
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
   expect(await link(page)).toContain('tab=traffic');
   await open(page, await link(page));

@@ -4,7 +4,7 @@
 //! all of them.
 
 use serde::Serialize;
-use servescope_engine::{Outcome, ReplicaLife, Report};
+use servescope_engine::{Outcome, Report};
 use servescope_lab::run::Run;
 use servescope_workload::statistics::sort_by_number;
 
@@ -22,45 +22,65 @@ enum Phase {
     Stalled,
 }
 
-/// The service at one time. Users are those of the trace; columns of one station have one entry a request.
+/// The service at one time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct Moment {
     /// When, seconds.
     pub time_s: f64,
-    /// When the last request arrived, and when the run ended, seconds.
+    /// When the last request arrived, seconds.
     pub last_arrival_s: f64,
     /// End of the run, seconds.
     pub end_s: f64,
-    /// How long it is until the next requests arrive, seconds, the first first.
-    pub coming_s: Vec<f64>,
-    /// Their users.
-    pub coming_users: Vec<u32>,
-    /// Their ids.
-    pub coming_ids: Vec<u32>,
-    /// Requests that the gateway holds.
-    pub at_gateway: u32,
-    /// Their users, in the order of arrival.
-    pub gateway_users: Vec<u32>,
-    /// Their ids.
-    pub gateway_ids: Vec<u32>,
     /// Requests rejected so far.
     pub rejected: u32,
-    /// Requests that wait at the engine, those that were preempted included.
-    pub waiting: u32,
-    /// Their users, in the order of arrival.
-    pub waiting_users: Vec<u32>,
+    /// Where requests are, in the order in which they go through: on their way, at the gateway, in the queues of the replicas, and in
+    /// each pool of the fleet.
+    pub places: Vec<Place>,
+}
+
+/// What kind of a place it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    /// They arrive next.
+    Coming,
+    /// The gateway holds them, in the order of arrival.
+    Gateway,
+    /// They wait at the engine, those that were preempted included, in the order of arrival.
+    Queue,
+    /// The batches of a pool's replicas, in the order of admission.
+    Pool,
+}
+
+/// The requests in one place. Columns have an entry for each that is listed, or none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct Place {
+    /// What it is.
+    pub kind: PlaceKind,
+    /// All that are there.
+    pub requests: u32,
     /// Their ids.
-    pub waiting_ids: Vec<u32>,
-    /// Requests in the batches of all replicas.
-    pub running: u32,
-    /// Their users, in the order of admission.
-    pub running_users: Vec<u32>,
-    /// Their ids.
-    pub running_ids: Vec<u32>,
-    /// What each of them does: 0 prefill, 1 decode, 2 stalled.
-    pub running_phases: Vec<u8>,
-    /// Replicas that compute an iteration, that load adapters before one, and all.
+    pub ids: Vec<u32>,
+    /// Their users, as in the trace.
+    pub users: Vec<u32>,
+    /// How long it is until they arrive, seconds, the first first; of those on their way.
+    pub coming_s: Vec<f64>,
+    /// What they do: 0 prefill, 1 decode, 2 stalled; of those in a batch.
+    pub phases: Vec<u8>,
+    /// The pool that computes them.
+    pub pool: Option<PoolMoment>,
+}
+
+/// The replicas of a pool at one time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct PoolMoment {
+    /// What the pool is called; empty where it has no name.
+    pub name: String,
+    /// Replicas that compute an iteration.
     pub computing: u32,
     /// Replicas that load adapters before an iteration.
     pub loading: u32,
@@ -76,46 +96,57 @@ pub struct Moment {
     pub decodes: u32,
     /// How long they take, on average, seconds.
     pub iteration_s: f64,
-    /// KV tokens in use on all replicas.
+    /// KV tokens in use.
     pub kv_tokens: f64,
-    /// Pool tokens that adapters take on all replicas.
+    /// Memory that adapters take, in KV tokens.
     pub adapter_tokens: f64,
-    /// The pools of all replicas, tokens.
-    pub pool_tokens: f64,
+    /// Memory for both, in KV tokens.
+    pub memory_tokens: f64,
 }
 
 /// The service of a run at a time, from 0 on; those that arrive within `span_s` after it are listed as well.
 pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
     let time_s = if time_s.is_nan() { 0.0 } else { time_s.clamp(0.0, f64::MAX) };
     let report = &run.report;
-    let reserved = f64::from(report.adapters.reserved_tokens);
-    let is_there = |life: &&ReplicaLife| life.ready_us <= time_s * 1e6 && time_s * 1e6 < life.stop_us;
-    let lives = || report.replicas.iter().filter(is_there);
-    let starting = report
-        .replicas
-        .iter()
-        .filter(|life| life.start_us <= time_s * 1e6 && time_s * 1e6 < life.ready_us.min(life.drain_us));
-    let kv_tokens = |life: &ReplicaLife| f64::from(report.pools[usize::from(life.pool)].kv_tokens);
+    let mut pools: Vec<PoolMoment> =
+        (0..report.pools.len()).map(|pool| replicas(report, pool, time_s * 1e6)).collect();
+    let all_stalled = iterations(report, time_s * 1e6, &mut pools);
     let mut moment = Moment {
         time_s,
         last_arrival_s: report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6,
         end_s: report.end_us() / 1e6,
-        replicas: lives().count() as u32,
-        starting: starting.count() as u32,
-        draining: lives().filter(|life| life.drain_us <= time_s * 1e6).count() as u32,
-        pool_tokens: lives().map(|life| kv_tokens(life) + reserved).sum(),
-        adapter_tokens: lives().map(|_| reserved).sum(),
         ..Moment::default()
     };
-    let all_stalled = iterations(report, time_s * 1e6, &mut moment);
     requests(report, time_s * 1e6, span_s * 1e6, &all_stalled, &mut moment);
+    let in_pools = moment.places.iter_mut().filter(|place| place.kind == PlaceKind::Pool);
+    for (place, pool) in in_pools.zip(pools) {
+        place.pool = Some(pool);
+    }
     moment
 }
 
+/// The lives of a pool's replicas, and the memory of those that are there.
+fn replicas(report: &Report, pool: usize, now_us: f64) -> PoolMoment {
+    let reserved = f64::from(report.adapters.reserved_tokens);
+    let of_pool = || report.replicas.iter().filter(|life| usize::from(life.pool) == pool);
+    let there = || of_pool().filter(|life| life.ready_us <= now_us && now_us < life.stop_us);
+    let starting =
+        of_pool().filter(|life| life.start_us <= now_us && now_us < life.ready_us.min(life.drain_us));
+    let each = f64::from(report.pools[pool].kv_tokens) + reserved;
+    PoolMoment {
+        name: report.pools[pool].name.clone(),
+        replicas: there().count() as u32,
+        starting: starting.count() as u32,
+        draining: there().filter(|life| life.drain_us <= now_us).count() as u32,
+        memory_tokens: there().map(|_| each).sum(),
+        adapter_tokens: there().map(|_| reserved).sum(),
+        ..PoolMoment::default()
+    }
+}
+
 /// What the iterations under way hold; for each replica, whether its iteration leaves out every request that decodes.
-fn iterations(report: &Report, now_us: f64, moment: &mut Moment) -> Vec<bool> {
+fn iterations(report: &Report, now_us: f64, pools: &mut [PoolMoment]) -> Vec<bool> {
     let mut stalled = vec![false; report.replicas.len()];
-    let mut sum_s = 0.0;
     for run in &report.timeline.iterations {
         if run.start_us > now_us {
             break;
@@ -123,25 +154,34 @@ fn iterations(report: &Report, now_us: f64, moment: &mut Moment) -> Vec<bool> {
         if now_us >= run.end_us {
             continue;
         }
+        let pool = &mut pools[usize::from(report.replicas[usize::from(run.replica)].pool)];
         if now_us < run.begins_us() {
-            moment.loading += 1;
+            pool.loading += 1;
         } else {
-            moment.computing += 1;
-            moment.prompt_tokens += run.prompt_tokens;
-            moment.decodes += run.decodes;
+            pool.computing += 1;
+            pool.prompt_tokens += run.prompt_tokens;
+            pool.decodes += run.decodes;
             let each_us = (run.end_us - run.begins_us()) / f64::from(run.iterations.max(1));
-            sum_s += each_us / 1e6;
+            pool.iteration_s += each_us / 1e6;
         }
         let part = (now_us - run.start_us) / (run.end_us - run.start_us);
         let grown = run.kv_tokens + part * (run.kv_tokens_at_end() - run.kv_tokens);
-        moment.kv_tokens += grown.min(f64::from(run.blocks) * report.pool(run.replica).block_tokens());
-        moment.adapter_tokens += f64::from(run.adapter_tokens);
+        pool.kv_tokens += grown.min(f64::from(run.blocks) * report.pool(run.replica).block_tokens());
+        pool.adapter_tokens += f64::from(run.adapter_tokens);
         stalled[usize::from(run.replica)] = run.decodes == 0;
     }
-    if moment.computing > 0 {
-        moment.iteration_s = sum_s / f64::from(moment.computing);
+    for pool in pools {
+        pool.iteration_s /= f64::from(pool.computing.max(1));
     }
     stalled
+}
+
+/// A request of a batch.
+struct Batched {
+    scheduled_us: f64,
+    id: u32,
+    user: u32,
+    phase: Phase,
 }
 
 fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], moment: &mut Moment) {
@@ -153,27 +193,28 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                 .iter()
                 .any(|away| away.request.index() == id && (away.start_us..away.end_us).contains(&now_us))
     };
-    let mut batch: Vec<(f64, u32, u32, Phase)> = Vec::new();
+    let [mut coming, mut gateway, mut queue] =
+        [PlaceKind::Coming, PlaceKind::Gateway, PlaceKind::Queue].map(Place::new);
+    let mut batches: Vec<Vec<Batched>> = report.pools.iter().map(|_| Vec::new()).collect();
     for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
         let user = report.trace.request(id).user;
         if arrival > now_us {
-            if arrival - now_us > span_us || moment.coming_s.len() == MOST {
+            if arrival - now_us > span_us || coming.ids.len() == MOST {
                 break;
             }
-            moment.coming_s.push((arrival - now_us) / 1e6);
-            moment.coming_users.push(user);
-            moment.coming_ids.push(id as u32);
+            coming.coming_s.push((arrival - now_us) / 1e6);
+            coming.add(id as u32, user);
             continue;
         }
         moment.rejected += u32::from(matches!(result.outcome, Outcome::Rejected(_)));
         match report.scheduled_us(id) {
-            Some(scheduled) if scheduled <= now_us => {
+            Some(scheduled_us) if scheduled_us <= now_us => {
                 if result.finish_us.is_some_and(|finish| finish <= now_us) {
                     continue;
                 }
                 if is_away(id) {
-                    moment.wait(id, user);
+                    queue.add(id as u32, user);
                     continue;
                 }
                 let replica = usize::from(report.replica(id));
@@ -182,19 +223,26 @@ fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], mo
                     Some(first) if first <= now_us => Phase::Decode,
                     _ => Phase::Prefill,
                 };
-                batch.push((scheduled, id as u32, user, phase));
+                let pool = usize::from(report.replicas[replica].pool);
+                batches[pool].push(Batched { scheduled_us, id: id as u32, user, phase });
             }
             None if result.outcome != Outcome::Unfinished => {}
-            _ if is_at_gateway(report, id, now_us) => moment.hold(id, user),
-            _ => moment.wait(id, user),
+            _ if is_at_gateway(report, id, now_us) => gateway.add(id as u32, user),
+            _ => queue.add(id as u32, user),
         }
     }
-    sort_by_number(&mut batch, |one| one.0);
-    moment.running = batch.len() as u32;
-    batch.truncate(MOST);
-    moment.running_users = batch.iter().map(|&(_, _, user, _)| user).collect();
-    moment.running_ids = batch.iter().map(|&(_, id, _, _)| id).collect();
-    moment.running_phases = batch.iter().map(|&(_, _, _, phase)| phase as u8).collect();
+    moment.places = vec![coming, gateway, queue];
+    moment.places.extend(batches.into_iter().map(in_batch));
+}
+
+fn in_batch(mut batch: Vec<Batched>) -> Place {
+    sort_by_number(&mut batch, |one| one.scheduled_us);
+    let mut place = Place::new(PlaceKind::Pool);
+    for Batched { id, user, .. } in &batch {
+        place.add(*id, *user);
+    }
+    place.phases = batch.iter().take(MOST).map(|batched| batched.phase as u8).collect();
+    place
 }
 
 fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
@@ -202,20 +250,18 @@ fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
     report.gateway.as_ref().is_some_and(|log| log.forwarded_us[id].is_nan() || log.forwarded_us[id] > now_us)
 }
 
-impl Moment {
-    fn hold(&mut self, id: usize, user: u32) {
-        self.at_gateway += 1;
-        if self.gateway_users.len() < MOST {
-            self.gateway_users.push(user);
-            self.gateway_ids.push(id as u32);
-        }
+impl Place {
+    fn new(kind: PlaceKind) -> Self {
+        let [ids, users] = [Vec::new(), Vec::new()];
+        Self { kind, requests: 0, ids, users, coming_s: Vec::new(), phases: Vec::new(), pool: None }
     }
 
-    fn wait(&mut self, id: usize, user: u32) {
-        self.waiting += 1;
-        if self.waiting_users.len() < MOST {
-            self.waiting_users.push(user);
-            self.waiting_ids.push(id as u32);
+    /// One more; those beyond the first few hundred are only counted.
+    fn add(&mut self, id: u32, user: u32) {
+        self.requests += 1;
+        if self.ids.len() < MOST {
+            self.ids.push(id);
+            self.users.push(user);
         }
     }
 }
@@ -231,33 +277,62 @@ mod tests {
         Run::simulate(&scenario, None).expect("a run")
     }
 
+    /// The only place of a kind.
+    fn place(moment: &Moment, kind: PlaceKind) -> &Place {
+        moment.places.iter().find(|place| place.kind == kind).expect("every kind is there")
+    }
+
+    fn is_consistent(run: &Run, now: &Moment) {
+        let report = &run.report;
+        let now_us = now.time_s * 1e6;
+        let arrived = report.trace.arrival_us.iter().filter(|&&at| at <= now_us).count();
+        let gone = report.results.iter().filter(|r| r.finish_us.is_some_and(|at| at <= now_us)).count();
+        let inside = now.places.iter().filter(|place| place.kind != PlaceKind::Coming);
+        let here = now.rejected + inside.map(|place| place.requests).sum::<u32>();
+        assert_eq!(here as usize + gone, arrived, "at {now_us} us");
+        for Place { ids, users, .. } in &now.places {
+            let named: Vec<u32> = ids.iter().map(|&id| report.trace.user[id as usize]).collect();
+            assert_eq!(&named, users, "at {now_us} us");
+        }
+        for place in &now.places {
+            let Some(pool) = &place.pool else { continue };
+            assert_eq!(place.users.len(), place.phases.len());
+            assert!(pool.kv_tokens + pool.adapter_tokens <= pool.memory_tokens, "at {now_us} us");
+            assert_eq!(place.requests > 0, pool.kv_tokens > 0.0 || pool.loading > 0, "at {now_us} us");
+        }
+    }
+
     #[test]
     fn every_request_is_in_one_place() {
         let run = run(&[("workload.arrivals.cv", "5"), ("workload.duration_s", "120")]);
-        let report = &run.report;
         for time_s in [0.0, 10.0, 60.0, 119.0, 200.0, 1e6] {
             let now = moment(&run, time_s, 5.0);
-            let arrived = report.trace.arrival_us.iter().filter(|&&at| at <= time_s * 1e6).count();
-            let gone =
-                report.results.iter().filter(|r| r.finish_us.is_some_and(|at| at <= time_s * 1e6)).count();
-            let here = now.at_gateway + now.waiting + now.running + now.rejected;
-            assert_eq!(here as usize + gone, arrived, "at {time_s} s");
-            let coming =
-                report.trace.arrival_us.iter().filter(|&&at| at > time_s * 1e6 && at <= time_s * 1e6 + 5e6);
-            assert_eq!(now.coming_s.len(), coming.count(), "at {time_s} s");
-            assert!(now.coming_s.is_sorted());
-            assert_eq!(now.running_users.len(), now.running_phases.len());
-            for (ids, users) in [
-                (&now.coming_ids, &now.coming_users),
-                (&now.waiting_ids, &now.waiting_users),
-                (&now.running_ids, &now.running_users),
-            ] {
-                let named: Vec<u32> = ids.iter().map(|&id| report.trace.user[id as usize]).collect();
-                assert_eq!(&named, users, "at {time_s} s");
-            }
-            assert!(now.kv_tokens + now.adapter_tokens <= now.pool_tokens, "at {time_s} s");
-            assert_eq!(now.running > 0, now.kv_tokens > 0.0 || now.loading > 0, "at {time_s} s");
+            is_consistent(&run, &now);
+            let arrivals = run.report.trace.arrival_us.iter();
+            let coming = arrivals.filter(|&&at| at > time_s * 1e6 && at <= time_s * 1e6 + 5e6);
+            let listed = &place(&now, PlaceKind::Coming).coming_s;
+            assert_eq!(listed.len(), coming.count(), "at {time_s} s");
+            assert!(listed.is_sorted());
         }
+    }
+
+    #[test]
+    fn each_pool_is_a_place_with_its_own_batch_and_memory() {
+        let settings = [
+            ("workload.rate_rps", "12"),
+            ("workload.duration_s", "60"),
+            ("cost.kind", "roofline"),
+            ("fleet.pools", "name=second,fleet.replicas=1,fleet.gpu=h200_sxm"),
+        ];
+        let run = run(&settings);
+        let now = moment(&run, 40.0, 5.0);
+        is_consistent(&run, &now);
+        let pools: Vec<&Place> = now.places.iter().filter(|place| place.pool.is_some()).collect();
+        let [first, second] = pools[..] else { panic!("two pools: {now:?}") };
+        assert!(first.requests > 0 && second.requests > 0, "{now:?}");
+        let memory = |place: &Place| place.pool.as_ref().expect("a pool").memory_tokens;
+        assert!(memory(second) > memory(first), "{now:?}");
+        assert_eq!(second.pool.as_ref().expect("a pool").name, "second");
     }
 
     #[test]
@@ -271,30 +346,31 @@ mod tests {
             .find(|run| run.prompts > 0 && run.decodes == 0 && run.stalled > 0);
         let prefill = prefill.expect("S-LoRA prefills by itself");
         let now = moment(&run, prefill.end_us.midpoint(prefill.begins_us()) / 1e6, 5.0);
-        let of = |phase: Phase| {
-            now.running_phases.iter().copied().map(u32::from).filter(|&p| p == phase as u32).count()
-        };
+        let batch = place(&now, PlaceKind::Pool);
+        let of =
+            |phase: Phase| batch.phases.iter().copied().map(u32::from).filter(|&p| p == phase as u32).count();
         assert_eq!(
             (of(Phase::Prefill), of(Phase::Stalled), of(Phase::Decode)),
             (prefill.prompts as usize, prefill.stalled as usize, 0)
         );
-        assert_eq!(now.prompt_tokens, prefill.prompt_tokens);
+        assert_eq!(batch.pool.as_ref().expect("a pool").prompt_tokens, prefill.prompt_tokens);
     }
 
     #[test]
     fn a_proxy_holds_requests_before_the_engine() {
         let run = run(&[("gateway.kind", "proxy"), ("gateway.concurrency", "4")]);
         let now = moment(&run, 100.0, 5.0);
-        assert!(now.at_gateway > 0 && now.waiting + now.running <= 4, "{now:?}");
-        assert_eq!(now.gateway_ids.len(), now.at_gateway as usize);
+        is_consistent(&run, &now);
+        let held = place(&now, PlaceKind::Gateway);
+        let let_through = place(&now, PlaceKind::Queue).requests + place(&now, PlaceKind::Pool).requests;
+        assert!(held.requests > 0 && let_through <= 4, "{now:?}");
+        assert_eq!(held.ids.len(), held.requests as usize);
         let forwarded_us = &run.report.gateway.as_ref().expect("a proxy").forwarded_us;
         // One that the gateway never forwards has no such time.
         let is_held = |id: &u32| {
             let at_us = forwarded_us[*id as usize];
             at_us.is_nan() || at_us > 100e6
         };
-        assert!(now.gateway_ids.is_sorted() && now.gateway_ids.iter().all(is_held), "{now:?}");
-        let named: Vec<u32> = now.gateway_ids.iter().map(|&id| run.report.trace.user[id as usize]).collect();
-        assert_eq!(named, now.gateway_users);
+        assert!(held.ids.is_sorted() && held.ids.iter().all(is_held), "{now:?}");
     }
 }

@@ -22,6 +22,7 @@ export const hero = area('hero', {
   'phase.stalled': 'stalled (others’ prefill)',
   'user': 'user {id}',
   'kv': 'KV {share}',
+  'kv.pool': '{pool}: KV {share}',
   'adapters': 'adapters',
   'idle': 'idle',
   'loading': 'loads adapters',

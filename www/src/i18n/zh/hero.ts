@@ -22,6 +22,7 @@ export const hero: Translation<typeof english> = {
   'phase.stalled': '被其他请求的预填充阻塞',
   'user': '用户 {id}',
   'kv': 'KV {share}',
+  'kv.pool': '{pool}：KV {share}',
   'adapters': '适配器',
   'idle': '空闲',
   'loading': '加载适配器',

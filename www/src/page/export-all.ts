@@ -1,0 +1,89 @@
+// Everything that can be taken out of the page as a file.
+import { html, nothing, type TemplateResult } from 'lit';
+import type { App } from '../app/app.js';
+import { copyVllmCommand } from '../ui/copy.js';
+import { download, downloadText } from '../draw/export-chart.js';
+import { Refusal } from '../simulation/worker-link.js';
+import { scenarioJson, vllmServe } from '../simulation/module.js';
+import type { ExportKind } from '../simulation/types.js';
+import type { MessageKey } from '../i18n/text.js';
+import { menuItem } from '../ui/menu.js';
+import { refused, tellOfControls } from '../ui/belonging-words.js';
+import { part } from '../lib/part.js';
+
+const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[] = [
+  { label: 'export.summary', what: 'summary.json', type: 'application/json' },
+  { label: 'export.requests', what: 'requests.csv', type: 'text/csv' },
+  { label: 'export.batches', what: 'batches.csv', type: 'text/csv' },
+  { label: 'export.chrome', what: 'trace.json', type: 'application/json' },
+];
+
+/** The site that `perfetto.ts` talks to. */
+const PERFETTO = 'https://ui.perfetto.dev';
+
+export function exportItems(app: App): TemplateResult {
+  const { t } = app.text;
+  return html`
+    ${menuItem('scenario', t('export.scenario'), () => {
+      tellOfControls(app);
+      downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
+    })}
+    ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
+    ${app.store.resolved.values['cost.kind'] === 'linear' ? nothing : menuItem('operators.csv', t('export.operators'), () => { void exportRun(app, 'operators.csv', 'text/csv'); })}
+    ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem('events.csv', t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
+    ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
+    ${menuItem('perfetto', html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
+    ${menuItem('charts', t('export.charts'), () => { void exportCharts(app); })}
+    ${menuItem('workload', t('export.workload'), () => { void exportWorkload(app); })}`;
+}
+
+async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {
+  if (refused(app)) return;
+  await attempt(app, async () => { downloadText(`servescope-${what}`, await app.ask({ kind: 'export', what }), type); });
+}
+
+async function copyVllmServe(app: App): Promise<void> {
+  await attempt(app, async () => {
+    await copyVllmCommand(app, vllmServe(app.store.values.value, app.traceFile.info.value?.traffic));
+  });
+}
+
+/** A failure is reported. */
+async function attempt(app: App, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (thrown) {
+    const errors = thrown instanceof Refusal ? thrown.errors : [];
+    app.notices.error('export_failed', () => app.text.t('notice.export_failed', { message: app.text.diagnostics(errors) }));
+  }
+}
+
+/** Opens the window at once, while the click lasts: one that opens later is blocked. */
+async function openInPerfetto(app: App): Promise<void> {
+  if (refused(app)) return;
+  const viewer = window.open(PERFETTO);
+  if (viewer === null) {
+    app.notices.error('perfetto_blocked', () => app.text.t('notice.perfetto_blocked'));
+    return;
+  }
+  await attempt(app, async () => { await (await part(() => import('./perfetto.js'))).handOver(app, viewer); });
+}
+
+/** The requests as they were simulated; the workload tab writes them in every other format. */
+async function exportWorkload(app: App): Promise<void> {
+  if (refused(app, 'traffic')) return;
+  tellOfControls(app);
+  await attempt(app, async () => {
+    const studio = await app.traceFile.studio();
+    await studio.call('select', { scenario: app.store.values.value });
+    download('servescope-workload.csv', new Blob([(await studio.call('export', { format: 'servescope' })).bytes], { type: 'text/csv' }));
+  });
+}
+
+async function exportCharts(app: App): Promise<void> {
+  if (refused(app)) return;
+  await attempt(app, async () => {
+    const [{ chartsDocument }, { feedOfChart }] = await Promise.all([part(() => import('../draw/charts-file.js')), part(() => import('../gateway/feed-of-chart.js'))]);
+    downloadText('servescope-charts.html', await chartsDocument(app, feedOfChart), 'text/html');
+  });
+}
