@@ -3,6 +3,7 @@
 
 pub mod alarms;
 mod digits;
+mod figures_file;
 pub mod measured;
 pub mod overlay;
 pub mod published;

@@ -6,16 +6,6 @@ use servescope_workload::statistics::sort;
 pub mod operators;
 pub mod splitwise;
 
-/// The rows of a file, each cut at its commas, without the first.
-fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    text.lines().skip(1).map(|line| line.split(',').collect())
-}
-
-/// A number of a file of ours.
-fn number(cell: &str) -> f64 {
-    cell.parse().expect("the measured files hold numbers")
-}
-
 /// The share `q` of errors lies at or below this, which is one of them: nothing is interpolated. NaN for none.
 fn quantile(errors: &mut [f64], q: f64) -> f64 {
     sort(errors);

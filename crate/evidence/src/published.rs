@@ -15,7 +15,7 @@ pub mod shipped;
 pub mod single_run;
 pub mod vtc;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
@@ -24,6 +24,7 @@ use servescope_lab::run::fleet_of;
 use servescope_settings::scenario::Scenario;
 use servescope_workload::Trace;
 
+use crate::figures_file::{number, rows};
 use policies::ComparedPolicy;
 
 /// One published row.
@@ -68,67 +69,31 @@ pub fn attainment_bound(row: &PublishedRow) -> f64 {
     if row.sweep == "alpha" { 0.10 } else { 0.05 }
 }
 
-macro_rules! rows {
-    ($(#[$doc:meta])* $name:ident: $($suite:literal $sweep:literal $n:literal $alpha:literal $rate:literal $cv:literal:
-       $throughput:literal $e2e:literal $first:literal $attainment:literal;)*) => {
-        $(#[$doc])*
-        pub static $name: &[PublishedRow] = &[$($crate::published::PublishedRow {
-            suite: $suite,
-            sweep: $sweep,
-            adapters: $n,
-            alpha: $alpha,
-            rate_rps: $rate,
-            cv: $cv,
-            throughput_rps: $throughput,
-            e2e_s: $e2e,
-            first_token_s: $first,
-            attainment: $attainment,
-        },)*];
+/// Every recorded run under first come, first served.
+static RECORDED: LazyLock<Vec<PublishedRow>> = LazyLock::new(|| {
+    let row = |cells: Vec<&'static str>| PublishedRow {
+        suite: cells[0],
+        sweep: cells[1],
+        adapters: number(cells[2]) as usize,
+        alpha: number(cells[3]),
+        rate_rps: number(cells[4]),
+        cv: number(cells[5]),
+        throughput_rps: number(cells[6]),
+        e2e_s: number(cells[7]),
+        first_token_s: number(cells[8]),
+        attainment: number(cells[9]),
     };
+    rows(include_str!("published/slora.csv")).map(row).collect()
+});
+
+/// Every published row under first come, first served, those of the A100 last.
+pub fn recorded() -> &'static [PublishedRow] {
+    &RECORDED
 }
 
-pub(crate) use rows;
-
-rows! {
-    /// Every published row of the suites S1 and S2 under first come, first served.
-    ROWS:
-    // suite sweep n alpha R cv: throughput, latency, first token, attainment
-    "S1" "n" 1 1.0 2.0 1.0: 1.8314 18.051 3.361 0.7150;
-    "S1" "n" 20 1.0 2.0 1.0: 1.8118 18.993 4.326 0.6117;
-    "S1" "n" 50 1.0 2.0 1.0: 1.7878 20.122 5.362 0.5317;
-    "S1" "n" 100 1.0 2.0 1.0: 1.7807 20.834 6.009 0.5167;
-    "S1" "n" 200 1.0 2.0 1.0: 1.7753 21.135 6.287 0.5033;
-    "S1" "R" 200 1.0 1.0 1.0: 0.9626 11.488 0.280 1.0;
-    "S1" "R" 200 1.0 1.5 1.0: 1.3708 13.505 0.368 1.0;
-    "S1" "R" 200 1.0 2.0 1.0: 1.7771 20.888 6.077 0.5150;
-    "S1" "R" 200 1.0 2.5 1.0: 1.8035 67.559 52.158 0.1147;
-    "S1" "cv" 200 1.0 2.0 1.0: 1.7794 20.829 6.064 0.5167;
-    "S1" "cv" 200 1.0 2.0 2.0: 1.7867 23.363 8.730 0.4767;
-    "S1" "cv" 200 1.0 2.0 4.0: 1.5353 23.601 9.776 0.5617;
-    "S1" "cv" 200 1.0 2.0 6.0: 1.4800 30.115 16.191 0.5183;
-    "S1" "cv" 200 1.0 2.0 8.0: 1.2427 25.147 11.044 0.4800;
-    "S1" "alpha" 200 0.1 2.0 1.0: 1.7972 19.823 4.888 0.5633;
-    "S1" "alpha" 200 0.3 2.0 1.0: 1.7813 20.941 5.994 0.5167;
-    "S1" "alpha" 200 0.6 2.0 1.0: 1.7678 21.544 6.572 0.4967;
-    "S1" "alpha" 200 1.0 2.0 1.0: 1.7669 21.739 6.773 0.4950;
-    "S2" "n" 1 1.0 2.0 1.0: 1.7441 24.194 8.164 0.4933;
-    "S2" "n" 20 1.0 2.0 1.0: 1.6797 28.592 13.411 0.4450;
-    "S2" "n" 50 1.0 2.0 1.0: 1.6064 36.365 21.146 0.3033;
-    "S2" "n" 100 1.0 2.0 1.0: 1.5927 38.078 22.877 0.2667;
-    "S2" "n" 200 1.0 2.0 1.0: 1.5755 38.805 23.584 0.2717;
-    "S2" "R" 200 1.0 1.0 1.0: 0.9614 12.241 0.318 1.0;
-    "S2" "R" 200 1.0 1.5 1.0: 1.3638 15.481 1.174 0.9778;
-    "S2" "R" 200 1.0 2.0 1.0: 1.5752 38.852 23.629 0.2717;
-    "S2" "R" 200 1.0 2.5 1.0: 1.5358 102.929 87.415 0.0547;
-    "S2" "cv" 200 1.0 2.0 1.0: 1.5749 38.973 23.744 0.2700;
-    "S2" "cv" 200 1.0 2.0 2.0: 1.5722 42.378 27.235 0.2633;
-    "S2" "cv" 200 1.0 2.0 4.0: 1.4247 33.053 18.735 0.4333;
-    "S2" "cv" 200 1.0 2.0 6.0: 1.3729 39.772 25.435 0.4083;
-    "S2" "cv" 200 1.0 2.0 8.0: 1.1899 32.460 17.946 0.3150;
-    "S2" "alpha" 200 0.1 2.0 1.0: 1.6291 34.034 17.766 0.3833;
-    "S2" "alpha" 200 0.3 2.0 1.0: 1.5724 39.407 23.724 0.2583;
-    "S2" "alpha" 200 0.6 2.0 1.0: 1.5294 45.025 29.508 0.2267;
-    "S2" "alpha" 200 1.0 2.0 1.0: 1.5445 42.672 27.124 0.2250;
+/// The rows of the suites S1 and S2, on the A10G.
+pub fn on_a10g() -> impl Iterator<Item = &'static PublishedRow> {
+    recorded().iter().filter(|row| row.suite != "S4")
 }
 
 /// A published row beside this simulator's answer.
@@ -190,7 +155,7 @@ impl PublishedRow {
 
 /// Whether the default calibration was tuned on a row's setting: with adapters, those of the sweep over n at 1, 20 and 200.
 pub fn is_tuned(row: &PublishedRow) -> bool {
-    let tuned = ROWS.iter().filter(|other| other.sweep == "n" && [1, 20, 200].contains(&other.adapters));
+    let tuned = on_a10g().filter(|other| other.sweep == "n" && [1, 20, 200].contains(&other.adapters));
     tuned.into_iter().any(|other| row.is_set_like(other))
 }
 

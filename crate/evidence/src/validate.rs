@@ -6,10 +6,10 @@ use servescope_lab::threads::on_threads;
 
 use crate::measured::operators::{self, ErrorQuantiles, Formula, MEASURED};
 use crate::measured::splitwise::{self, Predictor, Quantity};
-use crate::published::peft::{self, SERVER_ROWS, ServerComparison};
-use crate::published::policies::{self, POLICY_ROWS, PolicyComparison};
-use crate::published::sglang::{self, SLOT_ROWS, SlotComparison};
-use crate::published::single_run::{self, A100_POLICY_ROWS, A100_ROWS, ONE_RUN, OneRunPrediction};
+use crate::published::peft::{self, ServerComparison};
+use crate::published::policies::{self, PolicyComparison};
+use crate::published::sglang::{self, SlotComparison};
+use crate::published::single_run::{self, ONE_RUN, OneRunPrediction};
 use crate::published::vtc::{MeasuredRecording, VtcComparison};
 use crate::published::{self, PublishedComparison};
 use crate::thresholds::BoundCheck;
@@ -60,7 +60,7 @@ pub fn closed_forms(effort: Effort, threads: usize) -> Vec<ClosedFormCheck> {
 
 /// Simulates every published row.
 pub fn published() -> Vec<PublishedComparison> {
-    published::ROWS.iter().map(published::compare).collect()
+    published::on_a10g().map(published::compare).collect()
 }
 
 /// The closed forms as a table.
@@ -142,7 +142,7 @@ pub fn published_table(comparisons: &[PublishedComparison]) -> String {
 
 /// Simulates the recorded runs of S-LoRA's admission policies.
 pub fn policies() -> Vec<PolicyComparison> {
-    POLICY_ROWS.iter().map(policies::compare).collect()
+    policies::on_a10g().map(policies::compare).collect()
 }
 
 /// The policies as a table.
@@ -173,7 +173,7 @@ pub fn policies_table(comparisons: &[PolicyComparison]) -> String {
 
 /// Simulates the paper's rows of S-LoRA and of a server that batches by adapter.
 pub fn servers() -> Vec<ServerComparison> {
-    SERVER_ROWS.iter().map(peft::compare).collect()
+    peft::recorded().iter().map(peft::compare).collect()
 }
 
 /// Those as a table.
@@ -205,7 +205,7 @@ pub fn servers_table(comparisons: &[ServerComparison]) -> String {
 
 /// Simulates the measured runs of SGLang with adapters.
 pub fn slots() -> Vec<SlotComparison> {
-    SLOT_ROWS.iter().map(sglang::compare).collect()
+    sglang::recorded().iter().map(sglang::compare).collect()
 }
 
 /// Those as a table.
@@ -241,8 +241,8 @@ pub fn slots_table(comparisons: &[SlotComparison]) -> String {
 
 /// Every row of S-LoRA's, predicted by the calibration on one run a GPU.
 pub fn predictions() -> Vec<OneRunPrediction> {
-    let rows = published::ROWS.iter().chain(A100_ROWS).map(single_run::predict);
-    rows.chain(POLICY_ROWS.iter().chain(A100_POLICY_ROWS).map(single_run::predict_policy)).collect()
+    let rows = published::recorded().iter().map(single_run::predict);
+    rows.chain(policies::recorded().iter().map(single_run::predict_policy)).collect()
 }
 
 /// The predictions as a table. The rows that settled the calibration stand among them, and are not counted.

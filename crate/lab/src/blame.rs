@@ -14,9 +14,10 @@ use serde::Serialize;
 use servescope_engine::explain::cause::Cause as DelayCause;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::gateway::config::Check;
+use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::gateway::log::GatewayHoldReason;
 use servescope_engine::queue::Client;
-use servescope_settings::parameters::choices::LoadPolicy;
+use servescope_settings::parameters::choices::LOAD_POLICY;
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::scenario::{AdapterRanks, Scenario};
 
@@ -114,7 +115,7 @@ impl Suspect {
         let mut lifted = scenario.clone();
         let (id, value) = match self {
             Self::Check(check) => (Id::GatewayChecks, Value::Text(scenario.checks_without(check))),
-            Self::FairShare => (LoadPolicy::ID.id(), Value::Choice(LoadPolicy::AdmitAll.name())),
+            Self::FairShare => (LOAD_POLICY.id(), LOAD_POLICY.value(LoadPolicy::AdmitAll)),
             Self::Limit(limit) => twice(scenario, limit.parameter(scenario)),
             Self::Replicas => {
                 return scenario.with_twice_the_replicas().filter(|lifted| lifted.problems().is_empty());

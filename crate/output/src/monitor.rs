@@ -2,7 +2,6 @@
 
 use servescope_engine::Rejection;
 use servescope_engine::metrics::monitor::{ClientTotals, Monitor};
-use servescope_engine::queue::Client;
 use servescope_workload::statistics::sort_places;
 
 /// One number of a client.
@@ -147,21 +146,4 @@ pub fn sorted(monitor: &Monitor, sorting: &Sorting) -> Vec<u32> {
         number.map_or(f64::INFINITY, |number| sign * number + 0.0)
     };
     sort_places(&monitor.clients.iter().map(key).collect::<Vec<f64>>())
-}
-
-/// The client of a name: `user` or `adapter`.
-pub fn client_named(name: &str) -> Option<Client> {
-    match name {
-        "user" => Some(Client::User),
-        "adapter" => Some(Client::Adapter),
-        _ => None,
-    }
-}
-
-/// The name of a kind of client.
-pub fn client_name(client: Client) -> &'static str {
-    match client {
-        Client::User => "user",
-        Client::Adapter => "adapter",
-    }
 }

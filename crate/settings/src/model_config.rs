@@ -10,7 +10,7 @@ mod fields;
 use crate::diagnostic::Diagnostic;
 use crate::file_kind::{self, FileKind};
 use crate::json_text;
-use crate::parameters::choices::{CostKind, Weights};
+use crate::parameters::choices::{self, CostKind};
 use crate::parameters::{Id, Value};
 use crate::repeated_keys::repeated_keys;
 use crate::scenario::Scenario;
@@ -211,7 +211,7 @@ impl ModelConfig {
 
     fn weights(&mut self, fields: &mut Fields<'_>) {
         match fields.weights() {
-            Some(Ok(format)) => self.settings.push((Id::Weights, Weights::ID.value(format))),
+            Some(Ok(format)) => self.settings.push((Id::Weights, choices::WEIGHTS.value(format))),
             Some(Err(method)) => self.notes.push(fields.unknown_weights(&method)),
             None => {}
         }

@@ -5,7 +5,8 @@ use servescope_cost::gpus::Gpu;
 use servescope_cost::models::{Attention, Model};
 use servescope_cost::roofline::{Corrections, product_work};
 
-use super::{number, quantile, rows};
+use super::quantile;
+use crate::figures_file::{number, rows};
 
 /// The GPUs on which layers were measured.
 pub const MEASURED: [&str; 3] = ["a100_80_sxm", "h100_sxm", "a40"];

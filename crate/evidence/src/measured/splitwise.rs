@@ -6,7 +6,8 @@ use servescope_cost::gpus::Gpu;
 use servescope_cost::models::Model;
 use servescope_cost::{Batch, BatchCost, Chunk, Corrections, HostTime, Roofline};
 
-use super::{number, quantile, rows};
+use super::quantile;
+use crate::figures_file::{number, rows};
 
 /// One measured setting.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,9 +9,9 @@ use servescope_engine::metrics::Summary;
 use servescope_settings::link;
 use servescope_workload::statistics::sort_by_number;
 
-use super::policies::{self, ComparedPolicy, POLICY_ROWS};
-use super::single_run::{self, A100_POLICY_ROWS, A100_ROWS, SingleRunCalibration};
-use super::{PublishedRow, ROWS, THROUGHPUT_BOUND, attainment_bound, is_tuned, scenario_of, simulate};
+use super::policies::{self, ComparedPolicy};
+use super::single_run::{self, SingleRunCalibration};
+use super::{PublishedRow, THROUGHPUT_BOUND, attainment_bound, is_tuned, recorded, scenario_of, simulate};
 
 /// Into how many parts the way from one of the authors' points to the next is cut.
 const PARTS: usize = 3;
@@ -209,15 +209,15 @@ fn between(sweep: &str, places: &[f64]) -> Vec<f64> {
 /// Figures of a sweep of a suite; none where nothing was recorded.
 pub fn sweep(suite: &str, sweep: &str) -> Vec<PublishedFigure> {
     let rows: Vec<&PublishedRow> =
-        ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == sweep).collect();
-    let recorded: Vec<Answered> =
+        recorded().iter().filter(|row| row.suite == suite && row.sweep == sweep).collect();
+    let answers: Vec<Answered> =
         rows.iter().map(|row| Answered::new(row, ComparedPolicy::Fcfs, None)).collect();
     let Some(first) = rows.first() else { return Vec::new() };
-    let all = with_between(first, ComparedPolicy::Fcfs, &recorded);
+    let all = with_between(first, ComparedPolicy::Fcfs, &answers);
     PublishedMeasure::OF_SWEEPS
         .into_iter()
         .map(|measure| {
-            let points = recorded.iter().filter_map(|answered| answered.point(measure)).collect();
+            let points = answers.iter().filter_map(|answered| answered.point(measure)).collect();
             let bound = match measure {
                 PublishedMeasure::Throughput => Some(THROUGHPUT_BOUND),
                 PublishedMeasure::Attainment => Some(attainment_bound(first)),
@@ -231,16 +231,15 @@ pub fn sweep(suite: &str, sweep: &str) -> Vec<PublishedFigure> {
 /// Figures of the policies of a suite against cv.
 pub fn policies(suite: &str) -> Vec<PublishedFigure> {
     let rows: Vec<&PublishedRow> =
-        ROWS.iter().chain(A100_ROWS).filter(|row| row.suite == suite && row.sweep == "cv").collect();
+        recorded().iter().filter(|row| row.suite == suite && row.sweep == "cv").collect();
     let Some(first) = rows.first() else { return Vec::new() };
     let mut points = [Vec::new(), Vec::new()];
     let mut drawn = [Vec::new(), Vec::new()];
     for policy in [ComparedPolicy::Fcfs, ComparedPolicy::Lifo, ComparedPolicy::EarlyAbort] {
-        let recorded: Vec<Answered> = match policy {
+        let answers: Vec<Answered> = match policy {
             ComparedPolicy::Fcfs => rows.iter().map(|row| Answered::new(row, policy, None)).collect(),
-            _ => POLICY_ROWS
+            _ => policies::recorded()
                 .iter()
-                .chain(A100_POLICY_ROWS)
                 .filter(|row| row.suite == suite && row.policy == policy)
                 .map(|row| {
                     let setting = PublishedRow { attainment: row.attainment, ..row.setting() };
@@ -249,15 +248,15 @@ pub fn policies(suite: &str) -> Vec<PublishedFigure> {
                 })
                 .collect(),
         };
-        if recorded.is_empty() {
+        if answers.is_empty() {
             continue;
         }
-        let all = with_between(first, policy, &recorded);
+        let all = with_between(first, policy, &answers);
         for (place, measure) in
             [PublishedMeasure::Attainment, PublishedMeasure::Rejected].into_iter().enumerate()
         {
             let made: Vec<PublishedPoint> =
-                recorded.iter().filter_map(|answered| answered.point(measure)).collect();
+                answers.iter().filter_map(|answered| answered.point(measure)).collect();
             if !made.is_empty() {
                 drawn[place].extend(curves(measure, policy, &all));
             }
@@ -282,11 +281,11 @@ pub fn policies(suite: &str) -> Vec<PublishedFigure> {
 fn with_between(
     first: &PublishedRow,
     policy: ComparedPolicy,
-    recorded: &[Answered],
+    answers: &[Answered],
 ) -> Vec<(f64, Option<Summary>, Summary)> {
-    let places: Vec<f64> = recorded.iter().map(|answered| swept(&answered.row)).collect();
+    let places: Vec<f64> = answers.iter().map(|answered| swept(&answered.row)).collect();
     let mut all: Vec<_> =
-        recorded.iter().map(|a| (swept(&a.row), a.ours.clone(), a.one_run.clone())).collect();
+        answers.iter().map(|a| (swept(&a.row), a.ours.clone(), a.one_run.clone())).collect();
     all.extend(between(first.sweep, &places).into_iter().map(|x| {
         let answered = Answered::new(&sweeping(first, x), policy, None);
         (x, answered.ours, answered.one_run)

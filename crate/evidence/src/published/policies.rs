@@ -4,9 +4,12 @@
 //! alpha 1, R = 2, D = 300 s. None of them was used to tune the calibration. What exactly the authors ran as LIFO is not in
 //! their repository; here it is plain last come, first served.
 
+use std::sync::LazyLock;
+
 use servescope_engine::metrics::Summary;
 
-use super::{PublishedRow, ROWS, scenario_of, simulate};
+use super::{PublishedRow, scenario_of, simulate};
+use crate::figures_file::{number, rows};
 
 /// A policy of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +40,16 @@ impl ComparedPolicy {
             Self::EarlyAbort => "early_abort",
         }
     }
+
+    fn named(choice: &str) -> Option<Self> {
+        [Self::Fcfs, Self::Lifo, Self::EarlyAbort].into_iter().find(|policy| policy.choice() == choice)
+    }
 }
 
 /// A recorded run: attainment and rejected requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolicyRow {
-    /// "S1" or "S2".
+    /// "S1", "S2" or "S4".
     pub suite: &'static str,
     /// The policy.
     pub policy: ComparedPolicy,
@@ -50,43 +57,29 @@ pub struct PolicyRow {
     pub cv: f64,
     /// Share of all requests with a first token within 6 s.
     pub attainment: f64,
-    /// Requests aborted, of 600.
+    /// Requests aborted, of 600 on the A10G and of 1,800 on the A100.
     pub rejected: u32,
 }
 
-macro_rules! policy_rows {
-    ($(#[$doc:meta])* $name:ident: $($suite:literal $policy:ident $cv:literal: $attainment:literal $rejected:literal;)*) => {
-        $(#[$doc])*
-        pub static $name: &[PolicyRow] = &[$($crate::published::policies::PolicyRow {
-            suite: $suite,
-            policy: $crate::published::policies::ComparedPolicy::$policy,
-            cv: $cv,
-            attainment: $attainment,
-            rejected: $rejected,
-        },)*];
+static RECORDED: LazyLock<Vec<PolicyRow>> = LazyLock::new(|| {
+    let row = |cells: Vec<&'static str>| PolicyRow {
+        suite: cells[0],
+        policy: ComparedPolicy::named(cells[1]).expect("a policy of the comparison"),
+        cv: number(cells[2]),
+        attainment: number(cells[3]),
+        rejected: number(cells[4]) as u32,
     };
+    rows(include_str!("slora_policies.csv")).map(row).collect()
+});
+
+/// The recorded runs under LIFO and early abort, those of the A100 last.
+pub fn recorded() -> &'static [PolicyRow] {
+    &RECORDED
 }
 
-pub(crate) use policy_rows;
-
-policy_rows! {
-    /// The recorded runs of the suites S1 and S2 under LIFO and early abort.
-    POLICY_ROWS:
-    "S1" EarlyAbort 1.0: 0.9417 35;
-    "S1" EarlyAbort 2.0: 0.8983 61;
-    "S1" EarlyAbort 4.0: 0.8150 111;
-    "S1" EarlyAbort 6.0: 0.7583 135;
-    "S1" EarlyAbort 8.0: 0.7433 141;
-    "S2" EarlyAbort 1.0: 0.8583 85;
-    "S2" EarlyAbort 2.0: 0.8167 110;
-    "S2" EarlyAbort 4.0: 0.7433 154;
-    "S2" EarlyAbort 6.0: 0.6900 173;
-    "S2" EarlyAbort 8.0: 0.6367 209;
-    "S2" Lifo 1.0: 0.7900 0;
-    "S2" Lifo 2.0: 0.6967 0;
-    "S2" Lifo 4.0: 0.6400 0;
-    "S2" Lifo 6.0: 0.6000 0;
-    "S2" Lifo 8.0: 0.5000 0;
+/// Those of the suites S1 and S2, on the A10G.
+pub fn on_a10g() -> impl Iterator<Item = &'static PolicyRow> {
+    recorded().iter().filter(|row| row.suite != "S4")
 }
 
 /// Bound on the error of attainment.
@@ -124,7 +117,7 @@ impl PolicyRow {
             alpha: 1.0,
             rate_rps,
             adapters,
-            ..ROWS[0]
+            ..super::recorded()[0]
         }
     }
 }
@@ -137,7 +130,7 @@ pub fn compare(row: &PolicyRow) -> PolicyComparison {
 
 /// The recorded and our attainment of first come, first served in the sweep over cv: (suite, cv, recorded, ours).
 pub fn fcfs() -> Vec<(&'static str, f64, f64, f64)> {
-    let rows = ROWS.iter().filter(|row| row.sweep == "cv");
+    let rows = super::on_a10g().filter(|row| row.sweep == "cv");
     rows.map(|row| {
         let ours = super::compare(row).ours.slo.attainment.unwrap_or(0.0);
         (row.suite, row.cv, row.attainment, ours)

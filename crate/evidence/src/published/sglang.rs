@@ -7,11 +7,14 @@
 //! passes such a request over and admits those behind it; in S-LoRA, whose queue no request overtakes, all wait behind it. With
 //! adapters for which there are slots the rules do not matter; with more of them the measured median lies between theirs.
 
+use std::sync::LazyLock;
+
 use servescope_engine::metrics::Summary;
 use servescope_lab::run::SimulationHandle;
 use servescope_settings::scenario::Scenario;
 
 use super::set;
+use crate::figures_file::{number, rows};
 
 /// A measured row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,9 +25,16 @@ pub struct SlotRow {
     pub first_token_s: f64,
 }
 
+static RECORDED: LazyLock<Vec<SlotRow>> = LazyLock::new(|| {
+    let row =
+        |cells: Vec<&str>| SlotRow { adapters: number(cells[0]) as u32, first_token_s: number(cells[1]) };
+    rows(include_str!("sglang.csv")).map(row).collect()
+});
+
 /// The measured rows.
-pub static SLOT_ROWS: [SlotRow; 2] =
-    [SlotRow { adapters: 8, first_token_s: 0.039_65 }, SlotRow { adapters: 16, first_token_s: 6.278 }];
+pub fn recorded() -> &'static [SlotRow] {
+    &RECORDED
+}
 
 /// How many adapters may be in a batch.
 pub const SLOTS: u32 = 8;

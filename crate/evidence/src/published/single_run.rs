@@ -6,44 +6,13 @@
 //! artifact, which computes no adapters, and [`SingleRunCalibration::load_per_rank_ms`] by the mean latency of one of S-LoRA's
 //! rows. Adapters are taken to cost their loading and nothing else.
 //!
-//! Rows: as those of [`super::ROWS`] and [`super::policies`], recorded on an A100-80 with Llama-13B and 400 adapters.
+//! Rows of suite S4: recorded on an A100-80 with Llama-13B and 400 adapters.
 
 use servescope_engine::metrics::Summary;
 use servescope_settings::scenario::Scenario;
 
-use super::policies::{ComparedPolicy, PolicyComparison, PolicyRow, is_above, policy_rows};
-use super::{PublishedRow, ROWS, rows, scenario_of, set, simulate};
-
-rows! {
-    /// The published rows of suite S4 under first come, first served.
-    A100_ROWS:
-    // suite sweep n alpha R cv: throughput, latency, first token, attainment
-    "S4" "R" 400 1.0 1.0 1.0: 0.9423 15.320 0.364 1.0;
-    "S4" "R" 400 1.0 2.0 1.0: 1.8382 17.179 0.499 1.0;
-    "S4" "R" 400 1.0 4.0 1.0: 3.5386 23.032 0.740 1.0;
-    "S4" "R" 400 1.0 6.0 1.0: 4.0122 86.256 60.023 0.1022;
-    "S4" "R" 400 1.0 8.0 1.0: 4.0165 163.238 136.525 0.0592;
-    "S4" "cv" 400 1.0 6.0 1.0: 3.9477 89.165 62.586 0.1011;
-    "S4" "cv" 400 1.0 6.0 2.0: 3.9602 84.018 57.535 0.1006;
-    "S4" "cv" 400 1.0 6.0 4.0: 3.9737 83.898 57.467 0.0994;
-    "S4" "cv" 400 1.0 6.0 6.0: 3.8367 59.718 34.154 0.2794;
-    "S4" "cv" 400 1.0 6.0 8.0: 4.0268 68.553 42.327 0.1361;
-}
-
-policy_rows! {
-    /// The recorded runs of suite S4 under LIFO and early abort, of 1,800 requests each.
-    A100_POLICY_ROWS:
-    "S4" Lifo 1.0: 0.6994 0;
-    "S4" Lifo 2.0: 0.7011 0;
-    "S4" Lifo 4.0: 0.5928 0;
-    "S4" Lifo 6.0: 0.5750 0;
-    "S4" Lifo 8.0: 0.4467 0;
-    "S4" EarlyAbort 1.0: 0.7189 506;
-    "S4" EarlyAbort 2.0: 0.7194 497;
-    "S4" EarlyAbort 4.0: 0.6850 555;
-    "S4" EarlyAbort 6.0: 0.6600 520;
-    "S4" EarlyAbort 8.0: 0.5622 584;
-}
+use super::policies::{ComparedPolicy, PolicyComparison, PolicyRow, is_above};
+use super::{PublishedRow, recorded, scenario_of, set, simulate};
 
 /// A GPU's two settled numbers, and where they come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,7 +66,7 @@ impl SingleRunCalibration {
     pub fn settling(&self) -> &'static PublishedRow {
         let is_it =
             |row: &&PublishedRow| (row.suite, row.sweep, row.adapters, row.rate_rps, row.cv) == self.row;
-        ROWS.iter().chain(A100_ROWS).find(is_it).expect("the row is one of the table's")
+        recorded().iter().find(is_it).expect("the row is one of the table's")
     }
 
     /// A row with this calibration.

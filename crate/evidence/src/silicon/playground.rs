@@ -1,7 +1,8 @@
 //! A measured row as a scenario: what the page opens when a reader wants to drag on from there.
 
-use servescope_cost::{Batch, BatchCost, Chunk, KvFormat, WeightFormat};
+use servescope_cost::{Batch, BatchCost, Chunk};
 use servescope_engine::PoolConfig;
+use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::{AdapterRanks, Scenario};
 
 use super::file::SiliconRow;
@@ -59,16 +60,6 @@ pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario>
 
 fn server_texts(row: &SiliconRow, server: &RowServer, config: &PoolConfig) -> Vec<(&'static str, String)> {
     let deployment = &server.deployment;
-    let weights = match deployment.weights {
-        WeightFormat::Bf16 => "bf16",
-        WeightFormat::Fp8 => "fp8",
-        WeightFormat::Int8 => "int8",
-        WeightFormat::Int4 => "int4",
-    };
-    let kv = match deployment.kv {
-        KvFormat::Bf16 => "bf16",
-        KvFormat::Fp8 => "fp8",
-    };
     // Shares are given with two digits, which their difference from 1 has not.
     let margin = libm::round(1e6 * margin(row)) / 1e6;
     vec![
@@ -76,8 +67,8 @@ fn server_texts(row: &SiliconRow, server: &RowServer, config: &PoolConfig) -> Ve
         ("fleet.model", deployment.model.id.to_owned()),
         ("fleet.tensor_parallel", deployment.tensor_parallel.to_string()),
         ("fleet.pipeline_parallel", deployment.pipeline_parallel.to_string()),
-        ("fleet.weights", weights.to_owned()),
-        ("fleet.kv_format", kv.to_owned()),
+        ("fleet.weights", deployment.weights.name().to_owned()),
+        ("fleet.kv_format", deployment.kv.name().to_owned()),
         ("fleet.memory_margin", margin.to_string()),
         ("cost.max_cudagraph_capture_size", captured_tokens(row).to_string()),
         ("scheduler.async_scheduling", is_asynchronous(row).to_string()),

@@ -183,7 +183,8 @@ fn has_effect(scenario: &Scenario, id: Id) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use servescope_settings::parameters::choices::SchedulerKind;
+    use servescope_engine::SchedulerKind;
+    use servescope_settings::parameters::choices::SCHEDULER;
 
     use super::*;
 
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(all[0].values, ["vllm", "", "8"]);
         assert_eq!(all[1].values[2], "8,64");
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
-        assert_eq!(all[7].scenario.chosen(SchedulerKind::ID), SchedulerKind::Sarathi);
+        assert_eq!(all[7].scenario.chosen(SCHEDULER), SchedulerKind::Sarathi);
         assert_eq!(ConfigurationGrid::default().configurations(&Scenario::default()).len(), 1);
     }
 

@@ -1,9 +1,9 @@
 //! What the GPUs of a deployment cost: one kind of price at a time, with its source and its date.
 
 use serde::Serialize;
-use servescope_cost::gpus::{Gpu, Price as Listed, PriceKind as ListedKind, price_source};
+use servescope_cost::gpus::{Gpu, Price as Listed, PriceKind, price_source};
 use servescope_settings::parameters::Id;
-use servescope_settings::parameters::choices::PriceKind;
+use servescope_settings::parameters::choices::{Choice, PRICE_KIND};
 use servescope_settings::scenario::{CostKind, Scenario};
 
 /// GPUs and their price.
@@ -48,7 +48,7 @@ impl Quote {
         let source = price_source(price.source);
         Self {
             usd_per_gpu_hour: price.usd_per_hour,
-            kind: name_of(price.kind),
+            kind: price.kind.name(),
             source: source.map_or(price.source, |source| source.name),
             date: source.and_then(|source| source.date),
             what: price.what,
@@ -68,7 +68,7 @@ impl FleetPrice {
         let replicas =
             if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
         let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
-        let kind = scenario.chosen(PriceKind::ID);
+        let kind = scenario.chosen(PRICE_KIND);
         let pools = scenario.fleet_pools().unwrap_or_default();
         let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
         let other_gpus: u32 = others.iter().map(|pool| pool.gpus).sum();
@@ -133,25 +133,7 @@ const OWN: &str = "own";
 
 /// The listed price of a kind, or else the first of any other.
 pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
-    gpu.price_of(listed(kind)).or(gpu.prices.first()).map(Quote::of)
-}
-
-fn listed(kind: PriceKind) -> ListedKind {
-    match kind {
-        PriceKind::OnDemand => ListedKind::OnDemand,
-        PriceKind::Reserved => ListedKind::Reserved,
-        PriceKind::Spot => ListedKind::Spot,
-        PriceKind::Estimate => ListedKind::Estimate,
-    }
-}
-
-fn name_of(kind: ListedKind) -> &'static str {
-    match kind {
-        ListedKind::OnDemand => PriceKind::OnDemand.name(),
-        ListedKind::Reserved => PriceKind::Reserved.name(),
-        ListedKind::Spot => PriceKind::Spot.name(),
-        ListedKind::Estimate => PriceKind::Estimate.name(),
-    }
+    gpu.price_of(kind).or(gpu.prices.first()).map(Quote::of)
 }
 
 /// GPUs of a replica, and which they are.
@@ -181,7 +163,7 @@ mod tests {
         let (first, other) = (of(""), of("fleet.gpu=a100_80_sxm|fleet.gpu=l4,fleet.replicas=2"));
         let listed = |id: &str| {
             let gpu = servescope_cost::gpus::GPUS.iter().find(|gpu| gpu.id == id).unwrap();
-            gpu.price_of(ListedKind::OnDemand).unwrap().usd_per_hour
+            gpu.price_of(PriceKind::OnDemand).unwrap().usd_per_hour
         };
         assert_eq!((first.gpus, first.is_fixed, first.usd_per_hour()), (1, false, Some(listed("h100_sxm"))));
         assert_eq!((other.gpus, other.replicas, other.is_fixed), (4, 4, true));

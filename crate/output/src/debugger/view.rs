@@ -6,6 +6,7 @@ use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
 use servescope_engine::{GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
+use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::Scenario;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -363,8 +364,7 @@ impl StepContext<'_> {
             _ => i64::from(of.get()),
         };
         let rows = counters.iter().map(|&(of, counter)| CounterRow { client: index(of), counter });
-        let by = if client == Client::User { "user" } else { "adapter" };
-        (!counters.is_empty()).then(|| CountersView { by, rows: rows.collect() })
+        (!counters.is_empty()).then(|| CountersView { by: client.name(), rows: rows.collect() })
     }
 }
 

@@ -1,15 +1,15 @@
 //! `clients.csv` and `clients_over_time.csv`: what every user and every adapter used, in all and window by window.
 
-use servescope_engine::queue::ClientId;
-use servescope_lab::run::Run;
 use std::fmt;
 
 use servescope_engine::Rejection;
 use servescope_engine::metrics::monitor::{Cell, Monitor};
-use servescope_engine::queue::Client;
+use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::sampler::CounterSample;
+use servescope_lab::run::Run;
+use servescope_settings::parameters::choices::Choice;
 
-use crate::monitor::{MonitorHeading, Whole, client_name};
+use crate::monitor::{MonitorHeading, Whole};
 
 /// Windows of the file over time.
 const WINDOWS: usize = 60;
@@ -47,7 +47,7 @@ pub fn write_clients_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
         let monitor = run.monitor(kind);
         let whole = Whole::of(monitor);
         for client in &monitor.clients {
-            write!(to, "{},{}", client_name(kind), client.id)?;
+            write!(to, "{},{}", kind.name(), client.id)?;
             for heading in &headings {
                 number(to, heading.of(client, &whole))?;
             }
@@ -83,7 +83,7 @@ pub fn write_clients_over_time_csv(run: &Run, to: &mut dyn fmt::Write) -> fmt::R
             let kept = CounterSource::ALL.map(of);
             let is_reserved = monitor.clients[row].reserved_token_s.is_some();
             for (window, cell) in monitor.cells.row(row).iter().enumerate() {
-                write!(to, "{},{id}", client_name(kind))?;
+                write!(to, "{},{id}", kind.name())?;
                 let end_us = monitor.cells.grid.edge_us(window + 1);
                 write_cell(to, &monitor, window, cell, is_reserved)?;
                 for counters in &kept {

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use servescope_engine::metrics::monitor::ClientTotals;
 use servescope_lab::run::Run;
 use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::parameters::choices::{Choice, QUEUE_CLIENT};
 
-use crate::monitor::{MonitorHeading, Sorting, Whole, client_name, client_named, sorted};
+use crate::monitor::{MonitorHeading, Sorting, Whole, sorted};
 use crate::views::monitor::{charted, monitor};
 use crate::views::{Chart, ViewOptions};
 
@@ -94,7 +95,7 @@ impl MonitorView {
     /// # Errors
     /// Clients that are neither users nor adapters.
     pub fn of(run: &Run, request: MonitorRequest) -> Result<Self, Diagnostic> {
-        let client = client_named(&request.client).ok_or_else(|| {
+        let client = QUEUE_CLIENT.find(&request.client).ok_or_else(|| {
             let message = format!("{} is neither user nor adapter", request.client);
             Diagnostic::error("bad_json", "options.client", message)
         })?;
@@ -112,7 +113,7 @@ impl MonitorView {
         };
         let sum = |of: fn(&ClientTotals) -> u64| monitor.clients.iter().map(of).sum::<u64>() as f64;
         Ok(Self {
-            client: client_name(client),
+            client: client.name(),
             clients: monitor.clients.len(),
             columns: headings.iter().map(|h| MonitorColumn { name: h.name(), kind: h.kind() }).collect(),
             rows: rows.map(row).collect(),

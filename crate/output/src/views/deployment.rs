@@ -95,7 +95,7 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         ("kv", plan.kv_bytes),
         ("margin", plan.margin_bytes),
     ];
-    let price = quote(deployment.gpu, scenario.chosen(choices::PriceKind::ID));
+    let price = quote(deployment.gpu, scenario.chosen(choices::PRICE_KIND));
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
         name: String::new(),

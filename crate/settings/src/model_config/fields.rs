@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
+use servescope_cost::deployment::WeightFormat;
 
 use crate::diagnostic::{Diagnostic, shown};
 use crate::parameters::Id;
-use crate::parameters::choices::Weights;
 
 /// A constructor of [`Diagnostic`].
 type Make = fn(&'static str, &str, String) -> Diagnostic;
@@ -261,10 +261,10 @@ impl<'a> Fields<'a> {
     }
 
     /// The format of the weights where the file contains it; the name of one that is not known.
-    pub(super) fn weights(&mut self) -> Option<Result<Weights, String>> {
+    pub(super) fn weights(&mut self) -> Option<Result<WeightFormat, String>> {
         let has_type = self.get("torch_dtype").or_else(|| self.get("dtype")).is_some();
         let Some(json) = self.get("quantization_config") else {
-            return has_type.then_some(Ok(Weights::Bf16));
+            return has_type.then_some(Ok(WeightFormat::Bf16));
         };
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_ascii_lowercase();
         let method = text("quant_method");
@@ -275,14 +275,14 @@ impl<'a> Fields<'a> {
         };
         let is_float = group.is_some_and(|group| group["weights"]["type"] == "float");
         let format = match (&*method, bits) {
-            ("fp8" | "fbgemm_fp8", _) => Some(Weights::Fp8),
-            ("mxfp4", _) | ("gptq" | "awq" | "compressed-tensors", Some(4)) => Some(Weights::Int4),
-            ("compressed-tensors", Some(8)) if is_float => Some(Weights::Fp8),
-            ("gptq" | "awq" | "compressed-tensors", Some(8)) => Some(Weights::Int8),
-            ("bitsandbytes", _) if json["load_in_4bit"] == true => Some(Weights::Int4),
-            ("bitsandbytes", _) if json["load_in_8bit"] == true => Some(Weights::Int8),
-            ("modelopt", _) if text("quant_algo") == "fp8" => Some(Weights::Fp8),
-            ("modelopt", _) if text("quant_algo") == "nvfp4" => Some(Weights::Int4),
+            ("fp8" | "fbgemm_fp8", _) => Some(WeightFormat::Fp8),
+            ("mxfp4", _) | ("gptq" | "awq" | "compressed-tensors", Some(4)) => Some(WeightFormat::Int4),
+            ("compressed-tensors", Some(8)) if is_float => Some(WeightFormat::Fp8),
+            ("gptq" | "awq" | "compressed-tensors", Some(8)) => Some(WeightFormat::Int8),
+            ("bitsandbytes", _) if json["load_in_4bit"] == true => Some(WeightFormat::Int4),
+            ("bitsandbytes", _) if json["load_in_8bit"] == true => Some(WeightFormat::Int8),
+            ("modelopt", _) if text("quant_algo") == "fp8" => Some(WeightFormat::Fp8),
+            ("modelopt", _) if text("quant_algo") == "nvfp4" => Some(WeightFormat::Int4),
             _ => None,
         };
         Some(format.ok_or(method))

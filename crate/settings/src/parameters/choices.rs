@@ -2,7 +2,8 @@
 //!
 //! A row of the table takes its names from here, and a scenario is read by [`ChoiceId`], which knows both the row and the
 //! type of its values: a match over it is exhaustive, so that a name without a use does not compile. That every row with
-//! names has such an enum, and these names, is checked when the table is compiled.
+//! names has such an enum, and these names, is checked when the table is compiled. Where the engine, the cost model or the
+//! workload has the same enum, its values are named in [`foreign`], and nothing is translated.
 
 use servescope_cost::models::{MODEL_IDS, OWN};
 
@@ -13,6 +14,14 @@ use super::value::Value;
 pub trait Choice: Copy + 'static {
     /// Its name in `--set`, JSON and links.
     fn name(self) -> &'static str;
+}
+
+/// An enum of another crate whose values a parameter has.
+trait ForeignChoice: Choice {
+    /// The names of its values.
+    const NAMES: &'static [&'static str];
+    /// Its values, in the order of the names.
+    const VALUES: &'static [Self];
 }
 
 /// A choice parameter with the type of its values. The first is the default.
@@ -108,22 +117,61 @@ macro_rules! choices {
     };
 }
 
+/// Names the values of enums that other crates have. In parentheses stand the parameters that have one's values, each as
+/// `CONSTANT = Id`; the order of the values is that of the parameter.
+macro_rules! foreign_choices {
+    ($(
+        $name:ident ($($row:ident = $id:ident),+) {
+            $($value:ident = $text:literal,)+
+        }
+    )+) => {
+        $(
+            impl Choice for $name {
+                fn name(self) -> &'static str {
+                    match self {
+                        $(Self::$value => $text,)+
+                    }
+                }
+            }
+
+            impl ForeignChoice for $name {
+                const NAMES: &'static [&'static str] = &[$($text,)+];
+                const VALUES: &'static [Self] = &[$(Self::$value,)+];
+            }
+
+            $(
+                #[doc = concat!("Of [`Id::", stringify!($id), "`].")]
+                pub const $row: ChoiceId<$name> = ChoiceId {
+                    id: Id::$id,
+                    names: $name::NAMES,
+                    values: $name::VALUES,
+                };
+            )+
+        )+
+
+        /// The parameters whose values these are, each with their names.
+        pub(in super::super) const NAMED: &[(Id, &[&str])] = &[$($((Id::$id, $name::NAMES),)+)+];
+    };
+}
+
+pub(super) mod foreign;
 pub(super) mod gateway;
 pub(super) mod service;
 pub(super) mod workload;
 
-pub use gateway::{
-    GatewayCharge, GatewayKind, GatewayWindow, LoadPolicy, OverQuota, PredictKind, RetryKind, TimeoutKind,
+pub use foreign::{
+    ADAPTER_MEMORY, ARRIVALS_PER, AT_CAP, GATEWAY_CHARGE, GATEWAY_CLIENT, KV_FORMAT, LOAD_POLICY,
+    OUTPUT_ACCOUNTING, OUTPUT_PREDICTION, PRICE_KIND, QUEUE_CLIENT, RETRY_KIND, ROUTER, SCHEDULER,
+    TOKEN_COST, WEIGHTS,
 };
+pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    AdapterMemory, Allocation, Client, Corrections, CostKind, FairCharging, FairCost, FairLift,
-    FairPrediction, HostOverhead, KvFormat, KvPool, MemoryPlan, NodeNetwork, Order, PredictionOf, Preemption,
-    PriceKind, Router, SchedulerKind, Weights,
+    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, MemoryPlan, NodeNetwork, Order,
+    PredictionOf, Preemption,
 };
 pub use workload::{
-    ArrivalKind, ArrivalsPer, AtCap, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind,
-    LengthSource, Loop, MaxTokensKind, MixtureKind, Popularity, PrefixKind, SessionKind, ThinkKind,
-    TraceTurns, TurnKind,
+    ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,
+    MaxTokensKind, MixtureKind, Popularity, PrefixKind, SessionKind, ThinkKind, TraceTurns, TurnKind,
 };
 
 /// What `fleet.model` may be: the models of the catalogue, and one of one's own.

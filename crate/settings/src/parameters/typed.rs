@@ -4,7 +4,7 @@
 use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::gpus::GPU_IDS;
 
-use super::choices::{MODEL_NAMES, gateway, service, workload};
+use super::choices::{MODEL_NAMES, foreign, gateway, service, workload};
 use super::id::Id;
 use super::kind::Kind;
 use super::table::TABLE;
@@ -43,7 +43,7 @@ const fn names_of(id: Id, named: &[(Id, &'static [&'static str])]) -> Option<&'s
 }
 
 const _: () = {
-    let all = [gateway::NAMED, service::NAMED, workload::NAMED, LISTS];
+    let all = [foreign::NAMED, gateway::NAMED, service::NAMED, workload::NAMED, LISTS];
     let mut row = 0;
     while row < TABLE.len() {
         let mut has_names = false;

@@ -1,13 +1,11 @@
 //! The scenario's adapters: where replicas keep them, what of the memory they take, how long loading one takes.
 
-use servescope_engine::TOKENS_PER_RANK;
-use servescope_engine::{AdapterConfig, AdapterLoading};
+use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, SchedulerKind, TOKENS_PER_RANK};
 use servescope_workload::Trace;
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
-use crate::parameters::choices::{AdapterMemory, SchedulerKind};
-use crate::parameters::{Id, Value};
+use crate::parameters::{Id, Value, choices};
 
 /// The ranks of the adapters that requests ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +33,7 @@ impl Scenario {
     /// Where the schedulers' own systems keep adapters: S-LoRA, whose loop grew out of LightLLM's, in the KV pool, the others as
     /// vLLM does.
     pub(super) fn usual_memory(&self) -> Value {
-        AdapterMemory::ID.value(match self.chosen(SchedulerKind::ID) {
+        choices::ADAPTER_MEMORY.value(match self.chosen(choices::SCHEDULER) {
             SchedulerKind::Slora | SchedulerKind::LightLlm => AdapterMemory::Unified,
             SchedulerKind::Static
             | SchedulerKind::Orca
@@ -66,7 +64,7 @@ impl Scenario {
 
     /// Sum of the ranks for which memory is set apart beside the KV pool; 0 where no request asks for an adapter.
     pub fn reserved_ranks(&self, ranks: AdapterRanks) -> u64 {
-        match self.chosen(AdapterMemory::ID) {
+        match self.chosen(choices::ADAPTER_MEMORY) {
             _ if ranks.count == 0 => 0,
             AdapterMemory::Unified => 0,
             AdapterMemory::Slots => u64::from(self.whole(Id::MaxLoras)) * u64::from(self.slot_rank(ranks)),
@@ -89,14 +87,9 @@ impl Scenario {
 
     /// The adapters of each replica.
     pub(super) fn fleet_adapters(&self, ranks: AdapterRanks) -> AdapterConfig {
-        use servescope_engine::AdapterMemory as Kind;
         let max_loras = self.whole(Id::MaxLoras);
         AdapterConfig {
-            memory: match self.chosen(AdapterMemory::ID) {
-                AdapterMemory::Unified => Kind::Unified,
-                AdapterMemory::Slots => Kind::Slots,
-                AdapterMemory::Resident => Kind::Resident,
-            },
+            memory: self.chosen(choices::ADAPTER_MEMORY),
             max_loras,
             max_lora_rank: self.slot_rank(ranks),
             max_cpu_loras: self.whole(Id::MaxCpuLoras).max(max_loras),

@@ -1,10 +1,8 @@
 //! The scenario's proxy in front of the engine.
 
 use servescope_engine::gateway::GatewayConfig;
-use servescope_engine::gateway::config::{
-    Charge, Check, KvRule, Lending, Quotas, RetryKind, RetryRule, Timeout,
-};
-use servescope_engine::gateway::load::{LoadPolicy, OverloadConfig};
+use servescope_engine::gateway::config::{Check, KvRule, Lending, Quotas, RetryRule, Timeout};
+use servescope_engine::gateway::load::OverloadConfig;
 use servescope_engine::gateway::prediction::{LengthSource, PredictorConfig};
 use servescope_engine::gateway::window::Window;
 
@@ -90,7 +88,7 @@ impl Scenario {
         let pool_tokens = told.unwrap_or(engine_pool_tokens);
         self.has_proxy().then(|| GatewayConfig {
             checks: self.checks(),
-            client: self.client(choices::Client::GATEWAY),
+            client: self.chosen(choices::GATEWAY_CLIENT),
             quotas: self.quotas(),
             concurrency: self.count_bound(Id::MaxInSystem),
             client_concurrency: self.count_bound(Id::ClientConcurrency),
@@ -128,7 +126,7 @@ impl Scenario {
     }
 
     fn quotas(&self) -> Quotas {
-        use choices::{GatewayCharge, GatewayWindow, OverQuota};
+        use choices::{GatewayWindow, OverQuota};
         let burst_us = self.number(Id::GatewayBurst) * 1e6;
         let quota = |id: Id| self.bound(id, 1.0);
         Quotas {
@@ -142,10 +140,7 @@ impl Scenario {
                 GatewayWindow::Bucket => Window::Bucket(burst_us),
                 GatewayWindow::Gcra => Window::Gcra(burst_us),
             },
-            charge: match self.chosen(GatewayCharge::ID) {
-                GatewayCharge::Ahead => Charge::Ahead,
-                GatewayCharge::After => Charge::After,
-            },
+            charge: self.chosen(choices::GATEWAY_CHARGE),
             refuses: match self.chosen(OverQuota::ID) {
                 OverQuota::Wait => false,
                 OverQuota::Refuse => true,
@@ -159,12 +154,7 @@ impl Scenario {
 
     fn retries(&self) -> RetryRule {
         RetryRule {
-            kind: match self.chosen(choices::RetryKind::ID) {
-                choices::RetryKind::Never => RetryKind::Never,
-                choices::RetryKind::AtOnce => RetryKind::AtOnce,
-                choices::RetryKind::Backoff => RetryKind::Backoff,
-                choices::RetryKind::Honour => RetryKind::Honour,
-            },
+            kind: self.chosen(choices::RETRY_KIND),
             most: self.whole(Id::RetryAttempts),
             round_trip_us: self.number(Id::RoundTrip) * 1e6,
             base_us: self.number(Id::RetryBase) * 1e6,
@@ -202,11 +192,7 @@ impl Scenario {
             hysteresis: self.number(Id::LoadHysteresis),
             average_us: self.number(Id::LoadAverage) * 1e6,
             dwell_us: self.number(Id::LoadDwell) * 1e6,
-            policy: match self.chosen(choices::LoadPolicy::ID) {
-                choices::LoadPolicy::AdmitAll => LoadPolicy::AdmitAll,
-                choices::LoadPolicy::FairShare => LoadPolicy::FairShare,
-                choices::LoadPolicy::Shed => LoadPolicy::Shed,
-            },
+            policy: self.chosen(choices::LOAD_POLICY),
         }
     }
 }

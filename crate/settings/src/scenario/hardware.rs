@@ -9,6 +9,7 @@ use servescope_cost::{
     memory_plan::{Ask, MemoryPlan, vidur},
     models::{MODELS, Model, OWN},
 };
+use servescope_engine::{AdapterMemory, SchedulerKind};
 use servescope_workload::stream::Stream;
 
 use super::Scenario;
@@ -54,24 +55,8 @@ impl Scenario {
             model: self.model(),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
-            weights: if is_timed { WeightFormat::Bf16 } else { self.weight_format() },
-            kv: if is_timed { KvFormat::Bf16 } else { self.kv_format() },
-        }
-    }
-
-    fn weight_format(&self) -> WeightFormat {
-        match self.chosen(choices::Weights::ID) {
-            choices::Weights::Bf16 => WeightFormat::Bf16,
-            choices::Weights::Fp8 => WeightFormat::Fp8,
-            choices::Weights::Int8 => WeightFormat::Int8,
-            choices::Weights::Int4 => WeightFormat::Int4,
-        }
-    }
-
-    fn kv_format(&self) -> KvFormat {
-        match self.chosen(choices::KvFormat::ID) {
-            choices::KvFormat::Bf16 => KvFormat::Bf16,
-            choices::KvFormat::Fp8 => KvFormat::Fp8,
+            weights: if is_timed { WeightFormat::Bf16 } else { self.chosen(choices::WEIGHTS) },
+            kv: if is_timed { KvFormat::Bf16 } else { self.chosen(choices::KV_FORMAT) },
         }
     }
 
@@ -114,9 +99,9 @@ impl Scenario {
 
     fn exact_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
-        let padded = |roofline: Roofline| match self.chosen(choices::AdapterMemory::ID) {
-            choices::AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),
-            choices::AdapterMemory::Unified | choices::AdapterMemory::Resident => roofline,
+        let padded = |roofline: Roofline| match self.chosen(choices::ADAPTER_MEMORY) {
+            AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),
+            AdapterMemory::Unified | AdapterMemory::Resident => roofline,
         };
         Ok(match self.cost_kind() {
             CostKind::Linear => Box::new(self.cost()),
@@ -150,8 +135,8 @@ impl Scenario {
 
     /// What lies in a GPU's memory, with the adapters or LoRA slots that are set apart from the start.
     pub fn memory_plan(&self, ranks: AdapterRanks) -> MemoryPlan {
-        use choices::SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
-        let iteration = match self.chosen(choices::SchedulerKind::ID) {
+        use SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
+        let iteration = match self.chosen(choices::SCHEDULER) {
             Sarathi => Id::ChunkTokens,
             Slora | Static | Orca | Vllm | LightLlm | VllmV1 => Id::BatchMaxTokens,
         };
@@ -219,9 +204,9 @@ impl Scenario {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
-        let one_stage = match self.chosen(choices::SchedulerKind::ID) {
-            choices::SchedulerKind::Slora => Some("S-LoRA"),
-            choices::SchedulerKind::LightLlm => Some("LightLLM"),
+        let one_stage = match self.chosen(choices::SCHEDULER) {
+            SchedulerKind::Slora => Some("S-LoRA"),
+            SchedulerKind::LightLlm => Some("LightLLM"),
             _ => None,
         };
         if let Some(system) = one_stage.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {

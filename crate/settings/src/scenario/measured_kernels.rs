@@ -10,7 +10,7 @@ use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS_US};
 use crate::parameters::Id;
-use crate::parameters::choices::Weights;
+use crate::parameters::choices::{self, Choice};
 
 /// Why there are no kernels of a deployment.
 enum Lack {
@@ -41,13 +41,10 @@ impl Scenario {
     fn kernel_cost(&self, deployment: &Deployment) -> Result<KernelCost, Diagnostic> {
         let kernels = self.own_kernels(deployment)?;
         self.kernels_with(deployment, kernels, deployment.weights).map_err(|lack| {
-            let known: Vec<&str> =
-                [WeightFormat::Bf16, WeightFormat::Fp8, WeightFormat::Int8, WeightFormat::Int4]
-                    .into_iter()
-                    .zip(Weights::NAMES)
-                    .filter(|(weights, _)| self.kernels_with(deployment, kernels, *weights).is_ok())
-                    .map(|(_, name)| *name)
-                    .collect();
+            let formats = choices::WEIGHTS.values().iter();
+            let is_known =
+                |weights: &&WeightFormat| self.kernels_with(deployment, kernels, **weights).is_ok();
+            let known: Vec<&str> = formats.filter(is_known).map(|weights| weights.name()).collect();
             self.no_kernels(deployment, &lack, &known)
         })
     }

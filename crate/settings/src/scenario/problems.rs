@@ -1,11 +1,12 @@
 //! What does not fit together in a scenario whose every value is within its bounds.
 
+use servescope_engine::SchedulerKind;
 use servescope_workload::LengthDistribution;
 
 use super::{MAX_REQUESTS, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
-use crate::parameters::choices::SchedulerKind;
+use crate::parameters::choices;
 
 impl Scenario {
     /// What does not fit together, each at the parameter to change.
@@ -50,7 +51,7 @@ impl Scenario {
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
-        let is_slora = self.chosen(SchedulerKind::ID) == SchedulerKind::Slora;
+        let is_slora = self.chosen(choices::SCHEDULER) == SchedulerKind::Slora;
         if is_slora && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";
             let message = format!(
@@ -68,7 +69,7 @@ impl Scenario {
     /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.
     pub fn prompt_budget(&self) -> Option<Diagnostic> {
         let id = Id::BatchMaxTokens;
-        let is_whole = match self.chosen(SchedulerKind::ID) {
+        let is_whole = match self.chosen(choices::SCHEDULER) {
             SchedulerKind::Slora | SchedulerKind::Vllm | SchedulerKind::LightLlm => true,
             SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi | SchedulerKind::VllmV1 => {
                 false

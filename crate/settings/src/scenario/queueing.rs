@@ -1,17 +1,15 @@
 //! The scenario's waiting queue: the scheduling policy with its settings.
 
-use servescope_engine::queue::DrrConfig;
-use servescope_engine::queue::OutputAccounting;
-use servescope_engine::queue::{Client, QueueConfig, QueuePolicy, prediction};
-use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
+use servescope_engine::SchedulerKind;
+use servescope_engine::queue::{
+    DrrConfig, Lift, Prediction, QueueConfig, QueuePolicy, VtcConfig, prediction,
+};
 use servescope_workload::Trace;
 
 use super::Scenario;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
-use crate::parameters::choices::{
-    self, ChoiceId, FairCharging, FairCost, FairLift, FairPrediction, PredictionOf,
-};
+use crate::parameters::choices::{self, Choice, ChoiceId, FairLift, PredictionOf};
 
 impl Scenario {
     /// How the waiting queue is kept when `trace` is served.
@@ -38,22 +36,14 @@ impl Scenario {
             };
             prediction::around(around, range, seed)
         });
-        QueueConfig { policy: order, client: self.client(choices::Client::SCHEDULER), predictions }
-    }
-
-    /// What counts as one client of a waiting queue.
-    pub(super) fn client(&self, of: ChoiceId<choices::Client>) -> Client {
-        match self.chosen(of) {
-            choices::Client::User => Client::User,
-            choices::Client::Adapter => Client::Adapter,
-        }
+        QueueConfig { policy: order, client: self.chosen(choices::QUEUE_CLIENT), predictions }
     }
 
     /// The queues of replicas cannot keep the scheduling policy, which needs S-LoRA's batches.
     pub(super) fn order_problem(&self) -> Option<Diagnostic> {
         let of = choices::Order::SCHEDULER;
-        let kind = self.chosen(choices::SchedulerKind::ID);
-        if kind == choices::SchedulerKind::Slora || !self.order(of).is_batch_aware() {
+        let kind = self.chosen(choices::SCHEDULER);
+        if kind == SchedulerKind::Slora || !self.order(of).is_batch_aware() {
             return None;
         }
         let (path, order, kind) = (of.id().row().id, self.chosen(of).name(), kind.name());
@@ -110,21 +100,10 @@ impl Scenario {
             weights: self.list(Id::FairWeights),
             input_price: self.number(Id::FairInputPrice),
             output_price: self.number(Id::FairOutputPrice),
-            cost: match self.chosen(FairCost::ID) {
-                FairCost::Linear => TokenCost::Linear,
-                FairCost::Profile => TokenCost::Profile,
-            },
-            accounting: match self.chosen(FairCharging::ID) {
-                FairCharging::Slora => OutputAccounting::Slora,
-                FairCharging::Ideal => OutputAccounting::Ideal,
-                FairCharging::Artifact => OutputAccounting::Artifact,
-            },
+            cost: self.chosen(choices::TOKEN_COST),
+            accounting: self.chosen(choices::OUTPUT_ACCOUNTING),
             lift,
-            prediction: match self.chosen(FairPrediction::ID) {
-                FairPrediction::None => Prediction::None,
-                FairPrediction::History => Prediction::History,
-                FairPrediction::Predicted => Prediction::Given,
-            },
+            prediction: self.chosen(choices::OUTPUT_PREDICTION),
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption, RouterKind, SchedulerKind};
+use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
 use crate::parameters::byte_size::GIB;
-use crate::parameters::choices::{self, Router};
+use crate::parameters::choices;
 
 impl Scenario {
     /// The linear model.
@@ -35,7 +35,7 @@ impl Scenario {
     /// The fleet beside its pools.
     pub fn fleet(&self) -> FleetConfig {
         FleetConfig {
-            router: self.router(),
+            router: self.chosen(choices::ROUTER),
             seed: self.number(Id::Seed) as u64,
             draws_as_python: self.flag(Id::OriginalBlocking),
             max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),
@@ -62,22 +62,13 @@ impl Scenario {
 
     /// A pool whose replicas have this many tokens of KV memory; its adapters take no room and no time.
     fn pool_with(&self, pool_tokens: u32) -> PoolConfig {
-        let scheduler = match self.chosen(choices::SchedulerKind::ID) {
-            choices::SchedulerKind::Slora => SchedulerKind::Slora,
-            choices::SchedulerKind::Static => SchedulerKind::Static,
-            choices::SchedulerKind::Orca => SchedulerKind::Orca,
-            choices::SchedulerKind::Vllm => SchedulerKind::Vllm,
-            choices::SchedulerKind::Sarathi => SchedulerKind::Sarathi,
-            choices::SchedulerKind::LightLlm => SchedulerKind::LightLlm,
-            choices::SchedulerKind::VllmV1 => SchedulerKind::VllmV1,
-        };
         // S-LoRA and LightLLM count memory token by token.
         let block_size = if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 };
         let blocks = pool_tokens / block_size;
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         PoolConfig {
             replicas: self.whole(Id::Replicas),
-            scheduler,
+            scheduler: self.chosen(choices::SCHEDULER),
             blocks,
             block_size,
             watermark_blocks: self.active(Id::Watermark).map_or(0, |share| {
@@ -108,19 +99,6 @@ impl Scenario {
     /// A number, if it matters to the scenario.
     fn active(&self, id: Id) -> Option<f64> {
         self.is_active(id).then(|| self.number(id))
-    }
-
-    fn router(&self) -> RouterKind {
-        match self.chosen(Router::ID) {
-            Router::RoundRobin => RouterKind::RoundRobin,
-            Router::Random => RouterKind::Random,
-            Router::LeastOutstanding => RouterKind::LeastOutstanding,
-            Router::ShortestLine => RouterKind::ShortestLine,
-            Router::PowerOfTwo => RouterKind::PowerOfTwo,
-            Router::LeastKv => RouterKind::LeastKv,
-            Router::AdapterAffinity => RouterKind::AdapterAffinity,
-            Router::PrefixAffinity => RouterKind::PrefixAffinity,
-        }
     }
 
     /// What becomes of an evicted request whose memory comes in blocks of `block_size`.

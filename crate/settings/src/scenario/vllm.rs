@@ -2,12 +2,12 @@
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
 use servescope_cost::gpus::{GPUS, Gpu};
-use servescope_engine::{Equals, LongPrefill, PoolConfig, VllmRules};
+use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::byte_size::GIB;
-use crate::parameters::choices::SchedulerKind;
+use crate::parameters::choices;
 use crate::parameters::{Id, Value};
 
 /// What `vllm serve` takes for `max_num_batched_tokens` and `max_num_seqs` on a GPU.
@@ -24,7 +24,7 @@ pub fn serve_defaults(gpu: &Gpu) -> (u32, u32) {
 impl Scenario {
     /// Whether vLLM v1 schedules.
     pub fn is_vllm_v1(&self) -> bool {
-        self.chosen(SchedulerKind::ID) == SchedulerKind::VllmV1
+        self.chosen(choices::SCHEDULER) == SchedulerKind::VllmV1
     }
 
     /// vLLM's defaults for the scenario's GPU; where the cost names none, those of a GPU below 70 GiB.

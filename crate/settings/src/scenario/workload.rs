@@ -1,10 +1,10 @@
 //! The scenario's workload: what arrives.
 
 use servescope_workload::arrivals::Mmpp2;
-use servescope_workload::sessions::{AtCap, Pace};
+use servescope_workload::sessions::Pace;
 use servescope_workload::{
-    AdapterSpec, Arrivals, ArrivalsPer, ClientSpec, LengthDistribution, MaxTokens, Popularity, PrefixSpec,
-    SessionSpec, Think, UserSpec, WorkloadSpec,
+    AdapterSpec, Arrivals, ClientSpec, LengthDistribution, MaxTokens, Popularity, PrefixSpec, SessionSpec,
+    Think, UserSpec, WorkloadSpec,
 };
 
 use super::Scenario;
@@ -44,10 +44,7 @@ impl Scenario {
             duration_s: self.number(Id::Duration),
             cut_at_duration: self.flag(Id::CutAtDuration),
             arrivals: self.arrivals(),
-            arrivals_per: match self.chosen(choices::ArrivalsPer::ID) {
-                choices::ArrivalsPer::All => ArrivalsPer::All,
-                choices::ArrivalsPer::Adapter => ArrivalsPer::Adapter,
-            },
+            arrivals_per: self.chosen(choices::ARRIVALS_PER),
             adapters: AdapterSpec {
                 count: self.whole(Id::Adapters) as usize,
                 popularity: self.popularity(
@@ -141,11 +138,7 @@ impl Scenario {
                 }
             },
             context_cap: self.whole(Id::ContextCap),
-            at_cap: match self.chosen(choices::AtCap::ID) {
-                choices::AtCap::Truncate => AtCap::Truncate,
-                choices::AtCap::End => AtCap::End,
-                choices::AtCap::Restart => AtCap::Restart,
-            },
+            at_cap: self.chosen(choices::AT_CAP),
             pace,
         }
     }

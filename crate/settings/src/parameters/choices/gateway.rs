@@ -12,14 +12,6 @@ choices! {
         Proxy = "proxy",
     }
 
-    /// When a request is charged to the token quota of its client.
-    GatewayCharge (ID = GatewayCharge) {
-        /// As predicted when it is forwarded, and corrected when it ends.
-        Ahead = "ahead",
-        /// When it ends.
-        After = "after",
-    }
-
     /// The window over which a quota per minute is counted.
     GatewayWindow (ID = GatewayWindow) {
         /// The last 60 s.
@@ -52,18 +44,6 @@ choices! {
         Estimated = "estimated",
     }
 
-    /// What a client does whose request is rejected.
-    RetryKind (ID = RetryKind) {
-        /// It does not retry.
-        Never = "never",
-        /// It retries at once.
-        AtOnce = "at_once",
-        /// It retries with exponential backoff.
-        Backoff = "backoff",
-        /// It retries after the time in Retry-After.
-        Honour = "honour",
-    }
-
     /// How the gateway predicts output lengths.
     PredictKind (ID = PredictKind) {
         /// By the `max_tokens` of the request.
@@ -78,15 +58,5 @@ choices! {
         P95 = "p95",
         /// By the mean of the client's finished outputs.
         Average = "average",
-    }
-
-    /// What the gateway does under overload.
-    LoadPolicy (ID = LoadPolicy) {
-        /// It admits every request.
-        AdmitAll = "admit_all",
-        /// Clients wait that have had more than an equal share lately.
-        FairShare = "fair_share",
-        /// New requests are rejected.
-        Shed = "shed",
     }
 }

@@ -119,16 +119,6 @@ choices! {
         Lognormal = "lognormal",
     }
 
-    /// What becomes of a session at the longest context.
-    AtCap (ID = AtCap) {
-        /// The oldest part of the context is dropped.
-        Truncate = "truncate",
-        /// The session ends.
-        End = "end",
-        /// The context starts again with the new input.
-        Restart = "restart",
-    }
-
     /// Whether inputs share prefixes.
     PrefixKind (ID = PrefixKind) {
         /// They do not.
@@ -217,13 +207,5 @@ choices! {
         Modulated = "modulated",
         /// Several requests at the same time, the batches Poisson.
         Batch = "batch",
-    }
-
-    /// How many arrival processes there are.
-    ArrivalsPer (ID = ArrivalsPer) {
-        /// One for all requests.
-        All = "all",
-        /// One for each adapter.
-        Adapter = "adapter",
     }
 }

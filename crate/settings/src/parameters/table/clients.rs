@@ -99,7 +99,7 @@ macro_rules! clients {
             ContextCap = row("workload.sessions.context_cap", "cc", "sessions", whole(1.0, MOST, 2048.0)).unit("tokens").log(256.0, 131_072.0, 1.0)
                 .when(&[when_in(Id::SessionKind, TALKS)])
                 .doc("Longest context", "No prompt of a session is longer than this.");
-            AtCap = row("workload.sessions.at_cap", "ac", "sessions", choice(choices::AtCap::ID))
+            AtCap = row("workload.sessions.at_cap", "ac", "sessions", choice(choices::AT_CAP))
                 .when(&[when_in(Id::SessionKind, TALKS)])
                 .doc("At the longest context", "Drop the oldest part, end the session, or restart with the user's new message alone.");
             AnswerTime = row("workload.sessions.answer_s", "sa", "sessions", number(0.0, 100_000.0, 5.0)).unit("s").linear(0.0, 60.0, 0.1)

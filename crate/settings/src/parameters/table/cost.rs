@@ -91,7 +91,7 @@ macro_rules! cost {
                 .doc("Longest run", "Where a run of the duration is too short for the tolerance, it is made longer, up to this many requests; 0 keeps the duration.");
             UsdPerGpuHour = row("capacity.usd_per_gpu_hour", "cpp", "capacity", number(0.0, 100_000.0, 0.0)).unit("USD").linear(0.0, 10.0, 0.01).scores()
                 .doc("Price of a GPU hour", "Your own price, for every GPU; 0 takes the listed price of the GPU, where there is one.");
-            PriceKind = row("capacity.price_kind", "cpi", "capacity", choice(choices::PriceKind::ID)).scores()
+            PriceKind = row("capacity.price_kind", "cpi", "capacity", choice(choices::PRICE_KIND)).scores()
                 .when(&[ON_HARDWARE, when_in(Id::UsdPerGpuHour, &["0"])])
                 .doc("Kind of price", "Which listed prices are compared; only GPUs with a price of this kind are ranked. Estimates are what owning a GPU costs, by a cost model.");
             CapacityGrid = row("capacity.grid", "cpg", "capacity", Kind::Text { most: 2000 }).scores()

@@ -8,7 +8,7 @@ macro_rules! gateway {
             GatewayChecks = row("gateway.checks", "gch", "gateway", Kind::Text { most: 80 })
                 .when(PROXY)
                 .doc("Chain of checks", "Names with | between them, in the order in which they are made: rpm, tpm, concurrency, queue, kv, ttft; or none. Empty is rpm|tpm|concurrency|queue, which change nothing until a limit is set; kv reserves KV memory for each predicted output.");
-            GatewayClient = row("gateway.client", "gcl", "gateway", choice(choices::Client::GATEWAY))
+            GatewayClient = row("gateway.client", "gcl", "gateway", choice(choices::GATEWAY_CLIENT))
                 .when(&[
                     when_in(Id::GatewayKind, &["proxy"]),
                     any(&[
@@ -34,7 +34,7 @@ macro_rules! gateway {
             GatewayTpmTotal = row("gateway.tpm.total", "gtt", "gateway", number(0.0, 1e12, 0.0)).unit("tokens").linear(0.0, 100_000.0, 100.0)
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), Condition::Checks("tpm")])
                 .off_at_zero().doc("Tokens a minute", "Quota of each client on prompt and output tokens together (TPM); 0 = no limit.");
-            GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GatewayCharge::ID))
+            GatewayCharge = row("gateway.tpm.charge", "gtc", "gateway", choice(choices::GATEWAY_CHARGE))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), TPM])
                 .doc("Token charging", "At admission: as predicted, reconciled at completion. At completion: in-flight requests can exceed the quota.");
             GatewayWindow = row("gateway.window", "gw", "gateway", choice(choices::GatewayWindow::ID))
@@ -99,7 +99,7 @@ macro_rules! gateway {
             EstimateOver = row("gateway.ttft.average_s", "gta", "gateway", number(0.1, 3600.0, 30.0)).unit("s").log(1.0, 300.0, 1.0)
                 .when(PROXY)
                 .doc("TTFT estimate window", "TTFT estimate = waiting prompts ÷ the recent rate of first tokens, averaged over about this time.");
-            RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RetryKind::ID))
+            RetryKind = row("gateway.retry.kind", "grk", "gateway", choice(choices::RETRY_KIND))
                 .when(&[when_in(Id::GatewayKind, &["proxy"]), REJECTED])
                 .doc("Retry policy", "No retry; retry at once; exponential backoff; or wait as long as Retry-After says.");
             RetryAttempts = row("gateway.retry.attempts", "gra", "gateway", whole(1.0, 100.0, 5.0)).linear(1.0, 20.0, 1.0)
@@ -153,7 +153,7 @@ macro_rules! gateway {
             LoadDwell = row("gateway.load.dwell_s", "gld", "gateway", number(0.0, 3600.0, 2.0)).unit("s").linear(0.0, 60.0, 0.5)
                 .when(PROXY)
                 .doc("Minimum dwell time", "A load state lasts at least this long.");
-            LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LoadPolicy::ID))
+            LoadPolicy = row("gateway.load.policy", "glp", "gateway", choice(choices::LOAD_POLICY))
                 .when(PROXY)
                 .doc("Overload policy", "Admit all; throttle clients above an equal share; or load shedding: reject all new requests.");
             GatewayOrder = row("gateway.order", "gor", "gateway", choice(choices::Order::GATEWAY))

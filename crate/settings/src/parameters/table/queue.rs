@@ -28,7 +28,7 @@ macro_rules! queue {
             OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
                 .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
                 .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
-            SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SchedulerKind::ID))
+            SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SCHEDULER))
                 .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks. Where adapters are kept is a setting of its own: Adapter memory.");
             ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
                 .also(&["scheduler.scheduler_reserve_full_isl"])
@@ -57,13 +57,13 @@ macro_rules! queue {
                 .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
             SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
                 .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
-            OrderClient = row("scheduler.client", "oc", "queue", choice(choices::Client::SCHEDULER))
+            OrderClient = row("scheduler.client", "oc", "queue", choice(choices::QUEUE_CLIENT))
                 .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
                 .doc("Scheduling clients", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.");
             FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
                 .when(&[FAIR])
                 .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
-            FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::FairCost::ID))
+            FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::TOKEN_COST))
                 .when(&[COUNTED])
                 .doc("Cost of a token", "Fixed weights per token, or the time that VTC's authors measured on an A10G for such a request.");
             FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
@@ -72,13 +72,13 @@ macro_rules! queue {
             FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
                 .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
                 .doc("Weight of an output token", "What an output token adds to its client's counter.");
-            FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::FairCharging::ID))
+            FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::OUTPUT_ACCOUNTING))
                 .when(&[FAIR])
                 .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
             FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
                 .when(&[VTC])
                 .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients (those are VTC's active ones; a client that only runs is not counted); if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
-            FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::FairPrediction::ID))
+            FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::OUTPUT_PREDICTION))
                 .when(&[COUNTED])
                 .doc("Charge in advance", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");
             PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))

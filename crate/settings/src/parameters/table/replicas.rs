@@ -25,10 +25,10 @@ macro_rules! replicas {
                     any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)]),
                 ])
                 .doc("Node network", "Where the times of messages between GPUs were taken: in the node of the profile (a DGX of 8 GPUs with NVLink between all of them), or in one of 4 GPUs with NVLink between two each, for 2 or 4 GPUs a layer.");
-            Weights = row("fleet.weights", "wt", "fleet", choice(choices::Weights::ID))
+            Weights = row("fleet.weights", "wt", "fleet", choice(choices::WEIGHTS))
                 .when(FORMATS)
                 .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
-            KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KvFormat::ID))
+            KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KV_FORMAT))
                 .when(FORMATS)
                 .doc("KV format", "Format of cached keys and values.");
             KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
@@ -55,7 +55,7 @@ macro_rules! replicas {
             StartUp = row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
                 .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
                 .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.");
-            Router = row("fleet.router", "rt", "fleet", choice(choices::Router::ID))
+            Router = row("fleet.router", "rt", "fleet", choice(choices::ROUTER))
                 .when(&[any(&[
                     above(Id::Replicas, 1.0),
                     when_not_in(Id::Pools, &[""]),
@@ -95,7 +95,7 @@ macro_rules! replicas {
                 .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
                 .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
 
-            AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::AdapterMemory::ID))
+            AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY))
                 .when(&[HAS_ADAPTERS])
                 .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.");
             MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)

@@ -109,7 +109,7 @@ macro_rules! run {
             ArrivalKind = row("workload.arrivals.kind", "arr", "run", choice(choices::ArrivalKind::ID))
                 .when(&[when_in(Id::Loop, &["open"])])
                 .doc("Arrival process", "Distribution of the gaps between arrivals.");
-            ArrivalsPer = row("workload.arrivals.per", "arp", "run", choice(choices::ArrivalsPer::ID))
+            ArrivalsPer = row("workload.arrivals.per", "arp", "run", choice(choices::ARRIVALS_PER))
                 .when(&[when_in(Id::Loop, &["open"]), when_in(Id::ClientKind, &["together"])])
                 .doc("Scope of the arrival process", "All: one process for all requests, each request draws its adapter (S-LoRA's generator). Adapter: an independent process of the same distribution for each adapter, with its share of R; the number of requests is then random with mean R D.");
             WeibullShape = row("workload.arrivals.shape", "wk", "run", number(0.1, 10.0, 0.7)).linear(0.2, 3.0, 0.01)

@@ -1,0 +1,112 @@
+//! Choices whose enums the engine, the cost model and the workload have themselves: here are the names of their values.
+
+use servescope_cost::deployment::{KvFormat, WeightFormat};
+use servescope_cost::gpus::PriceKind;
+use servescope_engine::gateway::config::{Charge, RetryKind};
+use servescope_engine::gateway::load::LoadPolicy;
+use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
+use servescope_engine::{AdapterMemory, RouterKind, SchedulerKind};
+use servescope_workload::ArrivalsPer;
+use servescope_workload::sessions::AtCap;
+
+use super::{Choice, ChoiceId, ForeignChoice};
+use crate::parameters::Id;
+
+foreign_choices! {
+    SchedulerKind (SCHEDULER = SchedulerKind) {
+        Slora = "slora",
+        Static = "static",
+        Orca = "orca",
+        Vllm = "vllm",
+        Sarathi = "sarathi",
+        LightLlm = "lightllm",
+        VllmV1 = "vllm_v1",
+    }
+
+    Client (QUEUE_CLIENT = OrderClient, GATEWAY_CLIENT = GatewayClient) {
+        User = "user",
+        Adapter = "adapter",
+    }
+
+    TokenCost (TOKEN_COST = FairCost) {
+        Linear = "linear",
+        Profile = "profile",
+    }
+
+    OutputAccounting (OUTPUT_ACCOUNTING = FairCharging) {
+        Slora = "slora",
+        Ideal = "ideal",
+        Artifact = "artifact",
+    }
+
+    Prediction (OUTPUT_PREDICTION = FairPrediction) {
+        None = "none",
+        History = "history",
+        Given = "predicted",
+    }
+
+    WeightFormat (WEIGHTS = Weights) {
+        Bf16 = "bf16",
+        Fp8 = "fp8",
+        Int8 = "int8",
+        Int4 = "int4",
+    }
+
+    KvFormat (KV_FORMAT = KvFormat) {
+        Bf16 = "bf16",
+        Fp8 = "fp8",
+    }
+
+    AdapterMemory (ADAPTER_MEMORY = AdapterMemory) {
+        Unified = "unified",
+        Slots = "slots",
+        Resident = "resident",
+    }
+
+    RouterKind (ROUTER = Router) {
+        RoundRobin = "round_robin",
+        Random = "random",
+        LeastOutstanding = "least_outstanding",
+        ShortestLine = "shortest_line",
+        PowerOfTwo = "power_of_two",
+        LeastKv = "least_kv",
+        AdapterAffinity = "adapter_affinity",
+        PrefixAffinity = "prefix_affinity",
+    }
+
+    PriceKind (PRICE_KIND = PriceKind) {
+        OnDemand = "on_demand",
+        Reserved = "reserved",
+        Spot = "spot",
+        Estimate = "estimate",
+    }
+
+    Charge (GATEWAY_CHARGE = GatewayCharge) {
+        Ahead = "ahead",
+        After = "after",
+    }
+
+    RetryKind (RETRY_KIND = RetryKind) {
+        Never = "never",
+        AtOnce = "at_once",
+        Backoff = "backoff",
+        Honour = "honour",
+    }
+
+    LoadPolicy (LOAD_POLICY = LoadPolicy) {
+        AdmitAll = "admit_all",
+        FairShare = "fair_share",
+        Shed = "shed",
+    }
+
+    AtCap (AT_CAP = AtCap) {
+        Truncate = "truncate",
+        End = "end",
+        Restart = "restart",
+    }
+
+    ArrivalsPer (ARRIVALS_PER = ArrivalsPer) {
+        All = "all",
+        Adapter = "adapter",
+    }
+}
