@@ -2,10 +2,6 @@
 //!
 //! Controls, the address, `--set`, validation, the JSON Schema and the reference page all come from it.
 
-// Before what its macros make.
-#[macro_use]
-mod table;
-
 mod builder;
 pub mod byte_size;
 pub mod choices;
@@ -14,6 +10,7 @@ mod id;
 mod kind;
 mod sections;
 pub mod string_list;
+mod table;
 mod typed;
 mod value;
 

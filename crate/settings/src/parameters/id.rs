@@ -1,7 +1,8 @@
 //! The name of every parameter.
 
-macro_rules! names {
-    ($($name:ident = $row:expr;)*) => {
+/// Makes the enum, and the list of its values.
+macro_rules! ids {
+    ($($name:ident)*) => {
         /// A parameter, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the table's rows describe them")]
@@ -14,4 +15,53 @@ macro_rules! names {
     };
 }
 
-every_row! { names }
+// By the files of the table.
+ids! {
+    Rate Cv Alpha Adapters LengthSource LengthPairs InputKind InputValue InputLow InputHigh InputMean
+    InputDeviation InputExponent InputTheta InputMedian InputSigma InputP90 InputP99 InputHistogram
+    InputMixShare InputMixKind InputMixLow InputMixExponent InputMixMedian InputMixSigma OutputKind
+    OutputValue OutputLow OutputHigh OutputMean OutputDeviation OutputExponent OutputTheta OutputMedian
+    OutputSigma OutputP90 OutputP99 OutputHistogram OutputMixShare OutputMixKind OutputMixLow
+    OutputMixExponent OutputMixMedian OutputMixSigma LengthCorrelation MaxTokensKind MaxTokensCap
+
+    BatchMaxTokens MaxRunning MaxRequestTokens MaxInputTokens DecodeSteps IdlePoll OriginalBlocking
+    SchedulerKind ReserveFullIsl AsyncScheduling ChunkedPrefill LongPrefillTokens LongPrefillAdaptive
+    PrefillInterval MaxActiveSeqs MaxQueuedTokens SchedulerOrder OrderClient FairWeights FairCost
+    FairInputPrice FairOutputPrice FairCharging FairLift FairPrediction PredictionOf PredictionRange
+    DrrQuantum RpmLimit AbortBound ClusterAdapters PriorityClasses PriorityAgeing PrefetchAdapters
+
+    GatewayKind GatewayChecks GatewayClient GatewayRpm GatewayTpmInput GatewayTpmOutput GatewayTpmTotal
+    GatewayCharge GatewayWindow GatewayBurst OverQuota Lending LendingThreshold LendingFloor MaxInSystem
+    ClientConcurrency SlotLeak QueueRequests QueueTokens GatewayPool KvHeadroom KvLag KvLeak QueueTimeout
+    TimeoutKind TimeoutTimes Sweep TtftBound EstimateOver RetryKind RetryAttempts RoundTrip RetryBase
+    RetryCap RetryJitter PredictKind PredictBias PredictNoise PredictHalfLife PredictCold LoadKv LoadWait
+    LoadStep LoadNear LoadHysteresis LoadAverage LoadDwell LoadPolicy GatewayOrder
+
+    FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights KvFormat KvPool
+    MemoryPlan MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
+    Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache MaxTotalTokens
+    AdapterMemory MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
+
+    ModelLayers ModelHidden ModelHeads ModelKvHeads ModelHeadDim ModelWindow ModelWindowLayers ModelMlp
+    ModelGated ModelVocabulary ModelContext ModelTied ModelExperts ModelExpertsPerToken ModelExpertSize
+    ModelSharedExperts ModelDenseLayers
+
+    Popularity AdapterZipf AdapterSigma AdapterDecay AdapterShares Ranks Users UserPopularity UserSigma
+    UserDecay UserAlpha UserShares UserZipf ClientKind ClientCvs ClientInputScales ClientOutputScales
+    ClientAdapters Loop ClosedRequests ThinkKind ThinkMean ThinkSigma SessionKind TurnKind TurnMean
+    TurnSigma ContextCap AtCap AnswerTime PrefixKind BlockTokens SystemTokens AdapterTokens UserTokens
+
+    Calibration CostKind ErrorBias ErrorNoise Corrections HostOverhead HostBase HostPerRequest HostLaunch
+    CapturedTokens PrefillBase PrefillPerToken DecodeBase DecodePerRequest DecodePerKv Overhead LoadBase
+    LoadPerRank DecodePerRank DecodeActive PrefillFactor SloTtft SloTpot SloTbt CapacityQuantile
+    CapacityTtft CapacityTbt CapacityTpot CapacityE2e CapacityQueue CapacityQueueQuantile
+    CapacityTolerance CapacityMostRequests UsdPerGpuHour PriceKind CapacityGrid
+
+    TimeScale TraceTurns RateScale CurveKind CurveFactor CurveStart CurveEnd CurveSwing CurvePeriod
+    CurvePeak CurvePoints DoSample Temperature TopP TopK PresencePenalty FrequencyPenalty IgnoreEos
+    MinTokens MaxNewTokens StopSequences PinOutput CharactersPerToken CurveRise CurveSampling
+    CurveInterval CurveNoise InputCurveKind InputCurveFactor InputCurveStart InputCurveEnd
+    InputCurvePoints OutputCurveKind OutputCurveFactor OutputCurveStart OutputCurveEnd OutputCurvePoints
+    Duration CutAtDuration ArrivalKind ArrivalsPer WeibullShape BusyFactor BusyShare BusySpell BatchSize
+    ExtraInput ExtraOutput ExtraTime ExtraUser ExtraAdapter Seed
+}

@@ -1,120 +1,127 @@
 //! Rows of a replica's waiting queue and scheduler, and of fairness between clients.
 
-macro_rules! queue {
-    ($make:ident [$($next:ident)*] $($before:tt)*) => {
-        rows! { $make [$($next)*] $($before)*
-            BatchMaxTokens = row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
-                .also(&["scheduler.max_num_batched_tokens"])
-                .when(&[
-                    when_not_in(Id::SchedulerKind, &["sarathi"]),
-                    any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
-                ])
-                .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.");
-            MaxRunning = row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
-                .also(&["scheduler.max_num_seqs"])
-                .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.");
-            MaxRequestTokens = row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
-                .also(&["scheduler.max_model_len"])
-                .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; its default is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).");
-            MaxInputTokens = row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
-                .when(SLORA)
-                .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).");
-            DecodeSteps = row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
-                .when(&[when_in(Id::SchedulerKind, &["slora", "lightllm"])])
-                .doc("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.");
-            IdlePoll = row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
-                .when(SLORA)
-                .doc("Idle poll", "How long an idle S-LoRA scheduler sleeps before it polls for requests; 0 wakes it at the arrival.");
-            OriginalBlocking = row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
-                .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
-                .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.");
-            SchedulerKind = row("scheduler.kind", "sched", "queue", choice(choices::SCHEDULER))
-                .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks. Where adapters are kept is a setting of its own: Adapter memory.");
-            ReserveFullIsl = row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
-                .also(&["scheduler.scheduler_reserve_full_isl"])
-                .when(VLLM_V1)
-                .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).");
-            AsyncScheduling = row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
-                .when(VLLM_V1)
-                .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.");
-            ChunkedPrefill = row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
-                .when(VLLM_V1)
-                .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).");
-            LongPrefillTokens = row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
-                .when(VLLM_V1)
-                .off_at_zero().doc("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.");
-            LongPrefillAdaptive = row("scheduler.long_prefill_token_threshold_adaptive", "lpa", "queue", Kind::Flag(false))
-                .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
-                .doc("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).");
-            PrefillInterval = row("scheduler.prefill_schedule_interval", "psi", "queue", whole(1.0, 1_000_000.0, 1.0)).unit("iterations").linear(1.0, 32.0, 1.0)
-                .when(VLLM_V1)
-                .doc("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).");
-            MaxActiveSeqs = row("scheduler.max_num_active_seqs", "mas", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
-                .when(VLLM_V1)
-                .off_at_zero().doc("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.");
-            MaxQueuedTokens = row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
-                .when(VLLM_V1)
-                .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.");
-            SchedulerOrder = row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
-                .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.");
-            OrderClient = row("scheduler.client", "oc", "queue", choice(choices::QUEUE_CLIENT))
-                .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
-                .doc("Scheduling clients", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.");
-            FairWeights = row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
-                .when(&[FAIR])
-                .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.");
-            FairCost = row("scheduler.fair.cost", "fc", "queue", choice(choices::TOKEN_COST))
-                .when(&[COUNTED])
-                .doc("Cost of a token", "Fixed weights per token, or the time that VTC's authors measured on an A10G for such a request.");
-            FairInputPrice = row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
-                .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
-                .doc("Weight of a prompt token", "What a prompt token adds to its client's counter.");
-            FairOutputPrice = row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
-                .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
-                .doc("Weight of an output token", "What an output token adds to its client's counter.");
-            FairCharging = row("scheduler.fair.charging", "fch", "queue", choice(choices::OUTPUT_ACCOUNTING))
-                .when(&[FAIR])
-                .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.");
-            FairLift = row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
-                .when(&[VTC])
-                .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients (those are VTC's active ones; a client that only runs is not counted); if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.");
-            FairPrediction = row("scheduler.fair.prediction", "fp", "queue", choice(choices::OUTPUT_PREDICTION))
-                .when(&[COUNTED])
-                .doc("Charge in advance", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.");
-            PredictionOf = row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
-                .when(&[PREDICTS, when_in(Id::MaxTokensKind, &["cap"])])
-                .doc("Predicted length", "Predictions are centred on the true output length, or on the request's max_tokens.");
-            PredictionRange = row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
-                .when(&[PREDICTS])
-                .doc("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.");
-            DrrQuantum = row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
-                .when(&[DRR])
-                .doc("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.");
-            RpmLimit = row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
-                .when(&[when_in(Id::SchedulerOrder, &["rpm"])])
-                .doc("Request limit of the policy", "Accepted requests per client in any 60 s; further ones are rejected.");
-            AbortBound = row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
-                .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
-                .doc("Early-abort deadline", "A request whose first token cannot come by then is rejected (early abort); that is decided 0.5 s before.");
-            ClusterAdapters = row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
-                .when(&[when_in(Id::SchedulerOrder, &["cluster"])])
-                .doc("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).");
-            PriorityClasses = row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
-                .when(&[PRIORITY])
-                .doc("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.");
-            PriorityAgeing = row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
-                .when(&[PRIORITY])
-                .doc("Aging", "Waiting this long makes up for one class; 0 is first come, first served.");
-            PrefetchAdapters = row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
-                .when(&[
-                    HAS_ADAPTERS,
-                    when_in(Id::AdapterMemory, &["unified"]),
-                    any(&[
-                        when_not_in(Id::SchedulerKind, &["slora"]),
-                        when_in(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
-                    ]),
-                ])
-                .doc("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.");
-        }
-    };
-}
+use crate::parameters::builder::{choice, number, row, whole};
+use crate::parameters::choices;
+use crate::parameters::conditions::{
+    BY_CLIENT, COUNTED, DRR, FAIR, HAS_ADAPTERS, PREDICTS, PRIORITY, SLORA, SOME_USERS, VLLM_V1, VTC, above,
+    any, when_in, when_not_in,
+};
+use crate::parameters::id::Id;
+use crate::parameters::kind::{Kind, Parameter};
+
+// A row is a paragraph of two to five lines; formatted it would be fifteen.
+#[rustfmt::skip]
+pub(super) const ROWS: &[(Id, Parameter)] = &[
+    (Id::BatchMaxTokens, row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+        .also(&["scheduler.max_num_batched_tokens"])
+        .when(&[
+            when_not_in(Id::SchedulerKind, &["sarathi"]),
+            any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
+        ])
+        .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.")),
+    (Id::MaxRunning, row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
+        .also(&["scheduler.max_num_seqs"])
+        .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.")),
+    (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+        .also(&["scheduler.max_model_len"])
+        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; its default is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
+    (Id::MaxInputTokens, row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
+        .when(SLORA)
+        .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).")),
+    (Id::DecodeSteps, row("scheduler.decode_steps_between_prefills", "steps", "queue", whole(0.0, 1_000_000.0, 10.0)).unit("iterations").linear(0.0, 50.0, 1.0)
+        .when(&[when_in(Id::SchedulerKind, &["slora", "lightllm"])])
+        .doc("Decode steps between prefills", "Minimum number of decode iterations between two prefills of a running batch; 0 lets waiting requests join at once.")),
+    (Id::IdlePoll, row("scheduler.idle_poll_ms", "poll", "queue", number(0.0, 60_000.0, 10.0)).unit("ms").linear(0.0, 100.0, 1.0)
+        .when(SLORA)
+        .doc("Idle poll", "How long an idle S-LoRA scheduler sleeps before it polls for requests; 0 wakes it at the arrival.")),
+    (Id::OriginalBlocking, row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
+        .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
+        .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.")),
+    (Id::SchedulerKind, row("scheduler.kind", "sched", "queue", choice(choices::SCHEDULER))
+        .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks. Where adapters are kept is a setting of its own: Adapter memory.")),
+    (Id::ReserveFullIsl, row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
+        .also(&["scheduler.scheduler_reserve_full_isl"])
+        .when(VLLM_V1)
+        .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).")),
+    (Id::AsyncScheduling, row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
+        .when(VLLM_V1)
+        .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.")),
+    (Id::ChunkedPrefill, row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
+        .when(VLLM_V1)
+        .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).")),
+    (Id::LongPrefillTokens, row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
+        .when(VLLM_V1)
+        .off_at_zero().doc("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.")),
+    (Id::LongPrefillAdaptive, row("scheduler.long_prefill_token_threshold_adaptive", "lpa", "queue", Kind::Flag(false))
+        .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::LongPrefillTokens, 0.0)])
+        .doc("Adaptive threshold", "The long prefill threshold is never below the token budget divided by the number of requests that run and wait (vLLM's long_prefill_token_threshold_adaptive).")),
+    (Id::PrefillInterval, row("scheduler.prefill_schedule_interval", "psi", "queue", whole(1.0, 1_000_000.0, 1.0)).unit("iterations").linear(1.0, 32.0, 1.0)
+        .when(VLLM_V1)
+        .doc("Prefill interval", "Iterations from one with prompts to the next while requests decode (vLLM's prefill_schedule_interval).")),
+    (Id::MaxActiveSeqs, row("scheduler.max_num_active_seqs", "mas", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
+        .when(VLLM_V1)
+        .off_at_zero().doc("Max active requests", "Most requests that run, where that is less than the max running requests (vLLM's max_num_active_seqs). 0 = no limit.")),
+    (Id::MaxQueuedTokens, row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
+        .when(VLLM_V1)
+        .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.")),
+    (Id::SchedulerOrder, row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
+        .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.")),
+    (Id::OrderClient, row("scheduler.client", "oc", "queue", choice(choices::QUEUE_CLIENT))
+        .when(&[when_in(Id::SchedulerOrder, BY_CLIENT), any(&[SOME_USERS, HAS_ADAPTERS])])
+        .doc("Scheduling clients", "Client (tenant): whether fairness and limits apply per user, or per adapter as in S-LoRA and VTC.")),
+    (Id::FairWeights, row("scheduler.fair.weights", "fw", "queue", Kind::List { min: 0.01, max: 1e6, whole: false, default: &[1.0] })
+        .when(&[FAIR])
+        .doc("Weights", "Share of service due to each client in turn; clients beyond the list weigh 1.")),
+    (Id::FairCost, row("scheduler.fair.cost", "fc", "queue", choice(choices::TOKEN_COST))
+        .when(&[COUNTED])
+        .doc("Cost of a token", "Fixed weights per token, or the time that VTC's authors measured on an A10G for such a request.")),
+    (Id::FairInputPrice, row("scheduler.fair.input_price", "fi", "queue", number(0.0, 1000.0, 1.0)).linear(0.0, 4.0, 0.1)
+        .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
+        .doc("Weight of a prompt token", "What a prompt token adds to its client's counter.")),
+    (Id::FairOutputPrice, row("scheduler.fair.output_price", "fo", "queue", number(0.0, 1000.0, 2.0)).linear(0.0, 4.0, 0.1)
+        .when(&[FAIR, any(&[DRR, when_in(Id::FairCost, &["linear"])])])
+        .doc("Weight of an output token", "What an output token adds to its client's counter.")),
+    (Id::FairCharging, row("scheduler.fair.charging", "fch", "queue", choice(choices::OUTPUT_ACCOUNTING))
+        .when(&[FAIR])
+        .doc("Charging", "S-LoRA does not charge the first output token; ideal charges every token once; the artifact charges a whole batch again whenever a request of it ends.")),
+    (Id::FairLift, row("scheduler.fair.lift", "fl", "queue", choice(choices::FairLift::ID))
+        .when(&[VTC])
+        .doc("Counter lift", "What the counter of a client that returns is raised to: the minimum of the waiting clients (those are VTC's active ones; a client that only runs is not counted); if none waits, the counter of the last client that left (paper); or all counters near the maximum before each decision.")),
+    (Id::FairPrediction, row("scheduler.fair.prediction", "fp", "queue", choice(choices::OUTPUT_PREDICTION))
+        .when(&[COUNTED])
+        .doc("Charge in advance", "Output that is charged at admission and corrected at the end of the request: none, the mean of the client's last outputs, or a prediction.")),
+    (Id::PredictionOf, row("scheduler.prediction.of", "po", "queue", choice(choices::PredictionOf::ID))
+        .when(&[PREDICTS, when_in(Id::MaxTokensKind, &["cap"])])
+        .doc("Predicted length", "Predictions are centred on the true output length, or on the request's max_tokens.")),
+    (Id::PredictionRange, row("scheduler.prediction.range", "pr", "queue", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
+        .when(&[PREDICTS])
+        .doc("Error of predictions", "Predictions are uniform within this share below and above; 0 is an oracle.")),
+    (Id::DrrQuantum, row("scheduler.round_robin.quantum", "dq", "queue", number(0.0, 1e9, 0.0)).unit("tokens").linear(0.0, 10_000.0, 10.0)
+        .when(&[DRR])
+        .doc("DRR quantum", "Service credited to a client in each turn; 0 is a twentieth of the memory pool.")),
+    (Id::RpmLimit, row("scheduler.rpm.limit", "rl", "queue", whole(1.0, 1_000_000.0, 20.0)).unit("requests").linear(1.0, 60.0, 1.0)
+        .when(&[when_in(Id::SchedulerOrder, &["rpm"])])
+        .doc("Request limit of the policy", "Accepted requests per client in any 60 s; further ones are rejected.")),
+    (Id::AbortBound, row("scheduler.early_abort.bound_s", "eb", "queue", number(0.5, 100_000.0, 6.0)).unit("s").linear(0.5, 30.0, 0.1)
+        .when(&[when_in(Id::SchedulerOrder, &["early_abort"])])
+        .doc("Early-abort deadline", "A request whose first token cannot come by then is rejected (early abort); that is decided 0.5 s before.")),
+    (Id::ClusterAdapters, row("scheduler.cluster.adapters", "ca", "queue", whole(1.0, 1_000_000.0, 8.0)).unit("adapters").linear(1.0, 64.0, 1.0)
+        .when(&[when_in(Id::SchedulerOrder, &["cluster"])])
+        .doc("Adapter-clustering threshold", "Once a batch uses this many adapters, requests for those come first (batch_num_adapters).")),
+    (Id::PriorityClasses, row("scheduler.priority.classes", "pc", "queue", Kind::List { min: 0.0, max: 1e6, whole: false, default: &[0.0, 1.0] })
+        .when(&[PRIORITY])
+        .doc("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.")),
+    (Id::PriorityAgeing, row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
+        .when(&[PRIORITY])
+        .doc("Aging", "Waiting this long makes up for one class; 0 is first come, first served.")),
+    (Id::PrefetchAdapters, row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
+        .when(&[
+            HAS_ADAPTERS,
+            when_in(Id::AdapterMemory, &["unified"]),
+            any(&[
+                when_not_in(Id::SchedulerKind, &["slora"]),
+                when_in(Id::SchedulerOrder, &["fcfs", "lifo", "shortest", "priority", "rpm", "early_abort", "cluster", "pets"]),
+            ]),
+        ])
+        .doc("Prefetch adapters", "Copies adapters to the GPU while iterations run: in S-LoRA those of waiting requests, twice between two prefills; with other schedulers that of the next request.")),
+];

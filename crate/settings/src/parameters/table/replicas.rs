@@ -1,118 +1,127 @@
 //! Rows of GPUs, replicas, router, KV cache and adapter memory.
 
-macro_rules! replicas {
-    ($make:ident [$($next:ident)*] $($before:tt)*) => {
-        rows! { $make [$($next)*] $($before)*
-            FleetGpu = row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
-                .when(HARDWARE)
-                .doc("GPU", "GPU type of the replicas.");
-            FleetModel = row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
-                .when(HARDWARE)
-                .doc("Model", "The model that the replicas serve; “your own” is a model whose dimensions you set under Your own model, or that come from a config.json of Hugging Face.");
-            TensorParallel = row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
-                .when(HARDWARE)
-                .doc("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.");
-            PipelineParallel = row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
-                .when(HARDWARE)
-                .doc("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.");
-            PeerAccess = row("fleet.peer_access", "p2p", "fleet", Kind::Flag(true))
-                .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), above(Id::TensorParallel, 1.0)])
-                .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r shows it).");
-            FleetNetwork = row("fleet.network", "net", "fleet", choice(choices::NodeNetwork::ID))
-                .when(&[
-                    when_in(Id::CostKind, &["profile"]),
-                    when_in(Id::FleetGpu, &["a100_80_sxm", "h100_sxm"]),
-                    any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)]),
-                ])
-                .doc("Node network", "Where the times of messages between GPUs were taken: in the node of the profile (a DGX of 8 GPUs with NVLink between all of them), or in one of 4 GPUs with NVLink between two each, for 2 or 4 GPUs a layer.");
-            Weights = row("fleet.weights", "wt", "fleet", choice(choices::WEIGHTS))
-                .when(FORMATS)
-                .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.");
-            KvFormat = row("fleet.kv_format", "kvf", "fleet", choice(choices::KV_FORMAT))
-                .when(FORMATS)
-                .doc("KV format", "Format of cached keys and values.");
-            KvPool = row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
-                .when(HARDWARE)
-                .doc("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.");
-            MemoryPlan = row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
-                .when(&[when_in(Id::KvPool, &["planned"])])
-                .doc("Memory plan", "All allocations, or as Vidur plans: the layers' matrices only, and whole requests of the longest length.");
-            MemoryMargin = row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
-                .when(&[
-                    when_in(Id::KvPool, &["planned"]),
-                    any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
-                ])
-                .doc("Memory margin", "Share of each GPU's memory that is not used.");
-            KvCacheGib = row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
-                .when(&[when_in(Id::MemoryPlan, &["whole"])])
-                .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.");
-            Replicas = row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
-                .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.");
-            Pools = row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
-                .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.");
-            PoolSchedule = row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
-                .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.");
-            StartUp = row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
-                .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
-                .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.");
-            Router = row("fleet.router", "rt", "fleet", choice(choices::ROUTER))
-                .when(&[any(&[
-                    above(Id::Replicas, 1.0),
-                    when_not_in(Id::Pools, &[""]),
-                    when_not_in(Id::PoolSchedule, &[""]),
-                ])])
-                .doc("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.");
-            ChunkTokens = row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
-                .when(&[when_in(Id::SchedulerKind, &["sarathi"])])
-                .doc("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.");
+use servescope_cost::gpus::GPU_IDS;
 
-            BlockSize = row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
-                .when(&[when_in(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
-                .doc("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token.");
-            Allocation = row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
-                .when(&[when_in(Id::SchedulerKind, PAGED)])
-                .doc("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.");
-            Watermark = row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
-                .when(&[any(&[when_in(Id::Allocation, &["watermark"]), when_in(Id::SchedulerKind, &["vllm_v1"])])])
-                .doc("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.");
-            Preemption = row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
-                .when(&[when_in(Id::Allocation, &["watermark", "on_demand"])])
-                .doc("Preemption", "What becomes of a preempted request: its prompt and output so far are recomputed, or swapped to the host and back, or the output is generated again token by token (where prompts are prefilled in chunks). vLLM v1 recomputes.");
-            SwapRate = row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
-                .when(SWAPS)
-                .doc("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.");
-            SwapSpace = row("fleet.swap_space_gib", "sws", "memory", number(0.0, 1_000_000.0, 4.0)).unit("GiB").linear(0.0, 64.0, 0.5)
-                .when(SWAPS)
-                .doc("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.");
-            KvBytesPerToken = row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
-                .when(&[when_in(Id::Preemption, &["swap"]), when_in(Id::CostKind, &["linear"])])
-                .doc("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.");
-            PrefixCache = row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
-                .also(&["scheduler.enable_prefix_caching"])
-                .when(VLLM_V1)
-                .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching).");
-            MaxTotalTokens = row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
-                .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
-                .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.");
+use crate::parameters::builder::{choice, number, row, whole};
+use crate::parameters::choices::{self, MODEL_NAMES};
+use crate::parameters::conditions::{
+    FORMATS, HARDWARE, HAS_ADAPTERS, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, VLLM_V1, above, any, when_in,
+    when_not_in,
+};
+use crate::parameters::id::Id;
+use crate::parameters::kind::{Kind, Parameter};
 
-            AdapterMemory = row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY))
-                .when(&[HAS_ADAPTERS])
-                .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.");
-            MaxLoras = row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
-                .when(&[SLOTS])
-                .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.");
-            MaxLoraRank = row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
-                .when(&[SLOTS])
-                .doc("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.");
-            MaxCpuLoras = row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
-                .when(&[SLOTS, ON_HARDWARE])
-                .doc("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.");
-            HostRate = row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
-                .when(&[when_in(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
-                .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear model has its own two times of an adapter load instead.");
-            DiskRate = row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
-                .when(&[SLOTS, ON_HARDWARE])
-                .doc("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.");
-        }
-    };
-}
+// A row is a paragraph of two to five lines; formatted it would be fifteen.
+#[rustfmt::skip]
+pub(super) const ROWS: &[(Id, Parameter)] = &[
+    (Id::FleetGpu, row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
+        .when(HARDWARE)
+        .doc("GPU", "GPU type of the replicas.")),
+    (Id::FleetModel, row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
+        .when(HARDWARE)
+        .doc("Model", "The model that the replicas serve; “your own” is a model whose dimensions you set under Your own model, or that come from a config.json of Hugging Face.")),
+    (Id::TensorParallel, row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
+        .when(HARDWARE)
+        .doc("Tensor parallel", "How many GPUs share every layer; two all-reduces per layer.")),
+    (Id::PipelineParallel, row("fleet.pipeline_parallel", "pp", "fleet", whole(1.0, 64.0, 1.0)).linear(1.0, 8.0, 1.0)
+        .when(HARDWARE)
+        .doc("Pipeline stages", "Into how many stages the layers are cut; each has its own GPUs and sends its activations to the next.")),
+    (Id::PeerAccess, row("fleet.peer_access", "p2p", "fleet", Kind::Flag(true))
+        .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), above(Id::TensorParallel, 1.0)])
+        .doc("Peer access", "GPUs of a node read each other's memory, over NVLink or PCIe. Off: all-reduces go through the memory of the host, as where a host of PCIe cards does not allow it (nvidia-smi topo -p2p r shows it).")),
+    (Id::FleetNetwork, row("fleet.network", "net", "fleet", choice(choices::NodeNetwork::ID))
+        .when(&[
+            when_in(Id::CostKind, &["profile"]),
+            when_in(Id::FleetGpu, &["a100_80_sxm", "h100_sxm"]),
+            any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)]),
+        ])
+        .doc("Node network", "Where the times of messages between GPUs were taken: in the node of the profile (a DGX of 8 GPUs with NVLink between all of them), or in one of 4 GPUs with NVLink between two each, for 2 or 4 GPUs a layer.")),
+    (Id::Weights, row("fleet.weights", "wt", "fleet", choice(choices::WEIGHTS))
+        .when(FORMATS)
+        .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.")),
+    (Id::KvFormat, row("fleet.kv_format", "kvf", "fleet", choice(choices::KV_FORMAT))
+        .when(FORMATS)
+        .doc("KV format", "Format of cached keys and values.")),
+    (Id::KvPool, row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
+        .when(HARDWARE)
+        .doc("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.")),
+    (Id::MemoryPlan, row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
+        .when(&[when_in(Id::KvPool, &["planned"])])
+        .doc("Memory plan", "All allocations, or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
+    (Id::MemoryMargin, row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
+        .when(&[
+            when_in(Id::KvPool, &["planned"]),
+            any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
+        ])
+        .doc("Memory margin", "Share of each GPU's memory that is not used.")),
+    (Id::KvCacheGib, row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
+        .when(&[when_in(Id::MemoryPlan, &["whole"])])
+        .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.")),
+    (Id::Replicas, row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
+        .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.")),
+    (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
+        .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
+    (Id::PoolSchedule, row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
+        .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.")),
+    (Id::StartUp, row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
+        .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
+        .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.")),
+    (Id::Router, row("fleet.router", "rt", "fleet", choice(choices::ROUTER))
+        .when(&[any(&[
+            above(Id::Replicas, 1.0),
+            when_not_in(Id::Pools, &[""]),
+            when_not_in(Id::PoolSchedule, &[""]),
+        ])])
+        .doc("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.")),
+    (Id::ChunkTokens, row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
+        .when(&[when_in(Id::SchedulerKind, &["sarathi"])])
+        .doc("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.")),
+
+    (Id::BlockSize, row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
+        .when(&[when_in(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1"])])
+        .doc("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token.")),
+    (Id::Allocation, row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
+        .when(&[when_in(Id::SchedulerKind, PAGED)])
+        .doc("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.")),
+    (Id::Watermark, row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
+        .when(&[any(&[when_in(Id::Allocation, &["watermark"]), when_in(Id::SchedulerKind, &["vllm_v1"])])])
+        .doc("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.")),
+    (Id::Preemption, row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
+        .when(&[when_in(Id::Allocation, &["watermark", "on_demand"])])
+        .doc("Preemption", "What becomes of a preempted request: its prompt and output so far are recomputed, or swapped to the host and back, or the output is generated again token by token (where prompts are prefilled in chunks). vLLM v1 recomputes.")),
+    (Id::SwapRate, row("fleet.swap_gb_per_s", "swr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(SWAPS)
+        .doc("Link to the host", "How fast each GPU copies KV blocks to its host and back; PCIe 4.0 with 16 lanes carries 31.5 GB/s.")),
+    (Id::SwapSpace, row("fleet.swap_space_gib", "sws", "memory", number(0.0, 1_000_000.0, 4.0)).unit("GiB").linear(0.0, 64.0, 0.5)
+        .when(SWAPS)
+        .doc("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.")),
+    (Id::KvBytesPerToken, row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
+        .when(&[when_in(Id::Preemption, &["swap"]), when_in(Id::CostKind, &["linear"])])
+        .doc("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.")),
+    (Id::PrefixCache, row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
+        .also(&["scheduler.enable_prefix_caching"])
+        .when(VLLM_V1)
+        .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching).")),
+    (Id::MaxTotalTokens, row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
+        .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
+        .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.")),
+
+    (Id::AdapterMemory, row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY))
+        .when(&[HAS_ADAPTERS])
+        .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.")),
+    (Id::MaxLoras, row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
+        .when(&[SLOTS])
+        .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.")),
+    (Id::MaxLoraRank, row("adapters.max_lora_rank", "amr", "memory", whole(0.0, 4096.0, 0.0)).linear(0.0, 512.0, 8.0)
+        .when(&[SLOTS])
+        .doc("Largest LoRA rank", "Rank for which each slot has memory and to which LoRA operators pad (vLLM's --max-lora-rank); a request whose adapter has a larger one is rejected. 0 is the largest rank of the workload.")),
+    (Id::MaxCpuLoras, row("adapters.max_cpu_loras", "amc", "memory", whole(0.0, 100_000.0, 0.0)).linear(0.0, 400.0, 1.0)
+        .when(&[SLOTS, ON_HARDWARE])
+        .doc("LoRAs on the host", "Adapters that the host keeps, those in slots counted (vLLM's --max-cpu-loras); others are read from the disk. 0 is as many as slots, vLLM's default.")),
+    (Id::HostRate, row("adapters.host_gb_per_s", "ahr", "memory", number(0.001, 100_000.0, 31.5)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(&[when_in(Id::AdapterMemory, &["unified", "slots"]), ON_HARDWARE])
+        .doc("Adapters from the host", "How fast an adapter is copied to each GPU; PCIe 4.0 with 16 lanes carries 31.5 GB/s. The linear model has its own two times of an adapter load instead.")),
+    (Id::DiskRate, row("adapters.disk_gb_per_s", "adr", "memory", number(0.001, 100_000.0, 3.5)).unit("GB/s").log(0.1, 100.0, 0.1)
+        .when(&[SLOTS, ON_HARDWARE])
+        .doc("Adapters from the disk", "How fast an adapter that the host does not keep is read; an NVMe disk on PCIe 3.0 gives 3.5 GB/s.")),
+];
