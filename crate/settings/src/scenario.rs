@@ -12,6 +12,7 @@ mod problems;
 mod queueing;
 mod recognise;
 mod sampling;
+pub mod scheduler;
 mod service;
 mod timed;
 pub mod vllm;

@@ -48,13 +48,10 @@ pub(super) fn throughput(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
 /// The most tokens of an iteration, of prompts and of outputs together, where the scheduler has such a budget: the chunk of
 /// Sarathi-Serve, `max_num_batched_tokens` of vLLM v1 with chunked prefill.
 fn token_budget(scenario: &Scenario) -> Option<f64> {
-    match scenario.choice(Id::SchedulerKind) {
-        "sarathi" => Some(scenario.number(Id::ChunkTokens)),
-        "vllm_v1" if scenario.get(Id::ChunkedPrefill) == Value::Flag(true) => {
-            Some(scenario.number(Id::BatchMaxTokens))
-        }
-        _ => None,
-    }
+    let scheduler = scenario.scheduler();
+    let cuts_prompts =
+        !scenario.is_active(Id::ChunkedPrefill) || scenario.get(Id::ChunkedPrefill) == Value::Flag(true);
+    (scheduler.budget_counts_decodes && cuts_prompts).then(|| scenario.number(scheduler.iteration_tokens))
 }
 
 /// What a token budget b lets through (B2, after arXiv 2504.07347): a request takes p prompt tokens and o - 1 decode tokens, so n

@@ -56,7 +56,7 @@ fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
     match limit {
         Id::MaxRequestTokens => input.saturating_add(max),
         // A scheduler that does not cut prompts counts the first token of the output with a recomputed prompt, too.
-        Id::BatchMaxTokens if scenario.is_vllm_v1() => input.saturating_add(max),
+        Id::BatchMaxTokens if scenario.scheduler().budget_counts_decodes => input.saturating_add(max),
         _ => input,
     }
 }

@@ -1,6 +1,6 @@
 //! The scenario's adapters: where replicas keep them, what of the memory they take, how long loading one takes.
 
-use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, SchedulerKind, TOKENS_PER_RANK};
+use servescope_engine::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 use servescope_workload::Trace;
 
 use super::{CostKind, Scenario};
@@ -30,17 +30,9 @@ impl AdapterRanks {
 }
 
 impl Scenario {
-    /// Where the schedulers' own systems keep adapters: S-LoRA, whose loop grew out of LightLLM's, in the KV pool, the others as
-    /// vLLM does.
+    /// Where the scheduler's own system keeps adapters.
     pub(super) fn usual_memory(&self) -> Value {
-        choices::ADAPTER_MEMORY.value(match self.chosen(choices::SCHEDULER) {
-            SchedulerKind::Slora | SchedulerKind::LightLlm => AdapterMemory::Unified,
-            SchedulerKind::Static
-            | SchedulerKind::Orca
-            | SchedulerKind::Vllm
-            | SchedulerKind::Sarathi
-            | SchedulerKind::VllmV1 => AdapterMemory::Slots,
-        })
+        choices::ADAPTER_MEMORY.value(self.scheduler().adapter_memory)
     }
 }
 

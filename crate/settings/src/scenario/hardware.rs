@@ -9,7 +9,7 @@ use servescope_cost::{
     memory_plan::{Ask, MemoryPlan, vidur},
     models::{MODELS, Model, OWN},
 };
-use servescope_engine::{AdapterMemory, SchedulerKind};
+use servescope_engine::AdapterMemory;
 use servescope_workload::stream::Stream;
 
 use super::Scenario;
@@ -135,14 +135,9 @@ impl Scenario {
 
     /// What lies in a GPU's memory, with the adapters or LoRA slots that are set apart from the start.
     pub fn memory_plan(&self, ranks: AdapterRanks) -> MemoryPlan {
-        use SchedulerKind::{LightLlm, Orca, Sarathi, Slora, Static, Vllm, VllmV1};
-        let iteration = match self.chosen(choices::SCHEDULER) {
-            Sarathi => Id::ChunkTokens,
-            Slora | Static | Orca | Vllm | LightLlm | VllmV1 => Id::BatchMaxTokens,
-        };
         let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
         let ask = Ask {
-            batch_tokens: self.whole(iteration),
+            batch_tokens: self.whole(self.scheduler().iteration_tokens),
             requests: self.whole(Id::MaxRunning),
             adapter_ranks: self.reserved_ranks(ranks),
             margin: self.number(Id::MemoryMargin),
@@ -204,12 +199,9 @@ impl Scenario {
         let mut problems = Vec::new();
         let stages = self.whole(Id::PipelineParallel);
         let path = Id::PipelineParallel.row().id;
-        let one_stage = match self.chosen(choices::SCHEDULER) {
-            SchedulerKind::Slora => Some("S-LoRA"),
-            SchedulerKind::LightLlm => Some("LightLLM"),
-            _ => None,
-        };
-        if let Some(system) = one_stage.filter(|_| stages > 1 && self.is_active(Id::PipelineParallel)) {
+        let scheduler = self.scheduler();
+        if scheduler.has_one_stage && stages > 1 && self.is_active(Id::PipelineParallel) {
+            let system = scheduler.system;
             let message = format!("{path}: {stages} stages, but {system}'s scheduler runs on 1");
             problems.push(
                 Diagnostic::error("one_stage", path, message)

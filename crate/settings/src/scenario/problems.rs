@@ -1,12 +1,10 @@
 //! What does not fit together in a scenario whose every value is within its bounds.
 
-use servescope_engine::SchedulerKind;
 use servescope_workload::LengthDistribution;
 
 use super::{MAX_REQUESTS, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::Id;
-use crate::parameters::choices;
 
 impl Scenario {
     /// What does not fit together, each at the parameter to change.
@@ -51,11 +49,12 @@ impl Scenario {
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
-        let is_slora = self.chosen(choices::SCHEDULER) == SchedulerKind::Slora;
-        if is_slora && self.flag(Id::OriginalBlocking) && batch < request {
+        let scheduler = self.scheduler();
+        if scheduler.budget_covers_request && self.flag(Id::OriginalBlocking) && batch < request {
             let path = "scheduler.batch_max_tokens";
             let message = format!(
-                "{path}: {batch} is below scheduler.max_request_tokens ({request}), which S-LoRA refuses to start with"
+                "{path}: {batch} is below scheduler.max_request_tokens ({request}), which {} refuses to start with",
+                scheduler.system
             );
             problems.push(
                 Diagnostic::error("batch_below_request", path, message)
@@ -69,12 +68,7 @@ impl Scenario {
     /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.
     pub fn prompt_budget(&self) -> Option<Diagnostic> {
         let id = Id::BatchMaxTokens;
-        let is_whole = match self.chosen(choices::SCHEDULER) {
-            SchedulerKind::Slora | SchedulerKind::Vllm | SchedulerKind::LightLlm => true,
-            SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi | SchedulerKind::VllmV1 => {
-                false
-            }
-        };
+        let is_whole = self.scheduler().has_whole_prompts;
         let (budget, longest) = (self.number(id), self.number(Id::MaxRequestTokens));
         (is_whole && budget < longest).then(|| {
             let path = id.row().id;

@@ -1,6 +1,5 @@
 //! The scenario's waiting queue: the scheduling policy with its settings.
 
-use servescope_engine::SchedulerKind;
 use servescope_engine::queue::{
     DrrConfig, Lift, Prediction, QueueConfig, QueuePolicy, VtcConfig, prediction,
 };
@@ -43,7 +42,7 @@ impl Scenario {
     pub(super) fn order_problem(&self) -> Option<Diagnostic> {
         let of = choices::Order::SCHEDULER;
         let kind = self.chosen(choices::SCHEDULER);
-        if kind == SchedulerKind::Slora || !self.order(of).is_batch_aware() {
+        if self.scheduler().orders_by_batch || !self.order(of).is_batch_aware() {
             return None;
         }
         let (path, order, kind) = (of.id().row().id, self.chosen(of).name(), kind.name());
