@@ -228,12 +228,12 @@ pub struct Peak {
     pub bytes: f64,
 }
 
-/// Iterations of a certain number of requests that decode, without prompts and adapters, but for the KV tokens that they
-/// read.
+/// Iterations of a certain number of requests that decode, without prompts, but for the KV tokens that they read and their
+/// adapters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodeUsage {
     /// Microseconds by class of operator, the mean of the stages, without [`OperatorClass::DecodeAttention`]: that is the
-    /// rest of an iteration's time.
+    /// rest of an iteration's time; and without [`BatchCost::lora_usage`].
     pub parts: StageParts,
     /// What an iteration without KV tokens asks of a GPU, and how much more one with each of them does.
     pub work: Option<[Work; 2]>,
@@ -289,10 +289,16 @@ pub trait BatchCost: std::fmt::Debug + Send + Sync {
         (mean_of_stages(self.stage_parts(batch), self.stages()), self.work(batch))
     }
 
-    /// What iterations of `decodes` requests have in common however many KV tokens they read; `None` where more hangs on
-    /// these than the time of attention and, in proportion, its work.
+    /// What iterations of `decodes` requests have in common however many KV tokens they read and whichever adapters they
+    /// use; `None` where more hangs on the tokens than the time of attention and, in proportion, its work, or more on the
+    /// adapters than [`Self::lora_usage`].
     fn decode_usage(&self, _decodes: u32) -> Option<DecodeUsage> {
         None
+    }
+
+    /// What LoRA operators add to an iteration: microseconds, the mean of the stages, and work.
+    fn lora_usage(&self, _lora: &LoraBatch) -> (f64, Work) {
+        (0.0, Work::default())
     }
 
     /// What a GPU can do, where it is known.
@@ -308,6 +314,13 @@ pub(crate) fn mean_of_stages([inner, last]: [StageParts; 2], stages: u32) -> Sta
     }
     let others = f64::from(stages - 1);
     std::array::from_fn(|class| (last[class] + others * inner[class]) / f64::from(stages))
+}
+
+/// The times of a model in which only the attention of `decodes` requests hangs on the KV tokens that they read.
+pub(crate) fn decode_usage_of(cost: &impl BatchCost, decodes: u32) -> DecodeUsage {
+    let mut parts = mean_of_stages(cost.stage_parts(&Batch { decodes, ..Batch::default() }), cost.stages());
+    parts[OperatorClass::DecodeAttention as usize] = 0.0;
+    DecodeUsage { parts, work: None }
 }
 
 /// Iterations for which a time without bounds is taken to be valid at once.

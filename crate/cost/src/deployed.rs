@@ -1,7 +1,7 @@
 //! Measured times of a deployment, with what the roofline knows beyond them.
 
 use crate::batch::{
-    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+    Batch, BatchCost, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
     mean_of_stages,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
@@ -71,6 +71,10 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
         let work = self.roofline.decode_work(decodes)?;
         Some(DecodeUsage { work: Some(work), ..self.times.decode_usage(decodes)? })
+    }
+
+    fn lora_usage(&self, lora: &LoraBatch) -> (f64, Work) {
+        self.roofline.lora_usage(lora)
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {

@@ -5,7 +5,9 @@
 //! no iteration has to know how many came before it. An iteration and the part of it that decodes have the same factor, so that
 //! what prompts add to it is off by that factor, too.
 
-use crate::batch::{Batch, BatchCost, DecodeUsage, OperatorTime, Peak, StageParts, StageTime, Work};
+use crate::batch::{
+    Batch, BatchCost, DecodeUsage, LoraBatch, OperatorTime, Peak, StageParts, StageTime, Work,
+};
 use crate::batch_stages::{BatchStages, StageConstants};
 
 /// By how much iteration times are off.
@@ -120,6 +122,11 @@ impl BatchCost for Disturbed {
         let factor = 1.0 + self.error.bias;
         let usage = self.cost.decode_usage(decodes).filter(|_| self.error.noise == 0.0)?;
         Some(DecodeUsage { parts: usage.parts.map(|us| us * factor), ..usage })
+    }
+
+    fn lora_usage(&self, lora: &LoraBatch) -> (f64, Work) {
+        let (us, work) = self.cost.lora_usage(lora);
+        (us * (1.0 + self.error.bias), work)
     }
 
     fn peak(&self) -> Option<Peak> {

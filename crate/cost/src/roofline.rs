@@ -12,8 +12,8 @@ mod iteration;
 pub use corrections::{Corrections, Efficiency, product_work};
 
 use crate::batch::{
-    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
-    mean_of_stages,
+    Batch, BatchCost, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
+    decode_usage_of, mean_of_stages,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::{Deployment, WeightFormat};
@@ -164,9 +164,12 @@ impl BatchCost for Roofline {
         if self.deployment.model.attention.window().is_some() || self.host.launch_per_layer_us > 0.0 {
             return None;
         }
-        let (mut parts, _) = self.usage(&Batch { decodes, ..Batch::default() });
-        parts[OperatorClass::DecodeAttention as usize] = 0.0;
-        Some(DecodeUsage { parts, work: self.decode_work(decodes) })
+        Some(DecodeUsage { work: self.decode_work(decodes), ..decode_usage_of(self, decodes) })
+    }
+
+    fn lora_usage(&self, lora: &LoraBatch) -> (f64, Work) {
+        let (parts, works) = self.lora_parts_and_works(lora);
+        (mean_of_stages(parts, self.stages())[OperatorClass::Adapters as usize], self.work_of_stages(works))
     }
 
     fn work(&self, batch: &Batch<'_>) -> Option<Work> {
@@ -181,7 +184,7 @@ impl BatchCost for Roofline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::{Chunk, LoraBatch};
+    use crate::batch::Chunk;
     use crate::deployment::KvFormat;
     use crate::gpus::{GPU_IDS, GPUS, Gpu};
     use crate::models::{MODELS, Model};

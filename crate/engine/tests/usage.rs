@@ -7,7 +7,7 @@ use servescope_cost::deployment::{Deployment, KvFormat, WeightFormat};
 use servescope_cost::gpus::Gpu;
 use servescope_cost::models::{MODELS, Model};
 use servescope_cost::roofline::{Corrections, HostTime, Roofline};
-use servescope_cost::{BatchCost, OperatorClass, StageParts, Work};
+use servescope_cost::{Batch, BatchCost, LoraBatch, OperatorClass, StageParts, Work};
 use servescope_engine::metrics::operators::RunTotals;
 use servescope_engine::metrics::usage::usage;
 use servescope_engine::{Fleet, PoolConfig, SchedulerKind};
@@ -15,15 +15,15 @@ use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace};
 
 prop_compose! {
-    fn any_trace()(rows in prop::collection::vec((0u32..300_000, 1u32..3_000, 1u32..400, 0u32..3), 1..60)) -> Trace {
+    fn any_trace()(rows in prop::collection::vec((0u32..300_000, 1u32..3_000, 1u32..400, 0u32..6), 1..60)) -> Trace {
         let (mut trace, mut now_us) = (Trace::default(), 0.0);
         for (gap_us, input_tokens, output_tokens, adapter) in rows {
             now_us += f64::from(gap_us);
-            let adapter = if adapter == 0 { 0 } else { BASE_MODEL };
+            let adapter = if adapter < 4 { adapter } else { BASE_MODEL };
             let max_tokens = output_tokens;
             trace.push(Request { arrival_us: now_us, user: 0, adapter, input_tokens, output_tokens, max_tokens });
         }
-        trace.adapter_rank = vec![8];
+        trace.adapter_rank = vec![8, 16, 32, 64];
         trace
     }
 }
@@ -74,19 +74,23 @@ proptest! {
 
     #[test]
     fn a_model_that_answers_for_all_batches_of_a_size_is_right_about_each(
-        cost in any_cost(), decodes in 1u32..300, mean in 0u32..5_000,
+        cost in any_cost(), decodes in 1u32..300, mean in 0u32..5_000, rank in 0u32..65,
     ) {
         let decode_kv_tokens = f64::from(decodes) * f64::from(mean);
-        let batch = servescope_cost::Batch { decodes, decode_kv_tokens, ..Default::default() };
+        let (any_adapter, lora) = (rank > 0, LoraBatch::of_one(rank, decodes));
+        let batch = Batch { decodes, decode_kv_tokens, any_adapter, lora, ..Batch::default() };
         let (parts, work) = cost.usage(&batch);
-        if let Some(known) = cost.decode_usage(decodes) {
+        if let Some(mut known) = cost.decode_usage(decodes) {
+            let (us, added) = if any_adapter { cost.lora_usage(&lora) } else { (0.0, Work::default()) };
+            known.parts[OperatorClass::Adapters as usize] += us;
             for class in OperatorClass::ALL.into_iter().filter(|&class| class != OperatorClass::DecodeAttention) {
                 prop_assert_eq!(known.parts[class as usize], parts[class as usize]);
             }
             let (work, [none, each]) = (work.unwrap(), known.work.unwrap());
-            let flops = none.flops + decode_kv_tokens * each.flops;
+            let flops = none.flops + decode_kv_tokens * each.flops + added.flops;
+            let bytes = none.bytes + decode_kv_tokens * each.bytes + added.bytes;
             prop_assert!((flops - work.flops).abs() <= 1e-9 * work.flops);
-            prop_assert!((none.bytes + decode_kv_tokens * each.bytes - work.bytes).abs() <= 1e-9 * work.bytes);
+            prop_assert!((bytes - work.bytes).abs() <= 1e-9 * work.bytes);
         }
     }
 }

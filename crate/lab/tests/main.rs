@@ -9,6 +9,7 @@ mod load;
 mod matrix;
 mod measured_kernels;
 mod notes;
+mod operator_shares;
 mod orders;
 mod output_bounds;
 mod own_models;

@@ -6,7 +6,10 @@ use super::curves::{DecodeTable, LONG, TokenCurve};
 use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
-use crate::batch::{Batch, BatchCost, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime};
+use crate::batch::{
+    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime,
+    decode_usage_of,
+};
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
 use crate::models::Attention;
@@ -393,5 +396,9 @@ impl BatchCost for KernelCost {
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
         let [inner, last] = self.stage_sums(batch, OperatorSum::by_operator());
         (if is_last { last } else { inner }).into_operators(batch)
+    }
+
+    fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
+        Some(decode_usage_of(self, decodes))
     }
 }

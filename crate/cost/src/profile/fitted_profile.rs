@@ -16,6 +16,7 @@ use super::vidur_tables::LayerSettings;
 use super::{NodeNetwork, OperatorLine, Profile};
 use crate::batch::{
     Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime,
+    decode_usage_of,
 };
 use crate::batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
 
@@ -327,8 +328,6 @@ impl BatchCost for CompactTables {
     }
 
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
-        let (mut parts, _) = self.usage(&Batch { decodes, ..Batch::default() });
-        parts[OperatorClass::DecodeAttention as usize] = 0.0;
-        Some(DecodeUsage { parts, work: None })
+        Some(decode_usage_of(self, decodes))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Roofline;
 use super::corrections::{Efficiency, product_work};
-use crate::batch::{Batch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
+use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::Attention;
 use crate::nodes;
@@ -422,7 +422,15 @@ impl Roofline {
         costs.parts().map(|parts| parts[OperatorClass::Adapters as usize])
     }
 
-    /// The same, and what all stages do.
+    /// The LoRA operators alone, and what the stages do in them.
+    pub(super) fn lora_parts_and_works(&self, lora: &LoraBatch) -> ([StageParts; 2], [Work; 2]) {
+        let mut costs = CostAccumulator::new(Timed::Adapters);
+        let batch = Batch { any_adapter: true, lora: *lora, ..Batch::default() };
+        self.adapters(&mut costs, &batch, self.layers());
+        (costs.parts(), costs.works)
+    }
+
+    /// Microseconds of the LoRA operators of both kinds of stage, and what all stages do in the whole iteration.
     pub(crate) fn lora_us_and_work(&self, batch: &Batch<'_>) -> ([f64; 2], Work) {
         let costs = self.accumulate(CostAccumulator::new(Timed::Adapters), batch);
         (costs.parts().map(|parts| parts[OperatorClass::Adapters as usize]), self.work_of_stages(costs.works))

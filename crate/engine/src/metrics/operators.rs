@@ -2,9 +2,10 @@
 //!
 //! Nothing of this is kept while a fleet runs: the cost model is asked again, about the first and the last of equal
 //! iterations, or about their mean. From one to the next every part grows by the same amount, as their times do. Where
-//! nothing but decode attention hangs on what is read, it is asked once for all iterations of as many requests.
+//! nothing but decode attention hangs on what is read, it is asked once for all iterations of as many requests, and once for
+//! what the same adapters add.
 
-use servescope_cost::{BatchCost, Chunk, DecodeUsage, OperatorClass, Peak, StageParts, Work};
+use servescope_cost::{BatchCost, DecodeUsage, LoraBatch, OperatorClass, Peak, StageParts, Work};
 
 use crate::record::timeline::{IterationRun, Timeline};
 use crate::report::{PoolReport, Report};
@@ -37,11 +38,7 @@ pub struct RunTotals {
 impl RunTotals {
     /// Asks `cost` about a run of `timeline`.
     pub fn of(timeline: &Timeline, cost: &dyn BatchCost, run: &IterationRun) -> Self {
-        Self::of_prompts(cost, run, timeline.iterations.chunks(run))
-    }
-
-    /// Asks `cost` about a run that reads this of its prompts.
-    fn of_prompts(cost: &dyn BatchCost, run: &IterationRun, chunks: &[Chunk]) -> Self {
+        let chunks = timeline.iterations.chunks(run);
         let mean = run.batch(chunks, 0.5 * f64::from(run.iterations.saturating_sub(1)));
         let many = f64::from(run.iterations);
         let (mut us, work) = cost.usage(&mean);
@@ -53,39 +50,40 @@ impl RunTotals {
         Self { us, work }
     }
 
-    /// Of iterations that only decode: attention takes what is left of their time.
-    fn rest_of(run: &IterationRun, usage: &DecodeUsage) -> Self {
+    /// Of iterations that only decode, with what adapters add to each: attention takes what is left of their time.
+    fn rest_of(run: &IterationRun, usage: &DecodeUsage, (lora_us, lora): &(f64, Work)) -> Self {
         let many = f64::from(run.iterations);
         let mut us = usage.parts.map(|part| part * many);
+        us[OperatorClass::Adapters as usize] += many * lora_us;
         us[OperatorClass::DecodeAttention as usize] = (run.busy_us - us.iter().sum::<f64>()).max(0.0);
         let kv_tokens =
             run.kv_tokens + 0.5 * f64::from(run.iterations.saturating_sub(1)) * f64::from(run.decode_tokens);
         let work = usage.work.map(|[none, each]| Work {
-            flops: many * (none.flops + kv_tokens * each.flops),
-            bytes: many * (none.bytes + kv_tokens * each.bytes),
+            flops: many * (none.flops + kv_tokens * each.flops + lora.flops),
+            bytes: many * (none.bytes + kv_tokens * each.bytes + lora.bytes),
         });
         Self { us, work }
     }
 }
 
 /// What the cost model returns for iterations that only decode, by the number of requests: it is called once for each
-/// number, not for each run.
+/// number and set of adapters, not for each run.
 #[derive(Debug)]
 pub(super) struct DecodeUsageCache<'a> {
     report: &'a Report,
     /// Of each pool.
-    decodes: Vec<Vec<CachedUsage>>,
+    decodes: Vec<Vec<Option<CachedUsage>>>,
 }
 
 /// What the model returned for a number of requests.
 #[derive(Debug, Clone, Copy)]
-enum CachedUsage {
-    /// The model has not been called.
-    Unknown,
-    /// More than attention depends on the KV tokens: the model is called for each run.
-    Each,
-    /// The same for every run of this many requests.
-    All(DecodeUsage),
+struct CachedUsage {
+    /// The same for every run of this many requests; `None` where the model is called for each run.
+    usage: Option<DecodeUsage>,
+    /// The adapters that these used last, if any.
+    lora: Option<LoraBatch>,
+    /// What those add: microseconds, and work.
+    lora_usage: (f64, Work),
 }
 
 /// For more requests than this the model is called each time.
@@ -98,28 +96,36 @@ impl<'a> DecodeUsageCache<'a> {
 
     /// What all of these equal iterations are together.
     pub(super) fn totals(&mut self, run: &IterationRun) -> RunTotals {
-        let only_decodes = run.prompts == 0 && run.rank_sum == 0 && !run.any_adapter && run.copying_us == 0.0;
+        let report = self.report;
+        let only_decodes = run.prompts == 0 && run.copying_us == 0.0;
         let known = if only_decodes { self.decode_usage(run) } else { None };
-        if let Some(usage) = known {
-            return RunTotals::rest_of(run, &usage);
+        match known {
+            Some((usage, lora_usage)) => RunTotals::rest_of(run, usage, lora_usage),
+            None => RunTotals::of(&report.timeline, &*report.pool(run.replica).cost, run),
         }
-        RunTotals::of(&self.report.timeline, &*self.report.pool(run.replica).cost, run)
     }
 
-    fn decode_usage(&mut self, run: &IterationRun) -> Option<DecodeUsage> {
+    /// What iterations of as many requests have in common, and what the adapters of this run add.
+    fn decode_usage(&mut self, run: &IterationRun) -> Option<(&DecodeUsage, &(f64, Work))> {
         let (cost, place) = (&self.report.pool(run.replica).cost, run.decodes as usize);
         if place >= MOST_KEPT {
-            return cost.decode_usage(run.decodes);
+            return None;
         }
         let decodes = &mut self.decodes[usize::from(self.report.replicas[run.replica].pool)];
         if decodes.len() <= place {
-            decodes.resize(place + 1, CachedUsage::Unknown);
+            decodes.resize(place + 1, None);
         }
-        let cached = &mut decodes[place];
-        if matches!(cached, CachedUsage::Unknown) {
-            *cached = cost.decode_usage(run.decodes).map_or(CachedUsage::Each, CachedUsage::All);
+        let cached = decodes[place].get_or_insert_with(|| {
+            let usage = cost.decode_usage(run.decodes);
+            CachedUsage { usage, lora: None, lora_usage: Default::default() }
+        });
+        let usage = cached.usage.as_ref()?;
+        let lora = run.any_adapter.then_some(run.lora);
+        if cached.lora != lora {
+            cached.lora = lora;
+            cached.lora_usage = lora.map_or_else(Default::default, |lora| cost.lora_usage(&lora));
         }
-        if let CachedUsage::All(usage) = cached { Some(*usage) } else { None }
+        Some((usage, &cached.lora_usage))
     }
 }
 
