@@ -239,7 +239,7 @@ proptest! {
         // Whole prompts, all answered: then the timeline says the same to the token.
         let all_read = report.results.iter().all(|result| result.outcome != Outcome::Cancelled);
         let whole = report.timeline.iterations.iter().all(|run| {
-            report.timeline.iterations.chunks(&run).iter().all(|chunk| chunk.kv_tokens == 0)
+            report.timeline.iterations.chunks(run).iter().all(|chunk| chunk.kv_tokens == 0)
         });
         let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
         let first_read: u64 = monitor.clients.iter().map(|client| client.input_tokens).sum();

@@ -56,7 +56,7 @@ proptest! {
         let report = Fleet::of_pool(Arc::new(trace), config, Box::new(cost)).run();
         let (mut us, mut work) = (StageParts::default(), Work::default());
         for run in &report.timeline.iterations {
-            let totals = RunTotals::of(&report.timeline, &cost, &run);
+            let totals = RunTotals::of(&report.timeline, &cost, run);
             us.iter_mut().zip(totals.us).for_each(|(sum, part)| *sum += part);
             let of_run = totals.work.unwrap();
             work.flops += of_run.flops;

@@ -165,7 +165,7 @@ proptest! {
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
-        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(timeline.iterations.chunks(&run), 0.0))).collect();
+        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(timeline.iterations.chunks(run), 0.0))).collect();
         let mut heard = heard.lock().unwrap().clone();
         told.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
@@ -191,7 +191,7 @@ proptest! {
         let mut busy_us = vec![0.0; report.replicas.len()];
         for (run, parts) in run_parts(&report) {
             busy_us[run.replica] += run.busy_us;
-            let totals = RunTotals::of(&report.timeline, &cost, &run);
+            let totals = RunTotals::of(&report.timeline, &cost, run);
             let total: f64 = totals.us.iter().sum();
             prop_assert!((total - run.busy_us).abs() <= 1e-14 * run.busy_us);
             // Nothing was left to the largest part but rounding.
@@ -202,13 +202,13 @@ proptest! {
             prop_assert!((host - 50.3 * many).abs() < 1e-6 * many);
             // One by one they are those of the batch as it is then.
             for i in 0..run.iterations {
-                let alone = cost.work(&run.batch(report.timeline.iterations.chunks(&run), i.into())).unwrap();
+                let alone = cost.work(&run.batch(report.timeline.iterations.chunks(run), i.into())).unwrap();
                 let work = parts.work(i).unwrap();
                 prop_assert!((work.bytes - alone.bytes).abs() < 1e-6 && work.flops == alone.flops);
             }
             let bytes: f64 = (0..run.iterations).map(|i| parts.work(i).unwrap().bytes).sum();
             prop_assert!((bytes - totals.work.unwrap().bytes).abs() <= 1e-9 * bytes);
-            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, &run));
+            prop_assert_eq!(parts, RunParts::of(&report.timeline, &cost, run));
         }
         let (usage, gaps) = usage(&report);
         let by_themselves = InterTokenLatencies::of(&report.timeline);
