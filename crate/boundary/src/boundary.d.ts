@@ -55,7 +55,7 @@ export type Batches = {
 /** The distribution that fits best. */
 export type BestDistribution = {
   /** Its name. */
-  law: string,
+  distribution: string,
   /** Kolmogorov's distance. */
   distance: number | null,
 };
@@ -63,7 +63,7 @@ export type BestDistribution = {
 /** The distribution of users that fits best. */
 export type BestUsers = {
   /** Its name. */
-  law: string,
+  distribution: string,
   /** Its parameter. */
   parameter: number | null,
   /** Divergence of the shares from it, nats. */
@@ -687,8 +687,8 @@ export type ExpectedError = {
 
 /** A closed form at a point. */
 export type ExpectedValue = {
-  /** The name of the closed form. */
-  law: string,
+  /** The queueing model whose closed form it is, or the name of the bound. */
+  model: string,
   /** What it says, in the metric's unit. */
   value: number,
 };
@@ -744,7 +744,7 @@ export type FitReply = {
   /** What is to be said of the fit. */
   findings: Array<Fact>,
   /** The distributions. */
-  laws: FittedDistributions,
+  distributions: FittedDistributions,
 };
 
 /** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's. */
@@ -2615,8 +2615,8 @@ export type SweepView = {
   x: string,
   /** Of a heat map: the parameter of the vertical axis. */
   y: string | null,
-  /** The names of the closed forms that are drawn. */
-  laws: Array<string>,
+  /** The queueing models and bounds whose closed forms are drawn. */
+  models: Array<string>,
   /** Of a heat map: its values of the other parameters. */
   fixed: Record<string, ParameterValue>,
   /** Of a heat map: what its shades mean. */

@@ -285,8 +285,8 @@ fn bars_that_overlap_are_seen_through() {
 #[test]
 fn a_distribution_stands_out_from_bars() {
     let bars = Series { x2: vec![5.0], ..series(Role::Arrivals, Mark::Bars, &[1.0], &[2.0]) };
-    let law = series(Role::Density, Mark::Line, &[0.0, 10.0], &[3.0, 1.0]);
-    let (shapes, _) = drawn(&chart(vec![bars, law]), None, &STYLE);
+    let density = series(Role::Density, Mark::Line, &[0.0, 10.0], &[3.0, 1.0]);
+    let (shapes, _) = drawn(&chart(vec![bars, density]), None, &STYLE);
     let paths: Vec<_> = shapes.iter().filter(|shape| shape.kind == "path").collect();
     assert_eq!(paths.len(), 2);
     assert_eq!(paths[0].points, paths[1].points);

@@ -69,7 +69,7 @@ const SCHEDULERS: [(&str, SchedulerKind); 5] = [
 
 const ROUTERS: [(&str, RouterKind); 3] = [
     ("round_robin", RouterKind::RoundRobin),
-    ("lor", RouterKind::ShortestLine),
+    ("lor", RouterKind::FewestWaiting),
     ("random", RouterKind::Random),
 ];
 

@@ -223,7 +223,7 @@ test('what cannot be swept is said in both languages', async ({ page }) => {
   expect(await link(page)).not.toContain('sweep=');
 });
 
-test('a law stands beside the points that it speaks of, and what breaks it is named', async ({ page, request }) => {
+test('a closed form stands beside the points that it speaks of, and what breaks it is named', async ({ page, request }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   const preset = await (await request.get('presets/mm1.json')).json() as { scenario: unknown };
   const folder = mkdtempSync(join(tmpdir(), 'servescope-'));
@@ -239,16 +239,16 @@ test('a law stands beside the points that it speaks of, and what breaks it is na
   const setting = (await link(page)).slice(1);
   await open(page, `#${setting}&sweep=${encodeURIComponent(`2|queue_s.mean,ttft_s.p99|${setting}|${over}|${ORDER}=fcfs,lifo`)}`);
   await swept(page);
-  const law = section(page).locator('chart-view', { hasText: 'M/M/1' });
-  await expect(law).toHaveCount(1);
+  const chart = section(page).locator('chart-view', { hasText: 'M/M/1' });
+  await expect(chart).toHaveCount(1);
   const [saved] = await Promise.all([page.waitForEvent('download'), section(page).locator('[data-action=csv]').click()]);
   expect(readFileSync(await saved.path(), 'utf8')).toBe(readFileSync(csv, 'utf8'));
-  await section(page).locator('details[data-fold=sweep-laws] > summary').click();
-  const told = section(page).locator('[data-law]');
+  await section(page).locator('details[data-fold=sweep-closed-forms] > summary').click();
+  const told = section(page).locator('[data-closed-form]');
   await expect(told).toHaveCount(2);
-  await expect(told.first()).toHaveAttribute('data-law', 'M/M/1');
+  await expect(told.first()).toHaveAttribute('data-closed-form', 'M/M/1');
   await expect(told.first().locator('[data-obstacle]')).toHaveCount(1);
   await expect(told.first().locator('[data-obstacle]')).toHaveAttribute('data-obstacle', ORDER);
-  await expect(told.last()).toHaveAttribute('data-law', '');
+  await expect(told.last()).toHaveAttribute('data-closed-form', '');
   await faultless(page);
 });

@@ -99,8 +99,9 @@ fn prompts_of_a_collection_are_chosen_by_length_or_in_turn() {
     let plain = file("plain.jsonl", &format!("{{\"prompt\": \"short\"}}\n{{\"prompt\": \"{long}\"}}\n"));
     let fixed = |tokens: &str| {
         let length = format!("workload.input_tokens.value={tokens}");
-        let law = ["--set", "workload.input_tokens.kind=fixed", "--set", &length, "--prompts", text(&plain)];
-        generated("slora", &law)
+        let fixed =
+            ["--set", "workload.input_tokens.kind=fixed", "--set", &length, "--prompts", text(&plain)];
+        generated("slora", &fixed)
     };
     assert!(fixed("1").iter().all(|line| line["body"]["inputs"] == "short" && line["input_tokens"] == 1));
     assert!(fixed("80").iter().all(|line| line["body"]["inputs"] == *long));

@@ -211,7 +211,7 @@ mod tests {
         drawn.sort_unstable();
         let at = |share: f64| f64::from(drawn[(share * drawn.len() as f64) as usize]);
         assert!((at(0.5) / 300.0 - 1.0).abs() < 0.02, "median {}", at(0.5));
-        // One standard deviation above the median lies 84.13 % of a normal law.
+        // One standard deviation above the median lies 84.13 % of a normal distribution.
         assert!((at(0.8413) / (300.0 * libm::exp(0.4)) - 1.0).abs() < 0.03, "84 % at {}", at(0.8413));
     }
 

@@ -146,7 +146,7 @@ impl Scenario {
 
     fn has_pairs(&self) -> bool {
         match self.chosen(LengthSource::ID) {
-            LengthSource::Laws => false,
+            LengthSource::Distributions => false,
             LengthSource::Pairs => true,
         }
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_law_reaches_the_trace_and_leaves_the_other_side_alone() {
+    fn every_distribution_reaches_the_trace_and_leaves_the_other_side_alone() {
         let plain = generate(&Scenario::default().workload());
         // The first is the default.
         for kind in LengthKind::NAMES.iter().copied().skip(1) {

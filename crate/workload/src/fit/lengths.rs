@@ -325,7 +325,7 @@ mod tests {
         let Some(LengthDistribution::BoundedGeometric { mean, low, high }) =
             LengthFit::of(&drawn).best_bounded().map(|best| best.distribution.clone())
         else {
-            panic!("another law is nearer")
+            panic!("another distribution is nearer")
         };
         assert!((mean / 900.0 - 1.0).abs() < 0.05 && (low, high) == (3, 1500), "{mean} {low} {high}");
         let uniform: Vec<u32> = (1..=500).collect();
