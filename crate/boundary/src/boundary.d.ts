@@ -857,8 +857,8 @@ export type FleetSummary = {
   decode_per_token_s: Distribution,
 };
 
-/** A turn; all values are those of the parameter. */
-export type FoundTurn = {
+/** A crossover; all values are those of the parameter. */
+export type FoundCrossover = {
   /** Where it is. */
   value: number,
   /** Lower end of its interval. */
@@ -2707,23 +2707,23 @@ export type TrafficCharts = {
 };
 
 /** Where the better of A and B changes, as it is reported. */
-export type TurnFound = {
+export type CrossoverFound = {
   /** Path of the parameter. */
   parameter: string,
   /** Key path of the summary. */
   metric: string,
   /** Seeds of each value. */
   seeds: number,
-  /** Every turn, by value. */
-  turns: Array<FoundTurn>,
+  /** Every crossover, by value. */
+  crossovers: Array<FoundCrossover>,
   /** Every value that was simulated. */
-  values: Array<TurnValue>,
-  /** In English, a sentence for each turn, or one that says that there is none. */
+  values: Array<CrossoverValue>,
+  /** In English, a sentence for each crossover, or one that says that there is none. */
   sentences: Array<string>,
 };
 
 /** The metric at a value of the parameter, by seed. */
-export type TurnKnown = {
+export type CrossoverKnown = {
   /** The value. */
   value: number,
   /** The metric in A. */
@@ -2733,7 +2733,7 @@ export type TurnKnown = {
 };
 
 /** Both settings with the parameter at a value. */
-export type TurnNeed = {
+export type CrossoverNeed = {
   /** The value. */
   value: number,
   /** The settings of A. */
@@ -2742,8 +2742,8 @@ export type TurnNeed = {
   b: ScenarioPatch,
 };
 
-/** What is sought, as the terminal's `compare --turn` takes it. */
-export type TurnSpec = {
+/** What is sought, as the terminal's `compare --crossover` takes it. */
+export type CrossoverSpec = {
   /** The settings of A. */
   a: ScenarioPatch,
   /** The settings of B. */
@@ -2757,13 +2757,13 @@ export type TurnSpec = {
 };
 
 /** What is to be simulated next, or what was found. */
-export type TurnStep = {
+export type CrossoverStep = {
   /** The seeds of every run. */
   seeds: Array<number>,
   /** Empty where the search is over. */
-  needs: Array<TurnNeed>,
+  needs: Array<CrossoverNeed>,
   /** What was found, once the search is over. */
-  found: TurnFound | null,
+  found: CrossoverFound | null,
   /** The terminal's command for the same. */
   command: string,
   /** The metric over the parameter, once the search is over. */
@@ -2771,7 +2771,7 @@ export type TurnStep = {
 };
 
 /** The difference B - A at a value of the parameter. */
-export type TurnValue = {
+export type CrossoverValue = {
   /** The value. */
   value: number,
   /** Mean over the seeds. */

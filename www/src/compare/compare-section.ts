@@ -18,8 +18,8 @@ import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentencesOf } from './compare-words.js';
 import { metricChoice } from './metric-choice.js';
 import { titleOfMetric, valueOf } from './metric-words.js';
-import { turnSection, type TurnSection } from './turn-section.js';
-import { turn } from '../i18n/en/turn.js';
+import { crossoverSection, type CrossoverSection } from './crossover-section.js';
+import { crossover } from '../i18n/en/crossover.js';
 
 /** More settings than are read at a glance. */
 const MOST_DIFFERING = 8;
@@ -33,7 +33,7 @@ export function compareSection(app: App): CompareSection {
 
 export class CompareSection extends LightElement {
   declare state: CompareState;
-  #turns: TurnSection | null = null;
+  #crossovers: CrossoverSection | null = null;
 
   protected override watched(): Watchable[] {
     return [this.state.answer, this.app.metrics, this.app.pins, this.app.store.values, this.app.traceFile.info];
@@ -65,13 +65,13 @@ export class CompareSection extends LightElement {
           ${isSameTraffic(pair) ? this.#decision(pair) : nothing}
           <div class="chart-grid">${CHARTS.filter((name) => name !== PAIRS || isSameTraffic(pair)).map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
           ${this.#requests(pair)}`}
-        ${app.traceFile.info.value === null ? this.#turn() : nothing}`}`;
+        ${app.traceFile.info.value === null ? this.#crossover() : nothing}`}`;
   }
 
-  /** One long run of a file has no seeds to find a turn with. */
-  #turn(): TemplateResult {
-    this.#turns ??= turnSection(this.app);
-    return html`<details class="fold" data-fold="turn" ?open=${this.app.turn.value !== null}><summary><h3>${this.app.text.say(turn)('title')}</h3></summary>${this.#turns}</details>`;
+  /** One long run of a file has no seeds to find a crossover with. */
+  #crossover(): TemplateResult {
+    this.#crossovers ??= crossoverSection(this.app);
+    return html`<details class="fold" data-fold="crossover" ?open=${this.app.crossover.value !== null}><summary><h3>${this.app.text.say(crossover)('title')}</h3></summary>${this.#crossovers}</details>`;
   }
 
   #pins(): TemplateResult {

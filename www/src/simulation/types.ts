@@ -5,7 +5,7 @@ export type {
   PublishedFigure, PublishedPoint, LengthsFile, ReadResult, RecognisedFile, RelativeErrors, ReplicaRow, Resolution, ReplicaLoad,
   DebuggerStep, Gantt, GanttLane, GanttPhase, StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepReplica, StepTold, StepView,
   Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, SeedRun, SeedSpans, Series, Shaped, SliderRange, SourceInfo, SplitBy, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
-  Summary, SweepCell, SweepExpected, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView, TraceColumns, TraceShape, Traffic, TurnFound, TurnKnown, TurnSpec, TurnStep, WaitCause,
+  Summary, SweepCell, SweepExpected, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView, TraceColumns, TraceShape, Traffic, CrossoverFound, CrossoverKnown, CrossoverSpec, CrossoverStep, WaitCause,
 } from '../../pkg/servescope.js';
 
 import type { Diagnostic, CallErrors } from '../../pkg/servescope.js';

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, curve_file, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, curve_file, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, CrossoverSearch, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -74,13 +74,13 @@ async function result({ files, benchmark }: StudioCalls['result']['args']): Prom
 let sweeps: Sweeps | null = null;
 
 /** The search under way for where the better of two settings changes. */
-let search: TurnSearch | null = null;
+let search: CrossoverSearch | null = null;
 
-function turnStep({ spec, more }: StudioCalls['turn_step']['args']): StudioCalls['turn_step']['reply'] {
+function crossoverStep({ spec, more }: StudioCalls['crossover_step']['args']): StudioCalls['crossover_step']['reply'] {
   if (spec !== null) {
     search?.free();
     search = null;
-    search = new TurnSearch(spec);
+    search = new CrossoverSearch(spec);
   }
   if (search === null) throw new Error('a step of no search');
   return search.step([...more]);
@@ -115,7 +115,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
-    case 'turn_step': return turnStep(message.args);
+    case 'crossover_step': return crossoverStep(message.args);
     case 'recognise': return recognise_file(message.args.file.name, new Uint8Array(await message.args.file.slice(0, HEAD_BYTES).arrayBuffer()), message.args.scenario);
     case 'curve': return { scenario: curve_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES), message.args.scenario) };
     case 'scenario': return { scenario: scenario_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES)) };

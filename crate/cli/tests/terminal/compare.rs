@@ -1,4 +1,4 @@
-//! `servescope compare`: two settings over the same seeds, one long run, a turn, and what is rejected.
+//! `servescope compare`: two settings over the same seeds, one long run, a crossover, and what is rejected.
 
 use serde_json::Value;
 
@@ -94,19 +94,22 @@ fn the_turn_of_two_settings_is_found() {
         ["--set-a", "cost.linear.prefill_base_ms=101", "--set-a", "cost.linear.prefill_per_token_ms=0.25"];
     let common =
         ["--set", "workload.input_tokens.kind=fixed", "--set", "workload.rate_rps=0.2", "--seeds", "5"];
-    let turn = ["--turn", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
-    let dir = folder("compare-turn");
-    let all = [&["compare"], &a[..], &b, &common, &turn, &["--set", "workload.duration_s=200"]].concat();
+    let crossover = ["--crossover", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
+    let dir = folder("compare-crossover");
+    let all = [&["compare"], &a[..], &b, &common, &crossover, &["--set", "workload.duration_s=200"]].concat();
     let found = json(&[&all[..], &["--json"]].concat());
-    let turned = &found["turn"]["turns"][0];
-    let [low, value, high] = ["low", "value", "high"].map(|key| turned[key].as_f64().unwrap());
+    let found_crossover = &found["crossover"]["crossovers"][0];
+    let [low, value, high] = ["low", "value", "high"].map(|key| found_crossover[key].as_f64().unwrap());
     // Alone in its batch a prompt of 400 tokens costs the same in both; together in one batch their tokens count, so the
-    // turn lies a little below.
-    assert!((250.0..=400.0).contains(&value) && low <= value && value <= high, "{turned}");
-    assert_eq!((turned["below"].as_str(), turned["above"].as_str()), (Some("B"), Some("A")));
+    // crossover lies a little below.
+    assert!((250.0..=400.0).contains(&value) && low <= value && value <= high, "{found_crossover}");
+    assert_eq!(
+        (found_crossover["below"].as_str(), found_crossover["above"].as_str()),
+        (Some("B"), Some("A"))
+    );
     let (told, _) = good(&[&all[..], &["--charts", text(&dir)]].concat());
     assert!(told.contains("mean TTFT: B is better up to workload.input_tokens.value"), "{told}");
-    assert!(dir.join("turn.svg").is_file());
+    assert!(dir.join("crossover.svg").is_file());
 }
 
 /// The README's example: under VTC only the user that sends too much still waits.
@@ -148,8 +151,8 @@ fn bad_comparisons_are_refused() {
     assert!(refused(&["compare", "--set-b", "workload.rate=2"]).contains("workload.rate_rps"));
     let low = ["compare", "--seeds", "2", "--set-b", "workload.input_tokens.low=900"];
     assert!(refused(&low).contains("B: workload.input_tokens.high"));
-    let turn = |text: &str, seeds: &str| refused(&["compare", "--turn", text, "--seeds", seeds]);
-    assert!(turn("scheduler.order=fcfs:vtc", "2").contains("is no number"));
-    assert!(turn("workload.rate_rps=2:1", "2").contains("runs upwards"));
-    assert!(turn("workload.rate_rps=1:2", "1").contains("at least two seeds"));
+    let crossover = |text: &str, seeds: &str| refused(&["compare", "--crossover", text, "--seeds", seeds]);
+    assert!(crossover("scheduler.order=fcfs:vtc", "2").contains("is no number"));
+    assert!(crossover("workload.rate_rps=2:1", "2").contains("runs upwards"));
+    assert!(crossover("workload.rate_rps=1:2", "1").contains("at least two seeds"));
 }
