@@ -77,7 +77,7 @@ fn with_smooth_messages(mut look_ups: RawTables, settings: LayerSettings) -> Com
     profile.tables(settings).expect("the degree of the tables").with_roundings()
 }
 
-fn tell_errors(profile: &Profile, look_ups: &RawTables, source: &str) {
+fn report_errors(profile: &Profile, look_ups: &RawTables, source: &str) {
     let degree = look_ups.degrees[0].degree;
     let is_ours = |e: &OperatorError| e.points > 0 && [0, degree].contains(&e.degree);
     let errors: Vec<_> = profile.errors(look_ups).into_iter().filter(is_ours).collect();
@@ -102,7 +102,7 @@ fn compact_tables_give_the_same_picture() {
         let profiles: Vec<_> = of_tables.into_iter().chain(from_raw.map(|p| (p, "raw medians"))).collect();
         let seen = (look_ups.gpu.clone(), look_ups.model.clone(), look_ups.degrees[0].degree);
         if !told.contains(&seen) {
-            profiles.iter().for_each(|(profile, source)| tell_errors(profile, &look_ups, source));
+            profiles.iter().for_each(|(profile, source)| report_errors(profile, &look_ups, source));
             told.push(seen);
         }
         let settings = *setup.cost.settings();

@@ -128,7 +128,7 @@ export type CapacityBinding = {
 /** The replicas that serve the load, simulated. */
 export type CapacityChecked = {
   /** The terminal's words for it. */
-  told: CheckedTold,
+  told: CheckedDescribed,
   /** Replicas that were simulated. */
   replicas: number,
   /** The load that the run had, requests a second. */
@@ -283,7 +283,7 @@ export type CapacityReply = {
   /** The capacity. */
   capacity: Capacity,
   /** The terminal's words for it. */
-  told: CapacityTold,
+  told: CapacityDescribed,
   /** The runs of the search. */
   charts: Array<ChartData>,
 };
@@ -309,7 +309,7 @@ export type CapacityStanding = {
 };
 
 /** Why no higher rate passes, the notes, and the limit that binds, in English. */
-export type CapacityTold = {
+export type CapacityDescribed = {
   /** For a configuration whose price is known or not asked for. */
   priced: string,
   /** Behind why there is no price. */
@@ -359,7 +359,7 @@ export type ChartedClient = {
 };
 
 /** What a check showed, in English. */
-export type CheckedTold = {
+export type CheckedDescribed = {
   /** Whether the goal holds. */
   check: string,
   /** What limits the deployment; empty where that is not known. */
@@ -535,7 +535,7 @@ export type DebuggerStep = {
 };
 
 /** A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what. */
-export type DecisionTold = {
+export type DecisionText = {
   /** When, seconds. */
   time_s: number,
   /** The replica; none of the gateway. */
@@ -626,9 +626,9 @@ export type DifferingDecisions = {
   /** The request that the decision is about: A's, or B's where A decides on none. */
   request: number | null,
   /** In A. */
-  a: DecisionTold | null,
+  a: DecisionText | null,
   /** In B. */
-  b: DecisionTold | null,
+  b: DecisionText | null,
 };
 
 /**
@@ -1270,7 +1270,7 @@ export type OverlayFit = {
 };
 
 /** A measured run over its simulation, with the number of requests in their place. */
-export type OverlayTold = {
+export type OverlayReply = {
   /** What wrote the file. */
   tool: string,
   /** Requests in flight, of a closed loop. */
@@ -2376,11 +2376,11 @@ export type StepTest = {
   /** What there was. */
   have: number | null,
   /** In a sentence. */
-  told: StepTold,
+  told: StepText,
 };
 
 /** A sentence. */
-export type StepTold = {
+export type StepText = {
   /** One of [`SENTENCES`]. */
   code: string,
   /** What fills its places. */
@@ -2402,7 +2402,7 @@ export type StepView = {
   /** What was decided: the name of the verdict, or "loaded". */
   verdict: string,
   /** What was decided, in a sentence. */
-  told: StepTold,
+  told: StepText,
   /** The request that it is about; none: the whole queue, or adapters. */
   candidate: StepCandidate | null,
   /** The request for which another one is preempted. */

@@ -39,7 +39,7 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "ReadResult")]
     pub type JsReadResult;
     /// A measured run over its simulation.
-    #[wasm_bindgen(typescript_type = "OverlayTold")]
+    #[wasm_bindgen(typescript_type = "OverlayReply")]
     pub type JsOverlay;
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]

@@ -22,7 +22,8 @@ use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::scenario::ScenarioPatch;
 
 pub use capacity::{
-    CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
+    CapacityDescribed, CapacityGrid, CapacityReply, CheckedDescribed, CheckedReply, GridConfiguration,
+    StandingsReply,
 };
 pub use compare::ComparedPair;
 pub use crossover::{CrossoverKnown, CrossoverNeed, CrossoverSpec, CrossoverStep};

@@ -9,7 +9,7 @@ import { compare } from '../i18n/en/compare.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { progressLine } from '../ui/progress-line.js';
 import { reveal } from '../ui/reveal.js';
-import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
+import type { ComparedPair, ComparedRequest, DecisionText } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import './compare-section.css';
 import { parseLink, resolve } from '../simulation/module.js';
@@ -145,7 +145,7 @@ export class CompareSection extends LightElement {
     const { text } = this.app;
     const say = text.say(compare);
     if (first === null) return html`<p data-decision="">${say('decision.none')}</p>`;
-    const of = (side: string, decision: DecisionTold | null): string => {
+    const of = (side: string, decision: DecisionText | null): string => {
       if (decision === null) return say('decision.of', { side, verdict: say('decision.nothing'), test: '' });
       const { request, verdict, test, need, have } = decision;
       const key = request === null ? 'verdict.none' : `verdict.${verdict}`;

@@ -6,7 +6,7 @@ import { refused } from '../ui/belonging-words.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../app/element.js';
 import { debuggerTexts } from '../i18n/en/debugger.js';
-import { codesOf, type DebuggerStep, type StepTold, type StepView } from '../simulation/types.js';
+import { codesOf, type DebuggerStep, type StepText, type StepView } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { DebuggerState } from './debugger-state.js';
 import type { StepKind } from './debugger-worker.js';
@@ -122,7 +122,7 @@ export class DebuggerSection extends LightElement {
   }
 
   /** The module says it in English. */
-  #sentence({ code, params, text: english }: StepTold): string {
+  #sentence({ code, params, text: english }: StepText): string {
     const { text } = this.app;
     const template = text.ofModule(`sentence.${code}`);
     if (template === undefined) return english;

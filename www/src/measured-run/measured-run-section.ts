@@ -7,7 +7,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
 import { openFiles } from '../files/open-file.js';
-import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayTold } from '../simulation/types.js';
+import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayReply } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { errorText, signedError } from './errors.js';
 import { MOST_CONSTANTS, type MeasuredRunState } from './measured-run-state.js';
@@ -71,7 +71,7 @@ export class MeasuredRunSection extends LightElement {
     else if (files.length > 1) void this.run.open(files);
   }
 
-  #told(told: OverlayTold): TemplateResult {
+  #told(told: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const { format } = app.text;
@@ -102,7 +102,7 @@ export class MeasuredRunSection extends LightElement {
     return name.endsWith('_s') && !name.endsWith('per_s') ? format.seconds(value) : format.short(value);
   }
 
-  #metrics({ metrics }: OverlayTold): TemplateResult {
+  #metrics({ metrics }: OverlayReply): TemplateResult {
     const say = this.#say;
     const { format } = this.app.text;
     const name = (metric: string): string => this.app.text.find(texts, `metric.${metric}`) ?? metric;
@@ -118,7 +118,7 @@ export class MeasuredRunSection extends LightElement {
   }
 
   /** What the file does not say is asked before both runs are compared: on another GPU every difference has that cause. */
-  #question({ missing }: OverlayTold): TemplateResult {
+  #question({ missing }: OverlayReply): TemplateResult {
     const { run } = this;
     const say = this.#say;
     const { said } = run;
@@ -147,14 +147,14 @@ export class MeasuredRunSection extends LightElement {
   }
 
   /** What the reader has said in the place of the file, which can be said otherwise. */
-  #said({ taken_over: taken }: OverlayTold): TemplateResult | typeof nothing {
+  #said({ taken_over: taken }: OverlayReply): TemplateResult | typeof nothing {
     const { run } = this;
     const said = Object.entries(run.said.value).filter(([path]) => !taken.some((one) => one.path === path));
     if (said.length === 0) return nothing;
     return html`<p class="measured-run-row" data-item="said">${this.#say('said')} ${said.map(([path, now]) => this.#choice(path, now, (value) => { void run.say({ [path]: value }); }, true))}</p>`;
   }
 
-  #cause(cause: OverlayCause, { metrics }: OverlayTold): string {
+  #cause(cause: OverlayCause, { metrics }: OverlayReply): string {
     const { text } = this.app;
     const seconds = (value: number | null): string => text.format.seconds(Math.abs(value ?? 0));
     const bias = metrics['tpot_s']?.bias ?? 0;
@@ -165,7 +165,7 @@ export class MeasuredRunSection extends LightElement {
     });
   }
 
-  #byLength({ by_input_length: buckets }: OverlayTold): TemplateResult {
+  #byLength({ by_input_length: buckets }: OverlayReply): TemplateResult {
     const say = this.#say;
     const { format } = this.app.text;
     const bias = (value: number | null): string => (value === null ? NONE : signedError(format, value));
@@ -176,7 +176,7 @@ export class MeasuredRunSection extends LightElement {
           <td>${bias(bucket.ttft_bias)}</td><td>${bias(bucket.tpot_bias)}</td><td>${bias(bucket.e2e_bias)}</td></tr>`)}</tbody></table></div>`;
   }
 
-  #taken({ taken_over: taken }: OverlayTold): TemplateResult {
+  #taken({ taken_over: taken }: OverlayReply): TemplateResult {
     const { app } = this;
     const say = this.#say;
     return html`<details class="fold"><summary><h3>${say('taken', { n: taken.length })}</h3></summary>
@@ -186,7 +186,7 @@ export class MeasuredRunSection extends LightElement {
       })}</ul></details>`;
   }
 
-  #fit(told: OverlayTold): TemplateResult {
+  #fit(told: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const chosen = run.fit.value;

@@ -6,7 +6,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { SHIPPED } from '../simulation/inputs.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayTold, type ReadResult } from '../simulation/types.js';
+import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayReply, type ReadResult } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../lib/topic.js';
 import { StudioLink } from '../studio/studio-link.js';
@@ -19,7 +19,7 @@ export interface MeasuredRunAnswer {
   state: 'none' | 'running' | 'ready' | 'failed';
   names: readonly string[];
   fraction: number;
-  told: OverlayTold | null;
+  told: OverlayReply | null;
   errors: readonly Diagnostic[];
 }
 
@@ -38,7 +38,7 @@ export class MeasuredRunState {
   readonly #desk = new StudioLink(() => undefined, () => undefined);
   #files: readonly File[] = [];
   #measured: ReadResult | null = null;
-  #given: Given<OverlayTold> | null = null;
+  #given: Given<OverlayReply> | null = null;
 
   constructor(readonly app: App) {
     const say = (key: string): string => app.text.find(texts, key) ?? key;

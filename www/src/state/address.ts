@@ -7,7 +7,7 @@ import type { Pipe } from './traffic.js';
 
 export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; /** What is compared beside the usual numbers. */ metrics: readonly string[]; sweep: Sweep | null; crossover: Crossover | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
 
-/** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
+/** A setting that is kept to be compared with over this many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
 
 /** What is swept, and of which setting (the part of an address behind "#"): `over` and `metrics` as the terminal's `sweep` takes them. */

@@ -64,7 +64,7 @@ impl QuotaKind {
     /// The kinds of token quotas, in the order in which they are set.
     pub(super) const TOKENS: [Self; 3] = [Self::Input, Self::Output, Self::Total];
 
-    /// What so many tokens, input and output, count for it.
+    /// What this many tokens, input and output, count for it.
     pub(super) fn amount(self, [input, output]: [u32; 2]) -> f64 {
         match self {
             Self::Input => f64::from(input),
@@ -175,7 +175,7 @@ impl SlidingWindowLog {
         number
     }
 
-    /// The charge of that number was for so many tokens and should be for fewer, as far as it still counts.
+    /// The charge of that number was for this many tokens and should be for fewer, as far as it still counts.
     pub(super) fn give_back(&mut self, number: u64, tokens: [u32; 2], now_us: f64) {
         self.advance_to(now_us);
         let place = number.checked_sub(self.gone);

@@ -18,7 +18,7 @@ pub enum Window {
     Fixed,
     /// Parts of a minute, microseconds each.
     Sub(f64),
-    /// A bucket that saves up the quota of so many microseconds.
+    /// A bucket that saves up the quota of this many microseconds.
     Bucket(f64),
     /// The generic cell rate algorithm with that tolerance, microseconds.
     Gcra(f64),
@@ -307,7 +307,7 @@ mod tests {
             requests in prop::collection::vec((0u32..30_000_000, 1u32..400, 0u32..100), 1..100),
             burst_s in 1u32..100,
         ) {
-            // Numbers on a grid on which both are exact, so that no decision hangs on rounding.
+            // Numbers on a grid on which both are exact, so that no decision depends on rounding.
             let per_minute = 60_000.0;
             let bucket = Quota { per_minute, window: Window::Bucket(f64::from(burst_s) * 1e6) };
             let gcra = Quota { per_minute, window: Window::Gcra(f64::from(burst_s) * 1e6) };

@@ -174,8 +174,8 @@ proptest! {
             return Ok(());
         }
         // An iteration that makes no token for a client that has gone is recorded by itself, and takes the time that was known.
-        let goes_on = |run: &&IterationRun| run.prompts == 0 && run.fresh < run.decodes;
-        let most = heard.len() + timeline.iterations.iter().filter(goes_on).count();
+        let continues_run = |run: &&IterationRun| run.prompts == 0 && run.fresh < run.decodes;
+        let most = heard.len() + timeline.iterations.iter().filter(continues_run).count();
         prop_assert!(told.len() <= most, "{} told of {}", told.len(), heard.len());
         for batch in heard {
             let place = told.iter().position(|other| *other == batch);

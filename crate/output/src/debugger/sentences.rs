@@ -8,7 +8,7 @@ use servescope_settings::diagnostic::Param;
 
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTold"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepText"))]
 pub struct Sentence {
     /// One of [`SENTENCES`].
     pub code: &'static str,

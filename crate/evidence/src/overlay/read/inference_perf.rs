@@ -5,7 +5,7 @@ use servescope_settings::file_kind::Tool;
 
 use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
 use super::json::JsonField;
-use super::{ReadError, tell_failed};
+use super::{ReadError, note_failed};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRun, MeasuredTime};
 
 /// Reads a summary.
@@ -23,7 +23,7 @@ pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
         ));
     }
     let mut notes = Vec::new();
-    tell_failed(&mut notes, failed, requests + failed);
+    note_failed(&mut notes, failed, requests + failed);
     let length = |keys: [&str; 2]| {
         let mean = keys.into_iter().find_map(|key| successes.get(key)?.get("mean"));
         let place = format!("successes.{}.mean", keys[1]);
