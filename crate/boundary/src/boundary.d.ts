@@ -128,7 +128,7 @@ export type CapacityBinding = {
 /** The replicas that serve the load, simulated. */
 export type CapacityChecked = {
   /** The terminal's words for it. */
-  told: CheckedDescribed,
+  described: CheckedDescribed,
   /** Replicas that were simulated. */
   replicas: number,
   /** The load that the run had, requests a second. */
@@ -283,7 +283,7 @@ export type CapacityReply = {
   /** The capacity. */
   capacity: Capacity,
   /** The terminal's words for it. */
-  told: CapacityDescribed,
+  described: CapacityDescribed,
   /** The runs of the search. */
   charts: Array<ChartData>,
 };
@@ -2376,7 +2376,7 @@ export type StepTest = {
   /** What there was. */
   have: number | null,
   /** In a sentence. */
-  told: StepText,
+  sentence: StepText,
 };
 
 /** A sentence. */
@@ -2402,7 +2402,7 @@ export type StepView = {
   /** What was decided: the name of the verdict, or "loaded". */
   verdict: string,
   /** What was decided, in a sentence. */
-  told: StepText,
+  sentence: StepText,
   /** The request that it is about; none: the whole queue, or adapters. */
   candidate: StepCandidate | null,
   /** The request for which another one is preempted. */

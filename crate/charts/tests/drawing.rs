@@ -103,16 +103,16 @@ fn dashes_tell_limits_apart() {
 
 #[test]
 fn a_line_has_its_label_and_one_above_the_axis_an_arrow() {
-    let told = |y: f64, clock: Clock| {
+    let reported = |y: f64, clock: Clock| {
         let mut rule = series(Role::Slo, Mark::RuleY, &[0.0], &[y]);
         rule.label = "SLO 6 s".to_owned();
         let text = servescope_charts::svg(&chart(vec![rule]), None, &Style { clock, ..STYLE }).unwrap();
         text.lines().map(str::trim).filter(|line| line.contains("SLO")).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(told(5.0, Clock::Symbols), ["SLO 6 s"]);
-    assert_eq!(told(9.9, Clock::Chinese), ["SLO 6 秒"]);
-    assert_eq!(told(50.0, Clock::Symbols), ["↑ SLO 6 s"]);
-    assert!(told(-1.0, Clock::Symbols).is_empty() && told(f64::NAN, Clock::Symbols).is_empty());
+    assert_eq!(reported(5.0, Clock::Symbols), ["SLO 6 s"]);
+    assert_eq!(reported(9.9, Clock::Chinese), ["SLO 6 秒"]);
+    assert_eq!(reported(50.0, Clock::Symbols), ["↑ SLO 6 s"]);
+    assert!(reported(-1.0, Clock::Symbols).is_empty() && reported(f64::NAN, Clock::Symbols).is_empty());
 }
 
 #[test]

@@ -316,10 +316,11 @@ fn scatter(requests: &RequestPairs) -> TitledChart {
 
 /// The difference over the parameter with its interval, and the crossovers.
 fn difference(found: &Crossovers) -> TitledChart {
-    let told: Vec<(f64, Paired)> =
+    let reported: Vec<(f64, Paired)> =
         found.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
-    let x: Vec<f64> = told.iter().map(|(x, _)| *x).collect();
-    let end = |of: fn(&Paired) -> f64| -> Vec<f64> { told.iter().map(|(_, paired)| of(paired)).collect() };
+    let x: Vec<f64> = reported.iter().map(|(x, _)| *x).collect();
+    let end =
+        |of: fn(&Paired) -> f64| -> Vec<f64> { reported.iter().map(|(_, paired)| of(paired)).collect() };
     let middle = end(|p| p.difference);
     let low = end(|p| p.bounds.map_or(p.difference, |b| b.low));
     let high = end(|p| p.bounds.map_or(p.difference, |b| b.high));

@@ -238,10 +238,13 @@ fn print_violations(metric: &str, expected: Option<&Expected>) {
         return;
     }
     let without = expected.points.iter().filter(|point| point.is_none()).count();
-    let (told, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
-    let told: Vec<String> = told.iter().map(Obstacle::to_string).collect();
+    let (reported, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
+    let reported: Vec<String> = reported.iter().map(Obstacle::to_string).collect();
     let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
-    note(&format!("{metric}: no closed form holds at {without} points, because {}{more}", told.join("; ")));
+    note(&format!(
+        "{metric}: no closed form holds at {without} points, because {}{more}",
+        reported.join("; ")
+    ));
 }
 
 /// Shows the points as asked.

@@ -356,10 +356,10 @@ mod tests {
     fn more_of_goodput_is_better_and_there_may_be_two_turns() {
         let found = found("workload.rate_rps=1:9", "slo.goodput_rps", |x| (x - 3.3) * (7.7 - x), 0.1);
         assert_eq!(found.crossovers.len(), 2);
-        let told = found.sentences();
+        let reported = found.sentences();
         // B has less goodput below 3.3: A is better there.
-        assert!(told[0].contains("A is better up to workload.rate_rps 3.3"), "{told:?}");
-        assert!(told[1].contains("B is better up to workload.rate_rps 7.69"), "{told:?}");
+        assert!(reported[0].contains("A is better up to workload.rate_rps 3.3"), "{reported:?}");
+        assert!(reported[1].contains("B is better up to workload.rate_rps 7.69"), "{reported:?}");
     }
 
     #[test]

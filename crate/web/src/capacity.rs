@@ -120,7 +120,7 @@ impl CapacitySearch {
             )]));
         };
         let reply = CapacityReply {
-            told: CapacityDescribed {
+            described: CapacityDescribed {
                 priced: found.describe(false),
                 unpriced: found.describe(true),
                 binding: found.binding.map_or_else(String::new, |binding| binding.to_string()),

@@ -55,7 +55,7 @@ export class CompareSection extends LightElement {
           state: now,
           share: done / Math.max(all, 1),
           label: say('progress', { done, all }),
-          told: now === 'ready' ? '' : say('progress', { done, all }),
+          reported: now === 'ready' ? '' : say('progress', { done, all }),
           stop: { words: say('stop'), run: () => { state.stop(); } },
           again: { words: say('again'), run: () => { void state.run(); } },
         })}
@@ -104,11 +104,11 @@ export class CompareSection extends LightElement {
     const [a, b] = [resolve(parseLink(link).scenario).values, app.store.resolved.values];
     const differing = app.schema.parameters.filter(({ id }) => !sameValue(a[id], b[id]));
     if (differing.length === 0) return html`<p class="about" data-differing="0">${say('differing.none')}</p>`;
-    const told = differing.slice(0, MOST_DIFFERING).map((parameter) => say('differing.one', {
+    const reported = differing.slice(0, MOST_DIFFERING).map((parameter) => say('differing.one', {
       name: text.label(parameter), a: text.value(parameter, a[parameter.id] ?? parameter.default), b: text.value(parameter, b[parameter.id] ?? parameter.default),
     }));
-    const more = differing.length - told.length;
-    return html`<p class="about" data-differing=${differing.length}>${say('differing', { settings: [...told, ...(more > 0 ? [text.t('list.more', { count: more })] : [])].join(text.t('list.sentences')) })}</p>`;
+    const more = differing.length - reported.length;
+    return html`<p class="about" data-differing=${differing.length}>${say('differing', { settings: [...reported, ...(more > 0 ? [text.t('list.more', { count: more })] : [])].join(text.t('list.sentences')) })}</p>`;
   }
 
   /** The linear model's times are of no particular GPU: what leads to those of one. */
@@ -132,12 +132,12 @@ export class CompareSection extends LightElement {
       <div class="table-scroll" tabindex="0" role="region" aria-label=${say('difference')}><table class="who compare">
         <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th></tr></thead>
         <tbody>${Object.entries(comparison).map(([path, row]) => {
-          const told = differenceOf(app.text, path, row);
+          const reported = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
               <th scope="row">${titleOfMetric(app.text, path)} ${sentencesOf(app.text, path, row).map((sentence) => html`<small class="sentence">${sentence}</small>`)}</th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
-              <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
+              <td>${reported.difference}</td><td>${reported.interval}</td><td>${reported.relative}</td></tr>`;
         })}</tbody></table></div>`;
   }
 

@@ -51,7 +51,7 @@ export class CrossoverSection extends LightElement {
         state: now,
         share: done / Math.max(all, 1),
         label: say('progress', { done, all }),
-        told: now === 'ready' ? '' : say('progress', { done, all }),
+        reported: now === 'ready' ? '' : say('progress', { done, all }),
         stop: { words: say('stop'), run: () => { state.stop(); } },
         again: { words: say('again'), run: () => { void state.run(); } },
       })}
@@ -76,12 +76,12 @@ export class CrossoverSection extends LightElement {
     if (crossovers.length > 0) {
       return crossovers.map(({ value, low, high, below, above }) => say('told', { ...common, below, above, value: shown(value), low: shown(low), high: shown(high) }));
     }
-    const told = values.flatMap(({ low, high }) => (low !== null && low > 0 ? ['A'] : high !== null && high < 0 ? ['B'] : []));
-    const [least] = told;
+    const reported = values.flatMap(({ low, high }) => (low !== null && low > 0 ? ['A'] : high !== null && high < 0 ? ['B'] : []));
+    const [least] = reported;
     const range = { from: shown(values[0]?.value ?? 0), to: shown(values.at(-1)?.value ?? 0) };
     if (least === undefined) return [say('told.no_difference', { ...common, ...range, all: values.length })];
     const better = isMoreBetter(metric) ? (least === 'A' ? 'B' : 'A') : least;
-    return [say('told.none', { ...common, ...range, better, n: told.length, all: values.length })];
+    return [say('told.none', { ...common, ...range, better, n: reported.length, all: values.length })];
   }
 
   #find(form: HTMLFormElement): void {

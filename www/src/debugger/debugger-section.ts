@@ -104,9 +104,9 @@ export class DebuggerSection extends LightElement {
     const { candidate, rule, replica } = view;
     const place = say('place', { step: text.format.whole(view.step), last: text.format.whole(view.steps - 1), time: text.format.fixed(view.time_s, 6) });
     return html`
-      <div class="step-told" aria-live="polite" data-verdict=${view.verdict}>
+      <div class="step-sentence" aria-live="polite" data-verdict=${view.verdict}>
         <p class="step-place">${place}${replica === null ? say('before_replica') : say('replica', { replica })}</p>
-        <p class="step-verdict">${this.#sentence(view.told)} ${view.test === null ? nothing : this.#sentence(view.test.told)}</p>
+        <p class="step-verdict">${this.#sentence(view.sentence)} ${view.test === null ? nothing : this.#sentence(view.test.sentence)}</p>
         ${candidate === null ? nothing : html`<p>${say('candidate', {
           request: String(candidate.request), user: candidate.user, adapter: adapterName(text, candidate.adapter), arrival: text.format.fixed(candidate.arrival_s, 3),
           input: candidate.input_tokens, most: candidate.max_tokens,

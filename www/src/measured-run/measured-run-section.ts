@@ -31,7 +31,7 @@ export class MeasuredRunSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
-    const { state, names, errors, told, fraction } = run.answer.value;
+    const { state, names, errors, reported, fraction } = run.answer.value;
     this.dataset['state'] = state;
     return html`
       <section aria-labelledby="measured-run-title" @dragover=${(event: DragEvent) => { event.preventDefault(); event.stopPropagation(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
@@ -43,7 +43,7 @@ export class MeasuredRunSection extends LightElement {
         ${diagnosticLines(app, errors)}
         ${state === 'running' ? html`<p class="measured-run-row" role="status"><progress max="1" .value=${fraction} aria-label=${say('running', { names: names.join(', ') })}></progress>
           <span>${say('running', { names: names.join(', ') })}</span> <button type="button" data-action="stop" @click=${() => { run.cancel(); }}>${say('stop')}</button></p>` : nothing}
-        ${told === null || state === 'failed' ? nothing : this.#told(told)}
+        ${reported === null || state === 'failed' ? nothing : this.#reported(reported)}
       </section>`;
   }
 
@@ -71,29 +71,29 @@ export class MeasuredRunSection extends LightElement {
     else if (files.length > 1) void this.run.open(files);
   }
 
-  #told(told: OverlayReply): TemplateResult {
+  #reported(reported: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const { format } = app.text;
-    const sent = told.in_flight === null ? say('sent.times') : say('sent.in_flight', { n: told.in_flight });
+    const sent = reported.in_flight === null ? say('sent.times') : say('sent.in_flight', { n: reported.in_flight });
     const read = html`
-      <p data-tool=${told.tool}>${say('read', { names: run.answer.value.names.join(', '), tool: told.tool, n: format.whole(told.requests), sent })}</p>
-      ${told.benchmarks.length === 0 ? nothing : html`<p class="measured-run-row"><label>${say('benchmark')} <select data-item="benchmark" @change=${(event: Event) => { void run.choose(Number((event.target as HTMLSelectElement).value)); }}>
-        ${told.benchmarks.map((label, place) => html`<option value=${place + 1} .selected=${told.benchmark === place + 1}>${place + 1}: ${label}</option>`)}</select></label></p>`}`;
-    if (told.missing.length > 0) return html`${read}${this.#question(told)}`;
+      <p data-tool=${reported.tool}>${say('read', { names: run.answer.value.names.join(', '), tool: reported.tool, n: format.whole(reported.requests), sent })}</p>
+      ${reported.benchmarks.length === 0 ? nothing : html`<p class="measured-run-row"><label>${say('benchmark')} <select data-item="benchmark" @change=${(event: Event) => { void run.choose(Number((event.target as HTMLSelectElement).value)); }}>
+        ${reported.benchmarks.map((label, place) => html`<option value=${place + 1} .selected=${reported.benchmark === place + 1}>${place + 1}: ${label}</option>`)}</select></label></p>`}`;
+    if (reported.missing.length > 0) return html`${read}${this.#question(reported)}`;
     return html`
       ${read}
-      ${this.#said(told)}
-      ${told.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: told.unfinished })}</p>`}
-      ${told.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
-      ${this.#metrics(told)}
-      ${told.cause === null ? nothing : html`<p class="measured-run-cause" data-culprit=${told.cause.culprit}>${this.#cause(told.cause, told)}</p>`}
+      ${this.#said(reported)}
+      ${reported.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: reported.unfinished })}</p>`}
+      ${reported.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
+      ${this.#metrics(reported)}
+      ${reported.cause === null ? nothing : html`<p class="measured-run-cause" data-culprit=${reported.cause.culprit}>${this.#cause(reported.cause, reported)}</p>`}
       ${run.charts.value.size === 0 ? html`<p class="published-note">${say('no_times')}</p>` : html`
         <div class="chart-grid measured-run-charts">${[...run.charts.value.keys()].map((name) => html`<chart-view .app=${app} .name=${name} .feed=${run.feed}></chart-view>`)}</div>`}
-      ${told.by_input_length.length === 0 ? nothing : this.#byLength(told)}
-      ${this.#taken(told)}
-      ${told.fittable.length === 0 ? nothing : this.#fit(told)}
-      <p><a data-action="open-simulation" href=${`#${encodeLink(told.scenario)}`}>${say('explore')}</a> ${say('explore.note')}</p>`;
+      ${reported.by_input_length.length === 0 ? nothing : this.#byLength(reported)}
+      ${this.#taken(reported)}
+      ${reported.fittable.length === 0 ? nothing : this.#fit(reported)}
+      <p><a data-action="open-simulation" href=${`#${encodeLink(reported.scenario)}`}>${say('explore')}</a> ${say('explore.note')}</p>`;
   }
 
   #value(name: string, value: number | null): string {
@@ -186,12 +186,12 @@ export class MeasuredRunSection extends LightElement {
       })}</ul></details>`;
   }
 
-  #fit(told: OverlayReply): TemplateResult {
+  #fit(reported: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const chosen = run.fit.value;
     const isBusy = run.answer.value.state === 'running';
-    const constants = told.fittable.flatMap((path) => app.parameters.get(path) ?? []);
+    const constants = reported.fittable.flatMap((path) => app.parameters.get(path) ?? []);
     const name = (path: string): string => { const parameter = app.parameters.get(path); return parameter === undefined ? path : app.text.label(parameter); };
     return html`
       <h3>${say('fit')}</h3><p class="published-note">${say('fit.about')}</p>
@@ -204,7 +204,7 @@ export class MeasuredRunSection extends LightElement {
         ${chosen.map((path) => html`<button type="button" class="quiet" data-constant=${path} aria-label=${say('fit.remove', { name: name(path) })} @click=${() => { run.fit.set(chosen.filter((other) => other !== path)); }}>${name(path)} ×</button>`)}
         <button type="button" data-action="fit" ?disabled=${chosen.length === 0 || isBusy} @click=${() => { void run.run(); }}>${say('fit.run')}</button>
       </div>
-      ${told.fit === undefined ? nothing : this.#fitted(told.fit, name)}`;
+      ${reported.fit === undefined ? nothing : this.#fitted(reported.fit, name)}`;
   }
 
   #fitted({ constants, runs, fitted_half: fitted, left_out_half: leftOut }: OverlayFit, name: (path: string) => string): TemplateResult {

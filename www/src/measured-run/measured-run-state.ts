@@ -19,11 +19,11 @@ export interface MeasuredRunAnswer {
   state: 'none' | 'running' | 'ready' | 'failed';
   names: readonly string[];
   fraction: number;
-  told: OverlayReply | null;
+  reported: OverlayReply | null;
   errors: readonly Diagnostic[];
 }
 
-const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told: null, errors: [] };
+const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, reported: null, errors: [] };
 
 export class MeasuredRunState {
   readonly answer = new Topic<MeasuredRunAnswer>(NOTHING);
@@ -104,9 +104,9 @@ export class MeasuredRunState {
     });
     this.#given = given;
     try {
-      const told = await given.done;
-      this.charts.set(new Map(told.charts.map((chart) => [chart.name, chart])));
-      this.answer.update({ state: 'ready', told });
+      const reported = await given.done;
+      this.charts.set(new Map(reported.charts.map((chart) => [chart.name, chart])));
+      this.answer.update({ state: 'ready', reported });
       app.scheduler.invalidateAll();
     } catch (thrown) {
       if (this.#given === given) this.#fail(thrown);
@@ -117,7 +117,7 @@ export class MeasuredRunState {
     const given = this.#given;
     this.#given = null;
     given?.cancel();
-    if (given !== null && this.answer.value.state === 'running') this.answer.update({ state: this.answer.value.told === null ? 'none' : 'ready' });
+    if (given !== null && this.answer.value.state === 'running') this.answer.update({ state: this.answer.value.reported === null ? 'none' : 'ready' });
   }
 
   #fail(thrown: unknown): void {

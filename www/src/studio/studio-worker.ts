@@ -25,7 +25,7 @@ const studioReady = startedOnce(async () => {
   return new Studio();
 });
 
-async function feed(studio: Studio, file: File, told: (part: number) => void): Promise<void> {
+async function feed(studio: Studio, file: File, reported: (part: number) => void): Promise<void> {
   studio.reserve(file.name, file.size);
   const reader = file.stream().getReader();
   let got = 0;
@@ -34,22 +34,22 @@ async function feed(studio: Studio, file: File, told: (part: number) => void): P
     if (done) break;
     studio.feed(value);
     got += value.byteLength;
-    told((READING_PART * got) / Math.max(file.size, 1));
+    reported((READING_PART * got) / Math.max(file.size, 1));
   }
 }
 
-async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], told: (part: number) => void): Promise<StudioCalls['open']['reply']> {
-  await feed(studio, file, told);
-  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { told(READING_PART + (1 - READING_PART) * part); });
+async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], reported: (part: number) => void): Promise<StudioCalls['open']['reply']> {
+  await feed(studio, file, reported);
+  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { reported(READING_PART + (1 - READING_PART) * part); });
 }
 
-async function lengths(studio: Studio, { file, scenario }: StudioCalls['lengths']['args'], told: (part: number) => void): Promise<StudioCalls['lengths']['reply']> {
-  await feed(studio, file, told);
+async function lengths(studio: Studio, { file, scenario }: StudioCalls['lengths']['args'], reported: (part: number) => void): Promise<StudioCalls['lengths']['reply']> {
+  await feed(studio, file, reported);
   return studio.lengths(file.name, scenario);
 }
 
-async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
-  await feed(studio, file, told);
+async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], reported: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
+  await feed(studio, file, reported);
   return studio.peek(file.name);
 }
 
@@ -94,11 +94,11 @@ function takeInputs({ trace, profile }: StudioCalls['sweep_inputs']['args']): vo
 }
 
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
-  const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
+  const reported = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
   switch (message.call) {
-    case 'open': return open(studio, message.args, told);
-    case 'lengths': return lengths(studio, message.args, told);
-    case 'peek': return peek(studio, message.args, told);
+    case 'open': return open(studio, message.args, reported);
+    case 'lengths': return lengths(studio, message.args, reported);
+    case 'peek': return peek(studio, message.args, reported);
     case 'materialize_generated': return studio.materialize_generated(message.args.name, message.args.scenario);
     case 'use_twin': return studio.use_twin(message.args.name);
     case 'apply_pipeline': return studio.apply_pipeline(message.args.join, message.args.steps);

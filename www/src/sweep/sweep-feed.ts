@@ -97,7 +97,7 @@ function pointOf(app: App, { plan, points }: Drawn, view: SweepView | undefined,
   const is = (curve: SweepView['curves'][number]): boolean => Object.entries(curve.point).every(([path, value]) => String(point.point[path]) === String(value));
   const role = view.curves.find(is)?.role ?? view.shades.find(({ high }) => mean <= high)?.role ?? '';
   const rows = [{ role, label: metricName(app, view.metric), value: cell === undefined ? '' : cellText(app, view.metric, cell) }];
-  const told = point.expected?.[view.metric];
-  if (told !== undefined) rows.push({ role: 'expected', label: closedFormName(app, told.model), value: valueOf(app.text, view.metric, told.value) });
+  const reported = point.expected?.[view.metric];
+  if (reported !== undefined) rows.push({ role: 'expected', label: closedFormName(app, reported.model), value: valueOf(app.text, view.metric, reported.value) });
   return { at: settingsName(app, point.point), rows };
 }

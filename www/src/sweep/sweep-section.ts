@@ -51,7 +51,7 @@ export class SweepSection extends LightElement {
           state: now,
           share: done / Math.max(all, 1),
           label: say('progress', { done, all }),
-          told: all === 0 ? '' : [say('progress', { done, all }), ...(kept > 0 ? [say('kept', { n: kept })] : [])].join(app.text.t('list.sentences')),
+          reported: all === 0 ? '' : [say('progress', { done, all }), ...(kept > 0 ? [say('kept', { n: kept })] : [])].join(app.text.t('list.sentences')),
           stop: { words: say('stop'), run: () => { state.stop(); } },
           again: { words: say('again'), run: () => { void state.begin(); } },
           resumes: ['stopped', 'failed'],
@@ -137,7 +137,7 @@ export class SweepSection extends LightElement {
   #closedForms(plan: SweepPlan): TemplateResult {
     const { app } = this;
     const say = app.text.say(words);
-    const told = plan.metrics.map((metric, place) => {
+    const reported = plan.metrics.map((metric, place) => {
       const expected = plan.expected[place] ?? null;
       const name = metricName(app, metric);
       if (expected === null) return html`<li data-closed-form="" data-metric-path=${metric}>${say('closed_forms.none', { name })}</li>`;
@@ -150,7 +150,7 @@ export class SweepSection extends LightElement {
           <ul>${obstacles.map((obstacle) => html`<li data-obstacle=${obstacle.path}>${obstacleText(app, obstacle)}</li>`)}</ul>`}</li>`;
     });
     return html`<details class="fold" data-fold="sweep-closed-forms"><summary><h3>${say('closed_forms')}</h3></summary>
-      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${told}</ul></details>`;
+      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${reported}</ul></details>`;
   }
 
   async #copy(command: string): Promise<void> {

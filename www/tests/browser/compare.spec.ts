@@ -10,7 +10,7 @@ interface Told { metrics: Record<string, Row>; first_difference: { time_s: numbe
 
 const ORDER = 'scheduler.order';
 
-function told(...options: string[]): Told {
+function printed(...options: string[]): Told {
   return JSON.parse(execFileSync(PROGRAM, ['compare', ...options, '--json'], { encoding: 'utf8', maxBuffer: 1 << 26 })) as Told;
 }
 
@@ -44,7 +44,7 @@ test('each of a few users is a row of the comparison, with the terminal’s numb
   await control(page, 'gateway.order').locator('select').selectOption('vtc');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
   await compared(page, 10);
-  const expected = told(`#${setting}`, '--set-b', 'gateway.order=vtc', '--seeds', '10');
+  const expected = printed(`#${setting}`, '--set-b', 'gateway.order=vtc', '--seeds', '10');
   for (const user of ['0', '1', '2', '3']) {
     const path = `per_user.${user}.ttft_mean_s`;
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
@@ -64,7 +64,7 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
   await control(page, ORDER).locator('select').selectOption('lifo');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
   await compared(page, 10);
-  const expected = told('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
+  const expected = printed('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
   const paths = ['ttft_s.mean', 'ttft_s.p99', 'e2e_s.mean', 'throughput_rps', 'gpu.busy'];
   for (const path of paths) {
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
@@ -141,7 +141,7 @@ test('where the better of A and B changes is the terminal’s, and a link has it
     return JSON.parse(await crossover.locator('[data-crossovers]').getAttribute('data-crossovers') ?? '') as FoundCrossover[];
   };
   const options = ['--set', 'workload.rate_rps=1.9', '--set', 'workload.duration_s=120', '--set-b', `${ORDER}=lifo`, '--seeds', '10'];
-  const { crossovers } = told(...options, '--crossover', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').crossover;
+  const { crossovers } = printed(...options, '--crossover', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').crossover;
   expect(crossovers.length).toBeGreaterThan(0);
   expect(await found()).toEqual(crossovers);
   await page.locator('[data-chart=crossover]').scrollIntoViewIfNeeded();

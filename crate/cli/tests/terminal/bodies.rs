@@ -177,9 +177,9 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
     ];
     for (arguments, message) in cases {
         let output = servescope(&arguments);
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains(message), "{arguments:?}: {told}");
+        let reported = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {reported}");
+        assert!(reported.contains(message), "{arguments:?}: {reported}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
@@ -437,8 +437,8 @@ fn adapters_have_the_ranks_of_sloras_setting() {
         assert!(!lines.iter().any(|line| line["body"]["lora_dir"] == "dummy-lora-13b-rank-8-0"));
     }
     let other = [&few[..], &["--slora-setting", "S4", "--set", "workload.adapters.ranks=64,8"]].concat();
-    let told = refused(&[&["generate", "--bodies", "slora"][..], &other].concat());
-    assert!(told.contains("of rank 8, and the server's adapters have the ranks 64,32,16"), "{told}");
+    let reported = refused(&[&["generate", "--bodies", "slora"][..], &other].concat());
+    assert!(reported.contains("of rank 8, and the server's adapters have the ranks 64,32,16"), "{reported}");
 }
 
 #[test]

@@ -58,8 +58,8 @@ impl Pipeline {
 
     /// Whether all batches in the stages differ by a token of each request only.
     pub(super) fn is_steady(&self) -> bool {
-        let told = |batch: &ScheduledBatch| batch.steady.map(|_| (batch.composition, batch.in_memory));
-        let mut all = self.under_way().map(told);
+        let reported = |batch: &ScheduledBatch| batch.steady.map(|_| (batch.composition, batch.in_memory));
+        let mut all = self.under_way().map(reported);
         let first = all.next().flatten();
         first.is_some_and(|(composition, _)| composition > 0) && all.all(|other| other == first)
     }

@@ -165,18 +165,18 @@ impl<T> KvReservations<T> {
         let since_us = at_us - self.cut_us;
         let Self { open, notes, place, watched, reserved, .. } = self;
         debug_assert!(held.len() == watched.len(), "those that are watched were asked for");
-        let mut told = held.iter();
+        let mut model = held.iter();
         watched.retain(|&id| {
             let place = place[id] as usize;
             let (entry, note) = (&mut open[place], &mut notes[place]);
-            let told = told.next().copied().flatten();
-            let held = told.unwrap_or(0);
+            let model = model.next().copied().flatten();
+            let held = model.unwrap_or(0);
             each(entry, note, held);
             let left = entry.predicted.saturating_sub(held);
             entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
             *reserved = *reserved - u64::from(entry.left) + u64::from(left);
             entry.left = left;
-            entry.is_watched = told.is_some();
+            entry.is_watched = model.is_some();
             entry.is_watched
         });
     }

@@ -237,13 +237,13 @@ fn sweeps_of_load_follow_their_closed_forms() {
         results.expected = sweep.expected().into_iter().map(|one| one.unwrap().points).collect();
         for row in &results.rows {
             for (place, cell) in row.cells.iter().enumerate() {
-                let (told, cell) = (results.expected(row, place).unwrap(), cell.unwrap());
+                let (reported, cell) = (results.expected(row, place).unwrap(), cell.unwrap());
                 let bounds = cell.bounds.unwrap();
                 // Half the interval of 32 seeds is 2.040 standard errors.
                 let error = 0.5 * (bounds.high - bounds.low) / 2.040;
-                assert_eq!(told.model, name);
-                let apart = (cell.mean - told.value).abs() / error;
-                assert!(apart <= 3.0, "{name} at {:?}: {cell:?}, {told:?}: {apart}", row.point);
+                assert_eq!(reported.model, name);
+                let apart = (cell.mean - reported.value).abs() / error;
+                assert!(apart <= 3.0, "{name} at {:?}: {cell:?}, {reported:?}: {apart}", row.point);
             }
         }
     }

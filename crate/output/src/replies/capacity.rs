@@ -16,7 +16,7 @@ pub struct CapacityReply {
     /// The capacity.
     pub capacity: Capacity,
     /// The terminal's words for it.
-    pub told: CapacityDescribed,
+    pub described: CapacityDescribed,
     /// The runs of the search.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,
@@ -42,7 +42,7 @@ pub struct CheckedReply {
     #[serde(flatten)]
     pub checked: Checked,
     /// The terminal's words for it.
-    pub told: CheckedDescribed,
+    pub described: CheckedDescribed,
 }
 
 /// What a check showed, in English.
@@ -58,7 +58,7 @@ pub struct CheckedDescribed {
 impl From<Checked> for CheckedReply {
     fn from(checked: Checked) -> Self {
         let limit = checked.limit.map_or_else(String::new, |limit| limit.to_string());
-        Self { told: CheckedDescribed { check: checked.describe(), limit }, checked }
+        Self { described: CheckedDescribed { check: checked.describe(), limit }, checked }
     }
 }
 

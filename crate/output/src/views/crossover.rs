@@ -8,11 +8,11 @@ use super::{Chart, Mark, Role, Series};
 
 /// The metric in A and in B over the parameter, with a line at each crossover and a band over its interval.
 pub fn crossover_curves(crossovers: &Crossovers) -> Chart {
-    let told: Vec<(f64, Paired)> =
+    let reported: Vec<(f64, Paired)> =
         crossovers.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
-    let x: Vec<f64> = told.iter().map(|(x, _)| *x).collect();
+    let x: Vec<f64> = reported.iter().map(|(x, _)| *x).collect();
     let sides: [fn(&Paired) -> f64; 2] = [|paired| paired.a, |paired| paired.b];
-    let curves = sides.map(|side| told.iter().map(|(_, paired)| side(paired)).collect::<Vec<f64>>());
+    let curves = sides.map(|side| reported.iter().map(|(_, paired)| side(paired)).collect::<Vec<f64>>());
     let heights: Vec<f64> = curves.iter().flatten().copied().collect();
     let y = y_axis(crossovers.metric.path(), &heights);
     let mut series = Vec::new();

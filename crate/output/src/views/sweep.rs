@@ -219,7 +219,7 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
     let (mut all, mut bands, mut lines, mut heights) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut closed_forms = Vec::new();
     for (rows, role) in groups.iter().zip(CURVES) {
-        let mut told: Vec<[f64; 5]> = rows
+        let mut expected_points: Vec<[f64; 5]> = rows
             .iter()
             .filter_map(|row| {
                 let (at, cell) = (row.point[x].as_f64()?, row.cells[metric]?);
@@ -227,8 +227,8 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
                 Some([at, cell.mean, low, high, results.number(row) as f64])
             })
             .collect();
-        sort_by_number(&mut told, |point| point[0]);
-        let column = |of: usize| told.iter().map(|point| point[of]).collect::<Vec<f64>>();
+        sort_by_number(&mut expected_points, |point| point[0]);
+        let column = |of: usize| expected_points.iter().map(|point| point[of]).collect::<Vec<f64>>();
         let [at, mean, low, high, id] = [0, 1, 2, 3, 4].map(column);
         heights.extend(low.iter().chain(&high).copied());
         all.extend(at.iter().copied());
@@ -258,10 +258,10 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
 
 /// Values of closed forms along a curve, over its points so far.
 fn closed_form_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
-    let told = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
-    let mut told: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
-    sort_by_number(&mut told, |point| point.0);
-    let (x, y) = told.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    let expected_points = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
+    let mut expected_points: Vec<(f64, f64)> = rows.iter().filter_map(expected_points).collect();
+    sort_by_number(&mut expected_points, |point| point.0);
+    let (x, y) = expected_points.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     (!x.is_empty()).then(|| Series { role: Role::Expected, mark: Mark::Line, x, y, ..Series::default() })
 }
 

@@ -201,8 +201,8 @@ fn refused(id: Id, error: Option<LengthError>) -> Option<Diagnostic> {
         LengthError::NoWeight => Reason::new("bin_no_weight"),
         LengthError::NoPairs(count) => Reason::new("pairs_count").number("count", count as f64),
     };
-    let told = Diagnostic::error("bad_lengths", path, format!("{path}: {sentence}"));
-    Some(told.text("reason", &sentence).because(reason))
+    let reported = Diagnostic::error("bad_lengths", path, format!("{path}: {sentence}"));
+    Some(reported.text("reason", &sentence).because(reason))
 }
 
 #[cfg(test)]

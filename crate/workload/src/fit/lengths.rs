@@ -142,10 +142,10 @@ impl LengthFit {
             .map(|i| distributions[i as usize].clone())
             .collect();
         // A distribution fitted in two ways is listed once, as the nearer.
-        let mut told: Vec<&str> = Vec::new();
+        let mut reported: Vec<&str> = Vec::new();
         distributions.retain(|distribution| {
-            let new = !told.contains(&distribution.name);
-            told.push(distribution.name);
+            let new = !reported.contains(&distribution.name);
+            reported.push(distribution.name);
             new
         });
         Self {

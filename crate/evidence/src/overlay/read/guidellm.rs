@@ -3,7 +3,7 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::json::JsonField;
 use super::{ReadError, note_failed, room};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
@@ -160,6 +160,6 @@ fn offered(benchmark: &JsonField) -> Result<Option<Offered>, ReadError> {
 /// A benchmark in a few words.
 pub(super) fn label(benchmark: &JsonField) -> String {
     let kind = strategy(benchmark).and_then(|strategy| strategy.get("type_")?.setting());
-    let told = offered(benchmark).ok().flatten().map(told);
-    [kind, told].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let stated = offered(benchmark).ok().flatten().map(stated);
+    [kind, stated].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::json::JsonField;
 use super::{ReadError, note_failed};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRun, MeasuredTime};
@@ -114,5 +114,5 @@ pub(super) fn seconds(metric: &JsonField, unit_s: f64) -> Result<MeasuredTime, R
 
 /// A stage in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), told)
+    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), stated)
 }

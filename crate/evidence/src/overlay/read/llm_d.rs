@@ -3,7 +3,7 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::inference_perf::{of_throughput, offered_in_stage, seconds};
 use super::json::JsonField;
 use super::{ReadError, note_failed};
@@ -152,5 +152,5 @@ fn apart(is_apart: bool, place: &str) -> Result<(), ReadError> {
 
 /// A report in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), told)
+    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), stated)
 }
